@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LegalDocumentName } from './resources/legal.js';
 import { Id, Period, Timestamp } from './resources/primitives.js';
 
-/** What `uswarmctl` asks of the orchestrator's internal API. Not part of the public documents. */
+/** The internal API of the orchestrator for `uswarmctl`. Not part of the public documents. */
 
 const reason = z.string().max(500).default('');
 
@@ -70,9 +70,9 @@ export const AdminTurn = z.object({
   status: AdminTurnStatus,
   generation: z.int(),
   error_code: z.string().nullable(),
-  /** Seconds since the question was asked. */
+  /** Seconds since the user's message. */
   age_s: z.number(),
-  /** Whether somebody works on it now. */
+  /** Whether an orchestrator has the lease. */
   leased: z.boolean(),
   failures: z.int(),
 });
@@ -86,17 +86,17 @@ export const AuditEntry = z.object({
   user_id: Id.nullable(),
   subject_id: Id.nullable(),
   details: z.record(z.string(), z.unknown()),
-  /** Keyed hash of the identity, of what users did with their own account. */
+  /** Keyed hash of the identity, for actions of users on their own account. */
   identity: z.string().nullish(),
 });
 export type AuditEntry = z.output<typeof AuditEntry>;
 
 const LegalVersion = z.object({ document: LegalDocumentName, version: z.string(), published_at: Timestamp });
 
-/** Each is a POST to `/internal/v1/admin/<name>` with a token of the key for operators, which names who asks. */
+/** Each is a POST to `/internal/v1/admin/<name>` with an operator token, which contains the actor. */
 export const ADMIN_CALLS = {
   'user.show': {
-    /** An id, an e-mail address, or the uid at the identity provider. */
+    /** An id, an email address, or the uid at the identity provider. */
     body: z.object({ user: z.string().min(1).max(320) }),
     answer: z.object({ users: z.array(AdminUser) }),
   },

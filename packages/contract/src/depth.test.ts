@@ -14,7 +14,7 @@ describe('exceedsDepth', () => {
     expect(exceedsDepth(nested(100_000, open, close), 64)).toBe(true);
   });
 
-  it('finds one deep part among flat parts', () => {
+  it('finds a single deep part', () => {
     expect(exceedsDepth({ a: [1, 2], b: { c: nested(70, '[', ']') }, d: null }, 64)).toBe(true);
     expect(exceedsDepth({ a: [1, 2], b: { c: 'x' }, d: null, e: Buffer.alloc(10) }, 2)).toBe(false);
   });

@@ -9,7 +9,7 @@ interface EnumSchema {
   options: readonly string[];
 }
 
-/** Row, name, schema, and the values as the table of the specification has them. */
+/** Requirement id, name, schema, and values of the specification. */
 const TABLE: [string, string, EnumSchema, string][] = [
   ['ENUM-001', 'RuntimeStatus', enums.RuntimeStatus, 'provisioning, ready, offline, failed'],
   ['ENUM-002', 'RuntimePhase', enums.RuntimePhase, 'Pending, Progressing, Ready, Error'],
@@ -61,7 +61,7 @@ describe('enumerations', () => {
     expect(kinds.toSorted()).toEqual(enums.MessageContentType.options.toSorted());
   });
 
-  it('ENUM-019 a listed message shows pending, delivered or failed only', () => {
+  it('ENUM-019 limits listed messages to pending, delivered and failed', () => {
     const listed = ListedMessage.shape.status.options;
     expect(listed).toEqual(['pending', 'delivered', 'failed']);
     for (const status of enums.MessageStatus.options) {
@@ -70,7 +70,7 @@ describe('enumerations', () => {
     }
   });
 
-  it('ENUM-020 agent routes say busy, the realtime event says reading, thinking and writing', () => {
+  it('ENUM-020 returns busy on agent routes, but reading, thinking and writing in the realtime event', () => {
     const live = SERVER_EVENTS['agent.status'].payload.shape.status;
     for (const route of [AgentSummary.shape.status, AgentDetails.shape.status]) {
       expect(accepts(route, 'busy')).toBe(true);

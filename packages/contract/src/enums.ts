@@ -89,7 +89,7 @@ export const AgentSkill = z
   .meta({ id: 'AgentSkill' });
 export type AgentSkill = z.output<typeof AgentSkill>;
 
-/** Not shown by the specification; settled as an extension of it. */
+/** An extension: the specification does not define it. */
 export const ArtifactStatus = z.enum(['draft', 'final']).meta({ id: 'ArtifactStatus' });
 export const WorkflowStatus = z.enum(['running', 'completed', 'failed', 'cancelled']).meta({ id: 'WorkflowStatus' });
 export const WorkflowStepStatus = z

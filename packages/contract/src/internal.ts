@@ -4,9 +4,9 @@ import { MessageSend } from './events/client.js';
 import { TokenHash } from './events/sessions.js';
 import { Id, Timestamp } from './resources/primitives.js';
 
-/** The orchestrator's internal API, as gateways use it. Not part of the public documents. */
+/** The internal API of the orchestrator for gateways. Not part of the public documents. */
 
-/** Headers (or handshake `auth` entries) that take part in authentication, by lower-case name. */
+/** Headers (or handshake `auth` entries) for authentication, by lower-case name. */
 export const CREDENTIAL_HEADERS = [
   'x-token',
   'authorization',
@@ -27,11 +27,11 @@ export const AuthenticateBody = z.object({
 });
 export const AuthenticateAnswer = z.object({
   user_id: Id,
-  /** When the credential expires; null where it does not. */
+  /** When the credential expires; null if it does not expire. */
   expires_at: Timestamp.nullable(),
-  /** By which the credential is known when it is logged out; null where it cannot be. */
+  /** Identifies the credential for a logout; null if it cannot be logged out. */
   token_hash: TokenHash.nullable(),
-  /** When the credential was issued; null if it does not say. Release 0.2 leaves it out. */
+  /** When the credential was issued; null if unknown. Absent in release 0.2. */
   issued_at: Timestamp.nullish(),
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
@@ -47,14 +47,14 @@ export const SendBody = MessageSend;
 export const SendAnswer = z.object({ message_id: Id });
 export type SendAnswer = z.output<typeof SendAnswer>;
 
-/** Whether sessions are still good; asked now and then, for the word that one has ended may be lost. */
+/** Checks sessions periodically, because a revocation message can be lost. */
 export const SessionsBody = z.object({
   sessions: z
     .array(z.object({ user_id: Id, token_hash: TokenHash.nullable(), issued_at: Timestamp.nullish() }))
     .max(1_000),
 });
 export const SessionsAnswer = z.object({
-  /** Those that have ended, by their place in the question. */
+  /** Ended sessions, by their index in the request. */
   ended: z.array(z.int().nonnegative()),
 });
 export type SessionsAnswer = z.output<typeof SessionsAnswer>;

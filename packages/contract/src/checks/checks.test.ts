@@ -54,7 +54,7 @@ describe('checkResponse', () => {
       { path: '/v1/users/profile', status: 403, body: failure('token_missing') },
       /belongs to 401/,
     ],
-    ['success of an unknown path', { path: '/v1/nothing', status: 200, body: {} }, /no such route/],
+    ['success of an unknown path', { path: '/v1/nothing', status: 200, body: {} }, /the route does not exist/],
     [
       'another code of an unknown path',
       { path: '/v1/nothing', status: 401, body: failure('token_missing') },

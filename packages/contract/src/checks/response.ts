@@ -2,22 +2,20 @@ import { z } from 'zod';
 import { ERRORS, ErrorBody, type ErrorCode } from '../errors.js';
 import { allowedMethods, commonErrors, findRoute, type RouteDefinition } from '../routes/index.js';
 
-/** A REST answer as a client saw it. */
+/** A REST response that a client received. */
 export interface SeenResponse {
   method: string;
-  /** The concrete path, or a whole URL; a query is ignored. */
+  /** The concrete path or URL; the query is ignored. */
   path: string;
   status: number;
-  /** Parsed JSON; undefined, null or '' where there was none; bytes or text of a file. */
+  /** Parsed JSON; undefined, null or '' without a body; bytes or text of a file. */
   body: unknown;
 }
 
 /**
- * Checks an answer against the contract: its status and body are documented for its route, an error
- * code for that route and that status; a path that is no route answers `route_not_found`, another method of a
- * path `method_not_allowed`.
- *
- * @throws Error that says what was answered and what is wrong with it.
+ * Checks a response against the contract: status and body, or status and error code, are documented for the route. An
+ * unknown path returns `route_not_found`, another method of a path `method_not_allowed`.
+ * @throws Error with the response and the mismatch
  */
 export function checkResponse(seen: SeenResponse): void {
   const problem = problemOf(seen);
@@ -31,7 +29,7 @@ export function checkResponse(seen: SeenResponse): void {
 function problemOf(seen: SeenResponse): string | undefined {
   const route = findRoute(seen.method, pathOf(seen));
   if (seen.status >= 400) return errorProblem(seen, documentedCodes(route, pathOf(seen)));
-  if (route === undefined) return 'but there is no such route: it must answer 404 route_not_found';
+  if (route === undefined) return 'but the route does not exist: it must return 404 route_not_found';
   const response = route.responses[seen.status];
   if (response === undefined) return `which ${route.operationId} does not document`;
   return bodyProblem(response.schema, seen.body);
@@ -55,7 +53,7 @@ function errorProblem({ status, body }: SeenResponse, codes: readonly ErrorCode[
 
 function bodyProblem(schema: z.ZodType | null, body: unknown): string | undefined {
   if (schema === null) return isEmpty(body) ? undefined : 'which has no body, but there is one';
-  // A file is whatever the client made of it: bytes or text.
+  // The client parses a file as bytes or text.
   if (schema.meta()?.['format'] === 'binary') return isFile(body) ? undefined : 'but the body is not a file';
   const parsed = schema.safeParse(body);
   return parsed.success ? undefined : `but the body is not the documented one: ${z.prettifyError(parsed.error)}`;

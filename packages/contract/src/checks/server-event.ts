@@ -3,7 +3,7 @@ import { SERVER_EVENTS } from '../events/server.js';
 
 /**
  * Checks an event that a client received against the contract.
- * @throws Error when the event is unknown or its payload is not the documented one.
+ * @throws Error if the event is unknown or its payload does not match the contract
  */
 export function checkServerEvent(name: string, payload: unknown): void {
   if (!Object.hasOwn(SERVER_EVENTS, name)) throw new Error(`The event ${name} is not documented`);

@@ -10,7 +10,7 @@ import { sortedByKey } from './stable.js';
 
 type JsonObject = { [key: string]: unknown };
 
-/** The parts of an AsyncAPI 3.0 document that ours has. */
+/** The used parts of an AsyncAPI 3.0 document. */
 export interface AsyncApiDocument extends JsonObject {
   asyncapi: '3.0.0';
   servers: Record<string, JsonObject>;
@@ -46,13 +46,13 @@ ${ENDINGS}.
 - Fields and events may be added: ignore unknown ones.
 - Messages with \`x-extension\` extend the specification of the interface.`;
 
-/** The answers to events of clients. */
+/** The responses to client events. */
 const REPLIES: Partial<Record<ClientEventName, ServerEventName[]>> = {
   'workspace.subscribe': ['workspace.subscribed'],
   'message.send': ['message.send.ack', 'message.send.error'],
 };
 
-/** The realtime interface as AsyncAPI 3.0; what `asyncapi.json` holds. Actions are the server's. */
+/** The realtime interface as AsyncAPI 3.0 (`asyncapi.json`). Actions are those of the server. */
 export function buildAsyncApi(): AsyncApiDocument {
   const schemas = createSchemaCollection();
   const messages = {
@@ -145,7 +145,7 @@ function sendOperation(name: string, event: EventDefinition): JsonObject {
   };
 }
 
-/** The same credentials as over REST; AsyncAPI calls a key in an HTTP header `httpApiKey`. */
+/** The same credentials as for REST. In AsyncAPI, a key in an HTTP header is `httpApiKey`. */
 function handshakeSchemes(): JsonObject {
   return mapEntries(securitySchemes, (_, scheme) =>
     scheme.type === 'apiKey' ? { ...scheme, type: 'httpApiKey' } : { ...scheme },
@@ -155,7 +155,7 @@ function handshakeSchemes(): JsonObject {
 function createSchemaCollection() {
   const collected: Record<string, JsonObject> = {};
   return {
-    /** The schema, after its named parts were put among the components. */
+    /** The schema with references to its named parts in the components. */
     add(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
       const hoisted = hoistedSchema(schema, io);
       for (const [name, definition] of Object.entries(hoisted.components)) {

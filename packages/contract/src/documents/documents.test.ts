@@ -14,14 +14,14 @@ type JsonObject = Record<string, unknown>;
 const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as JsonObject;
 const asyncApi = JSON.parse(JSON.stringify(buildAsyncApi())) as JsonObject;
 
-/** Every object in a document with its path. */
+/** All objects in a document with their paths. */
 function* objectsIn(node: unknown, path: string[] = []): Generator<[JsonObject, string[]]> {
   if (typeof node !== 'object' || node === null) return;
   if (!Array.isArray(node)) yield [node as JsonObject, path];
   for (const [key, value] of Object.entries(node)) yield* objectsIn(value, [...path, key]);
 }
 
-/** Every property that a schema of a document declares: [name, schema, where]. */
+/** All properties in the schemas of a document: [name, schema, path]. */
 function propertiesIn(document: JsonObject): [string, JsonObject, string][] {
   return [...objectsIn(document)].flatMap(([node, path]) =>
     typeof node['properties'] === 'object' && path.at(-1) !== 'headers'
@@ -46,7 +46,7 @@ describe('the checked-in documents', () => {
   });
 });
 
-/** Every union of a document that is not just "a reference or null", with its place. */
+/** All unions of a document except "a reference or null", with their paths. */
 function unionsIn(document: JsonObject): [JsonObject, JsonObject[], string][] {
   return [...objectsIn(document)].flatMap(([node, path]) => {
     const variants = (node['oneOf'] ?? node['anyOf']) as JsonObject[] | undefined;
@@ -62,11 +62,11 @@ const sortedValues = (mapping: unknown): string[] => Object.values(mapping as Re
 const sortedRefs = (variants: JsonObject[]): unknown[] => variants.map(({ $ref }) => $ref).toSorted();
 
 describe('the unions of openapi.json', () => {
-  it('are the contents of messages, and no other', () => {
+  it('are only the contents of messages', () => {
     expect(unionsIn(openApi).map(([, , place]) => place)).toEqual(['components.schemas.MessageContent']);
   });
 
-  it('have named variants and a discriminator that maps a value to each of them', () => {
+  it('have named variants and a discriminator that maps a value to each variant', () => {
     for (const [{ discriminator }, variants] of unionsIn(openApi)) {
       const { propertyName, mapping } = discriminator as JsonObject;
       expect(propertyName).toBe('type');
@@ -78,7 +78,7 @@ describe('the unions of openapi.json', () => {
 });
 
 describe('the unions of asyncapi.json', () => {
-  it('have named variants, the field that tells them apart, and the class of each value', () => {
+  it('have named variants, a discriminator field, and a class per value', () => {
     expect(unionsIn(asyncApi).map(([, , place]) => place)).toEqual(['components.schemas.MessageContent']);
     for (const [union, variants] of unionsIn(asyncApi)) {
       expect(union['discriminator']).toBe('type');
@@ -94,7 +94,7 @@ describe('openapi.json', () => {
     expect({ valid, errors, version: validator.version }).toEqual({ valid: true, errors: undefined, version: '3.1' });
   });
 
-  it('refers only to components that are there', () => {
+  it('refers only to existing components', () => {
     const missing = [...objectsIn(openApi)]
       .map(([node]) => node['$ref'])
       .filter((ref): ref is string => typeof ref === 'string')
@@ -102,25 +102,25 @@ describe('openapi.json', () => {
     expect(missing).toEqual([]);
   });
 
-  it('has one operation for each route, under its method and path', () => {
+  it('has one operation per route, under its method and path', () => {
     const found = operations().map(([method, path, { operationId }]) => [method, path, operationId]);
     const expected = ROUTES.map((route) => [route.method, route.path, route.operationId]);
     expect(found.toSorted()).toEqual(expected.toSorted());
   });
 
-  it('marks extensions, and nothing else, with x-extension', () => {
+  it('marks only extensions with x-extension', () => {
     const marked = operations().filter(([, , { 'x-extension': mark }]) => mark === true);
-    const expected = ROUTES.filter((route) => route.spec === 'extension');
+    const expected = ROUTES.filter((route) => 'extension' in route);
     expect(marked.map(([, , { operationId }]) => operationId).toSorted()).toEqual(
       expected.map((route) => route.operationId as string).toSorted(),
     );
   });
 
-  it('lists every error code with status, retryability and sentence', () => {
+  it('lists all error codes with status, retryability and message', () => {
     expect(openApi['x-error-catalogue']).toEqual(ERRORS);
   });
 
-  it('takes no bearer token where X-Token is required, and no credential on public routes', () => {
+  it('requires X-Token instead of a bearer token on identity routes, and no credential on public routes', () => {
     const schemes = (id: string) => (operation(id)['security'] as JsonObject[]).map((entry) => Object.keys(entry)[0]);
     expect(schemes('signUp')).toEqual(['idToken', 'e2eToken']);
     expect(schemes('listWorkspaces')).toEqual(['idToken', 'bearerIdToken', 'e2eToken']);
@@ -167,7 +167,7 @@ describe('openapi.json', () => {
     expect([...new Set(names)]).toEqual(['scrollId']);
   });
 
-  it('gives every point in time the format date-time', () => {
+  it('has the format date-time for all timestamps', () => {
     const times = propertiesIn(openApi).filter(([name]) => /_at$|^timestamp$|^date_of_birth$/.test(name));
     expect(times.length).toBeGreaterThan(10);
     for (const [name, schema, where] of times) {
@@ -176,7 +176,7 @@ describe('openapi.json', () => {
     }
   });
 
-  it('lets servers add fields', () => {
+  it('allows servers to add fields', () => {
     expect([...objectsIn(openApi)].filter(([node]) => node['additionalProperties'] === false)).toEqual([]);
   });
 });
@@ -199,7 +199,7 @@ describe('asyncapi.json', () => {
     expect(resolve(asyncApi, `#/components/messages/${name}`)).toMatchObject({ name, payload: expect.anything() });
   });
 
-  it('says how a subscribe and a send are answered', () => {
+  it('documents the responses to subscribe and send', () => {
     const replies = (name: string) =>
       (resolve(asyncApi, `#/operations/${name}/reply/messages`) as { $ref: string }[]).map(({ $ref }) =>
         $ref.split('/').at(-1),

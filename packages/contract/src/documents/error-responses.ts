@@ -2,14 +2,14 @@ import type { oas31, ZodOpenApiResponseObject } from 'zod-openapi';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { commonErrors, ROUTES, type RouteDefinition } from '../routes/index.js';
 
-/** The codes that a route can answer with one HTTP status. */
+/** The error codes of a route with one HTTP status. */
 export interface ErrorGroup {
   status: number;
-  /** Sorted, each once. */
+  /** Sorted and unique. */
   codes: ErrorCode[];
 }
 
-/** What can go wrong with a route, by HTTP status. */
+/** The error codes of a route, by HTTP status. */
 export function errorGroups(route: RouteDefinition): ErrorGroup[] {
   const codes = [...new Set([...commonErrors(route), ...(route.errors ?? [])])].toSorted();
   return [...Map.groupBy(codes, (code) => ERRORS[code].status)].map(([status, group]) => ({ status, codes: group }));
@@ -20,7 +20,7 @@ export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponse
   return {
     description: codes.map((code) => `- \`${code}\`: ${ERRORS[code].message}`).join('\n'),
     ...(headers === undefined ? {} : { headers }),
-    // Not as an `enum` in the schema: client generators would make one more class of errors per response.
+    // Not an `enum` in the schema, because client generators would create an error class per response.
     'x-error-codes': codes,
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   };
@@ -28,7 +28,7 @@ export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponse
 
 const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } };
 
-/** What an error of this status carries besides its body. */
+/** The headers of an error with this status. */
 const HEADERS: Record<number, Record<string, oas31.ReferenceObject>> = {
   429: {
     RateLimit: { $ref: '#/components/headers/RateLimit' },
@@ -40,7 +40,7 @@ const HEADERS: Record<number, Record<string, oas31.ReferenceObject>> = {
 
 const keyOf = ({ status, codes }: ErrorGroup): string => [status, ...codes].join(' ');
 
-/** Groups that several routes have word for word, by the name of their component: `Error401`, `Error401B`, … */
+/** Groups that several routes share, by component name: `Error401`, `Error401B`, … */
 const SHARED = nameSharedGroups(ROUTES);
 
 function nameSharedGroups(routes: readonly RouteDefinition[]): Map<string, { name: string; group: ErrorGroup }> {
@@ -58,7 +58,7 @@ function nameSharedGroups(routes: readonly RouteDefinition[]): Map<string, { nam
   return names;
 }
 
-/** The component that holds the group's response, if several routes share it. */
+/** The component of the group's response, if several routes share it. */
 export function sharedName(group: ErrorGroup): string | undefined {
   return SHARED.get(keyOf(group))?.name;
 }

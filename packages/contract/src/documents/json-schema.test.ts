@@ -6,7 +6,7 @@ const Inner = z.strictObject({ at: z.iso.datetime() }).meta({ id: 'HoistedInner'
 const Outer = z.strictObject({ inner: Inner, all: z.array(Inner) }).meta({ id: 'HoistedOuter' });
 
 describe('hoistedSchema', () => {
-  it('turns a named schema and its named parts into components', () => {
+  it('converts a named schema and its named parts to components', () => {
     const { schema, components } = hoistedSchema(Outer, 'output');
     expect(schema).toEqual({ $ref: '#/components/schemas/HoistedOuter' });
     expect(Object.keys(components).toSorted()).toEqual(['HoistedInner', 'HoistedOuter']);
@@ -20,13 +20,13 @@ describe('hoistedSchema', () => {
     });
   });
 
-  it('leaves a schema without a name in place', () => {
+  it('keeps a schema without a name inline', () => {
     expect(hoistedSchema(z.object({ inner: Inner }), 'output').schema).toMatchObject({
       properties: { inner: { $ref: '#/components/schemas/HoistedInner' } },
     });
   });
 
-  it('does not require what has a default from those who send it', () => {
+  it('does not require fields with a default from senders', () => {
     const schema = z.object({ limit: z.int().default(5) });
     expect(hoistedSchema(schema, 'input').schema['required']).toBeUndefined();
     expect(hoistedSchema(schema, 'output').schema['required']).toEqual(['limit']);
@@ -34,7 +34,7 @@ describe('hoistedSchema', () => {
 });
 
 describe('relax', () => {
-  it('drops the refusal of unknown fields, patterns that a format names, and bounds of the language', () => {
+  it('removes the ban on unknown fields, patterns that a format implies, and bounds of JavaScript', () => {
     const node = {
       additionalProperties: false,
       format: 'uuid',
@@ -46,7 +46,7 @@ describe('relax', () => {
     expect(node).toEqual({ format: 'uuid', minimum: 1 });
   });
 
-  it('drops that an object may have any other field, which is so without saying', () => {
+  it('removes the explicit permission of other fields, which is the default', () => {
     const node = { properties: {}, additionalProperties: {} };
     relax(node);
     expect(node).toEqual({ properties: {} });
@@ -58,7 +58,7 @@ describe('relax', () => {
     expect(node).toEqual({ additionalProperties: {} });
   });
 
-  it('keeps the pattern of a string that has no format', () => {
+  it('keeps the pattern of a string without a format', () => {
     const node = { pattern: '^[A-Z]{2}$' };
     relax(node);
     expect(node).toEqual({ pattern: '^[A-Z]{2}$' });
@@ -66,7 +66,7 @@ describe('relax', () => {
 });
 
 describe('withPlainNullables', () => {
-  it('puts null into the type of a value that may be null', () => {
+  it('adds null to the type of a nullable value', () => {
     const anyOf = [{ type: 'string', format: 'date-time' }, { type: 'null' }];
     expect(withPlainNullables({ at: { anyOf, description: 'When.' } })).toEqual({
       at: { type: ['string', 'null'], format: 'date-time', description: 'When.' },
@@ -77,7 +77,7 @@ describe('withPlainNullables', () => {
     ['a reference or null', [{ $ref: '#/x' }, { type: 'null' }]],
     ['a union of two types', [{ type: 'string' }, { type: 'integer' }]],
     ['one of some values or null, since null is not one of them', [{ type: 'string', enum: ['a'] }, { type: 'null' }]],
-  ])('leaves %s as it is', (_what, anyOf) => {
+  ])('does not change %s', (_what, anyOf) => {
     expect(withPlainNullables({ anyOf })).toEqual({ anyOf });
   });
 });

@@ -9,16 +9,16 @@ interface SchemaNode {
   minimum?: number | undefined;
 }
 
-/** Formats that say all that zod's pattern says, in a word. */
+/** Formats that are equivalent to the pattern of zod. */
 const NAMED_FORMATS = ['uuid', 'date', 'date-time'];
 
 /**
- * Makes a schema that zod generated fit for readers and client generators, in place.
- * Servers check strictly what they send; clients must not, or no field could ever be added.
+ * Adapts a schema of zod for readers and client generators, in place. Servers validate their responses strictly; clients
+ * must accept additional fields.
  */
 export function relax(node: SchemaNode): void {
   if (node.additionalProperties === false) delete node.additionalProperties;
-  // Anything may be added, which is what its absence says; client generators make a broken map of it.
+  // Additional fields are allowed by default; client generators create an invalid map of an explicit schema.
   if (node.properties !== undefined && isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
   if (node.format !== undefined && NAMED_FORMATS.includes(node.format)) delete node.pattern;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
@@ -32,9 +32,9 @@ function isEmptyObject(value: unknown): boolean {
 type JsonObject = { [key: string]: unknown };
 
 /**
- * A copy of a document in which a value that may be null has the type `["string", "null"]` instead of a union
- * with null: client generators make an optional field of the first, and some make a class of the second.
- * References and unions keep theirs, because a `type` cannot stand in for them.
+ * A copy of a document in which nullable values have the type `["string", "null"]` instead of a union with null: client
+ * generators create an optional field from a type, but some create a class from a union. Nullable references and unions
+ * stay unions.
  */
 export function withPlainNullables<Document>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_, node: unknown) => plainNullable(node)) as Document;
@@ -59,8 +59,8 @@ export interface HoistedSchema {
 const LOCAL = '#/definitions/';
 
 /**
- * A zod schema as JSON Schema (draft 7, what AsyncAPI speaks) whose named parts are references to
- * `#/components/schemas/`. A schema that has an id itself becomes such a reference.
+ * Converts a zod schema to JSON Schema (draft 7, for AsyncAPI). Named parts, including the schema itself, become references
+ * to `#/components/schemas/`.
  */
 export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): HoistedSchema {
   const {
@@ -86,8 +86,8 @@ export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): Hoiste
 }
 
 /**
- * Tells readers by which field the variants of a union differ. AsyncAPI's `discriminator` is only the name of that
- * field, so the classes are in an extension, in the form of OpenAPI's `mapping`.
+ * Adds the discriminator of a union. In AsyncAPI it is only a field name, so the classes are in an extension, in the format
+ * of OpenAPI's `mapping`.
  */
 function discriminate(node: JsonObject, schema: unknown): void {
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return;

@@ -40,7 +40,7 @@ const TAGS = {
   integrations: 'Apps connected through OAuth',
 };
 
-/** The REST interface as OpenAPI 3.1; what `openapi.json` holds. */
+/** The REST interface as OpenAPI 3.1 (`openapi.json`). */
 export function buildOpenApi(): OpenApiDocument {
   const document = createDocument(
     {

@@ -6,7 +6,7 @@ import type { RouteDefinition } from '../routes/index.js';
 import { errorGroups, errorResponse, sharedName } from './error-responses.js';
 import { headersOf, securityOf } from './security.js';
 
-/** One route as an OpenAPI operation. */
+/** Converts a route to an OpenAPI operation. */
 export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
   const { example } = route;
   const body = requestBodyOf(route, example);
@@ -24,7 +24,7 @@ export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
     parameters: headersOf(route.auth),
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { ...successResponses(route, example), ...errorResponses(route) },
-    ...(route.spec === 'extension' ? { 'x-extension': true } : {}),
+    ...(route.extension === true ? { 'x-extension': true } : {}),
   };
 }
 
@@ -33,7 +33,7 @@ function pathParameters(params: NonNullable<RouteDefinition['params']>, example:
   return withExamples(z.object(Object.fromEntries(schemas)), example.params);
 }
 
-/** The same parameters, each with the value that the operation's example has for it. */
+/** Adds the values of the operation's example to its parameters. */
 function withExamples(parameters: z.ZodObject, values: Record<string, unknown> = {}): z.ZodObject {
   return z.object(
     Object.fromEntries(
@@ -74,7 +74,7 @@ function contentOf(schema: z.ZodType, answer: unknown): { schema: z.ZodType; exa
   return answer === undefined ? { schema } : { schema, example: answer };
 }
 
-/** A file has the type that it is of, which only some routes know beforehand. */
+/** The media type of a file, which only some routes know in advance. */
 function mediaTypeOf(schema: z.ZodType): string {
   const { format, contentMediaType } = schema.meta() ?? {};
   if (format !== 'binary') return 'application/json';

@@ -1,7 +1,7 @@
 import type { oas31, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { RouteAuth } from '../routes/index.js';
 
-/** Who may call, and the headers that say who calls. */
+/** Authentication: security schemes and headers. */
 
 const header = (name: string, description: string): oas31.SecuritySchemeObject => ({
   type: 'apiKey',
@@ -44,7 +44,7 @@ const clientHeader = (name: string, description: string): oas31.ParameterObject 
   schema: { type: 'string' },
 });
 
-/** Headers that clients send besides the credential, by the name of their component. */
+/** Further headers of clients, by component name. */
 export const headerParameters: Record<string, oas31.ParameterObject> = {
   Signature: clientHeader(
     'X-Signature',

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { parseEnvelope } from './bus.js';
 import { DURABLE_EVENTS, EPHEMERAL_EVENTS, SERVER_EVENTS, type ServerEventName } from './server.js';
 
-/** Values that the schema accepts, for the kinds of schema that events are made of. */
+/** Valid values of a schema, for all kinds of schema in events. */
 function valuesOf(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
   const def = (schema as z.ZodType).def as z.core.$ZodTypes['_zod']['def'];
   switch (def.type) {
@@ -47,7 +47,7 @@ function recordsOf(shape: Readonly<Record<string, z.core.$ZodType>>): fc.Arbitra
   return fc.record(Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, valuesOf(schema)])));
 }
 
-/** As it arrives from the bus. */
+/** The envelope after a round trip over the bus. */
 const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const durable = (event: ServerEventName) =>

@@ -9,7 +9,7 @@ import {
   type ServerEventPayload,
 } from './server.js';
 
-/** What travels between orchestrator and gateways, one workspace a channel. */
+/** Envelopes between orchestrator and gateways, with one channel per workspace. */
 export type BusEnvelope =
   | {
       [Name in DurableEventName]: {
@@ -26,7 +26,7 @@ export type BusEnvelope =
         v: 1;
         kind: 'ephemeral';
         workspace_id: string;
-        /** Delivered to a socket only after this seq was. */
+        /** Delivered to a socket only after this seq. */
         after_seq: number;
         event: Name;
         payload: ServerEventPayload<Name>;
@@ -59,7 +59,7 @@ type Option = (typeof durable)[number] | (typeof ephemeral)[number];
 
 const Envelope = z.discriminatedUnion('event', [...durable, ...ephemeral] as [Option, ...Option[]]);
 
-/** Checks what came from the bus. @throws z.ZodError on anything that is not an envelope of ours. */
+/** Parses a message of the bus. @throws z.ZodError if it is not an envelope */
 export function parseEnvelope(value: unknown): BusEnvelope {
   return Envelope.parse(value) as BusEnvelope;
 }

@@ -10,13 +10,13 @@ import { SessionEndingCode } from './sessions.js';
 
 /** Events to clients. */
 
-/** Extra fields of every durable event: its place in the workspace's order, gapless from 1. */
+/** Additional fields of durable events: the sequence number in the workspace, gapless from 1. */
 const durable = { workspace_id: Id, seq: z.int().positive() };
 
-/** Extra field of every ephemeral event that belongs to a workspace. */
+/** Additional field of ephemeral events of a workspace. */
 const ephemeral = { workspace_id: Id };
 
-/** Extra fields of streamed text: a new generation starts the text again, `chunk_seq` counts from 1. */
+/** Additional fields of streamed text: a new generation restarts the text, `chunk_seq` starts at 1. */
 const generation = z.int().positive();
 
 export const SERVER_EVENTS = {
@@ -159,7 +159,7 @@ export const SERVER_EVENTS = {
 export type ServerEventName = keyof typeof SERVER_EVENTS;
 export type ServerEventPayload<Name extends ServerEventName> = z.output<(typeof SERVER_EVENTS)[Name]['payload']>;
 
-/** The events that have a `seq` and are kept. */
+/** The events with a `seq`, which are stored. */
 export const DURABLE_EVENTS = [
   'message.new',
   'message.updated',

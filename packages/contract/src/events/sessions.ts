@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
 
-/** The identity of a token (`tokenHash` of service-kit), in hex. */
+/** Hash that identifies a token (`tokenHash` of service-kit), in hex. */
 export const TokenHash = z.string().regex(/^[\da-f]{64}$/);
 
-/** Why the server ends a session or closes its connection; clients must accept codes that they do not know. */
+/** Why the server ends a session or closes its connection. Clients must accept unknown codes. */
 export const SESSION_ENDINGS = {
   token_expired: { reconnect: false, summary: 'the credential expired' },
   logged_out: { reconnect: false, summary: 'the credential was revoked' },
@@ -22,13 +22,13 @@ export const SessionEndingCode = z
   .enum(Object.keys(SESSION_ENDINGS) as [SessionEndingCode, ...SessionEndingCode[]])
   .meta({ id: 'SessionEndingCode' });
 
-/** Told to every gateway: sockets of this user are to be closed, and nobody lets them in again. */
+/** Broadcast to all gateways, which close and reject the sockets of this user. */
 export const SessionEnd = z.object({
   v: z.literal(1),
   user_id: Id,
-  /** Only those that came with this credential; null means all of the user. */
+  /** Only sockets with this credential; null means all sockets of the user. */
   token_hash: TokenHash.nullable(),
-  /** What the clients are told; a code of a later release counts as none. */
+  /** Sent to the clients. A code of a later release counts as none. */
   code: SessionEndingCode.optional().catch(undefined),
 });
 export type SessionEnd = z.output<typeof SessionEnd>;

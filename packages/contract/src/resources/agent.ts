@@ -48,7 +48,7 @@ export const AgentPrompt = z
   .meta({ id: 'AgentPrompt' });
 export type AgentPrompt = z.output<typeof AgentPrompt>;
 
-/** A prompt as a client sends it: bounded, since all of them go into every question to the model. */
+/** A prompt from a client. Limited, because each model request contains all prompts. */
 const PromptDraft = z.object({
   id: z.string().min(1).max(128),
   name: z.string().max(200),
@@ -61,7 +61,7 @@ export const AgentSettings = z
   .meta({ id: 'AgentSettings' });
 export type AgentSettings = z.output<typeof AgentSettings>;
 
-/** What is absent stays; `prompts` replaces all of them. */
+/** Absent fields do not change; `prompts` replaces all prompts. */
 export const UpdateAgentSettingsBody = z
   .object({
     model: AgentModel,
@@ -113,7 +113,7 @@ export const AgentMemoryList = z
   .meta({ id: 'AgentMemoryList' });
 export type AgentMemoryList = z.output<typeof AgentMemoryList>;
 
-/** A path ends or goes up at these, encoded or not: such a memory could never be named in one. */
+/** URL paths end or go up at these, encoded or not, so a route cannot address such a memory. */
 const PATH_DOTS = new Set(['.', '..']);
 
 export const CreateMemoryBody = z

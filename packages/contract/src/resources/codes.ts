@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Codes that other standards keep. Lists as of 2026; a new code is an addition, so no client breaks. */
+/** Codes of other standards, as of 2026. New codes are additions, so they do not break clients. */
 
 const words = (text: string): [string, ...string[]] => text.trim().split(/\s+/) as [string, ...string[]];
 
@@ -26,16 +26,16 @@ export const CountryCode = z
   .enum(words(COUNTRIES), 'must be an ISO 3166-1 alpha-2 code')
   .meta({ id: 'CountryCode', description: 'ISO 3166-1 alpha-2.' });
 
-/** ISO 4217: what people pay with, so neither metals nor units of account. */
+/** ISO 4217 without metals and units of account. */
 export const CurrencyCode = z
   .enum(words(CURRENCIES), 'must be an ISO 4217 code')
   .meta({ id: 'CurrencyCode', description: 'ISO 4217.' });
 
-/** Language, script, region, variants, extensions, private use: the form of BCP 47 without its grandfathered tags. */
+/** The syntax of BCP 47 without grandfathered tags: language, script, region, variants, extensions, private use. */
 const LANGUAGE_TAG =
   /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?(-([A-Za-z\d]{5,8}|\d[A-Za-z\d]{3}))*(-[A-WY-Za-wy-z\d](-[A-Za-z\d]{2,8})+)*(-[Xx](-[A-Za-z\d]{1,8})+)?$/;
 
-/** BCP 47; kept in its canonical form, such as `en-GB` of `EN-gb`. */
+/** BCP 47 in canonical form: `EN-gb` becomes `en-GB`. */
 export const LanguageTag = z
   .string()
   .max(35)
@@ -43,7 +43,7 @@ export const LanguageTag = z
   .refine((tag) => canonicalLanguage(tag) !== undefined, 'must be a BCP 47 language tag')
   .meta({ id: 'LanguageTag', description: 'BCP 47; returned in canonical form.' });
 
-/** IANA time zone name, or an empty string when it is not known. */
+/** IANA time zone name; empty if unknown. */
 export const TimeZone = z
   .string()
   .max(64)
@@ -58,7 +58,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** Undefined where the tag is none: a variant or an extension that comes twice, for instance. */
+/** Undefined for an invalid tag, such as one with a repeated variant. */
 export function canonicalLanguage(tag: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(tag)[0];

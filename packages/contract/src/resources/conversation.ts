@@ -26,7 +26,7 @@ export const Conversation = z
   .meta({ id: 'Conversation' });
 export type Conversation = z.output<typeof Conversation>;
 
-/** The conversations of a workspace; without `limit` all of them, as far as they fit into one response. */
+/** The conversations of a workspace; without `limit`, all that fit into one response. */
 export const ConversationPage = z
   .strictObject({ data: z.array(Conversation), pagination: Pagination })
   .meta({ id: 'ConversationPage' });

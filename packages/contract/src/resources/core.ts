@@ -8,9 +8,9 @@ export const ModelCatalogItem = z
   .meta({ id: 'ModelCatalogItem' });
 export type ModelCatalogItem = z.output<typeof ModelCatalogItem>;
 
-/** A document as its own standard has it. */
+/** A document in the format of its standard. */
 export const OpenApiBody = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApiBody' });
 export type OpenApiBody = z.output<typeof OpenApiBody>;
 
-/** A document as its own standard has it. */
+/** A document in the format of its standard. */
 export const AsyncApiBody = z.looseObject({ asyncapi: z.string() }).meta({ id: 'AsyncApiBody' });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 interface MessageErrorEntry {
-  /** Whether the same question may be answered if it is asked again. */
+  /** Whether a retry of the same message can succeed. */
   retryable: boolean;
-  /** A sentence for people; a reply that says nothing else has it as its text. */
+  /** A sentence for users; the text of an otherwise empty reply. */
   message: string;
 }
 
@@ -50,7 +50,7 @@ export const MessageError = z
   .meta({ id: 'MessageError' });
 export type MessageError = z.output<typeof MessageError>;
 
-/** What a message with this code shows; a code that is not in the table is shown as `internal_error`. Pure. */
+/** The error of a message with this code; unknown codes become `internal_error`. */
 export function messageError(code: string): MessageError {
   const known = Object.hasOwn(MESSAGE_ERRORS, code) ? (code as MessageErrorCode) : 'internal_error';
   return { code: known, ...MESSAGE_ERRORS[known] };

@@ -16,7 +16,7 @@ import { MessageError } from './message-error.js';
 import { Id, Timestamp } from './primitives.js';
 import { Attachment } from './upload.js';
 
-/** A kind of content. Its id names the class that client generators make of it. */
+/** A kind of content. Client generators derive the class name from its id. */
 function kind<Fields extends z.ZodRawShape>(id: string, fields: Fields) {
   return z.strictObject(fields).meta({ id });
 }
@@ -66,7 +66,7 @@ const artifact = kind('ArtifactContent', {
   content_preview: z.string(),
 });
 
-/** Fields not shown by the specification; settled here. */
+/** Fields that the specification does not define. */
 export const WorkflowStepSummary = z
   .strictObject({
     step_id: z.string(),
@@ -105,7 +105,7 @@ export const Mention = z
   .meta({ id: 'Mention' });
 export type Mention = z.output<typeof Mention>;
 
-/** Extension: the same order live and after a reload. */
+/** Extension: the same order in events and in lists. */
 const Position = z.string().meta({
   description:
     'The sort key of the message in its conversation: opaque text that is compared character by character and never ' +
@@ -142,7 +142,7 @@ const messageFields = {
 export const MessageData = z.strictObject({ ...messageFields, status: MessageStatus }).meta({ id: 'MessageData' });
 export type MessageData = z.output<typeof MessageData>;
 
-/** A message in a list: the documented three statuses, and the exact one beside it. */
+/** A message in a list, with one of three statuses of the specification and the exact status. */
 export const ListedMessage = z
   .strictObject({ ...messageFields, status: ListedMessageStatus, extended_status: MessageStatus })
   .meta({ id: 'ListedMessage' });
@@ -163,7 +163,7 @@ export const MessagePage = z
   .meta({ id: 'MessagePage' });
 export type MessagePage = z.output<typeof MessagePage>;
 
-/** Chosen by the client, unique for ever per (workspace, sender). */
+/** Chosen by the client; unique per workspace and sender, without expiry. */
 export const LocalId = z.string().min(1).max(128);
 
 const ClientMention = z.object({
@@ -173,12 +173,12 @@ const ClientMention = z.object({
   length: z.int().nonnegative().meta(LENGTH),
 });
 
-/** Everything but `id` is resolved from the upload; what a client claims is ignored. */
+/** All fields except `id` come from the upload; those of the client are ignored. */
 const ClientAttachment = z.object({ id: z.uuid() });
 
 /**
- * What a client sends. The content's type is checked by the service, so that a known type which
- * clients may not send has a code of its own.
+ * A message from a client. The service checks the type of its content, because a known type that clients may not send
+ * has a separate error code.
  */
 export const MessageDraft = z
   .object({

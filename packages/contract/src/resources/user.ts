@@ -27,7 +27,7 @@ export const UserProfile = z
     has_agreed_with_privacy_policy: z.boolean(),
     preferences: Preferences,
     subscription: Subscription,
-    /** Extension: agents use it when no device of the user sent `X-Timezone`. */
+    /** Extension: agents use it if no device of the user sent `X-Timezone`. */
     time_zone: TimeZone,
   })
   .meta({ id: 'UserProfile' });
@@ -35,13 +35,13 @@ export type UserProfile = z.output<typeof UserProfile>;
 
 const CalendarDate = z.union([z.iso.date(), Timestamp]);
 
-/** Documented with one format, so that client generators make a date of it and not a class for a union. */
+/** Documented with one format, so that client generators create a date instead of a class for a union. */
 const DateOfBirth = z
   .string()
   .refine((value) => CalendarDate.safeParse(value).success, 'must be a date or a date-time')
   .meta({ format: 'date' });
 
-/** Body of `PATCH /v1/users`: absent leaves a field as it is; null clears `date_of_birth` only. */
+/** Body of `PATCH /v1/users`: absent fields do not change; null clears only `date_of_birth`. */
 export const UserPatch = z
   .object({
     nickname: z.string().max(100),

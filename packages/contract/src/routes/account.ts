@@ -9,7 +9,6 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Sign in an existing user',
-    spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
     example: {},
@@ -21,7 +20,6 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Sign up: create the user with a first workspace (idempotent)',
-    spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['sign_up_limit_reached'],
     example: {},
@@ -33,7 +31,6 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Log out (revoke the token)',
-    spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
     example: {},
@@ -45,7 +42,7 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Log out everywhere (revoke all tokens of the user)',
-    spec: 'extension',
+    extension: true,
     responses: {
       204: {
         description:
@@ -66,7 +63,6 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Delete the account permanently',
-    spec: 'orchestrator §4.2',
     body: z
       .object({ reason: z.string().max(200).optional(), description: z.string().max(4_000).optional() })
       .meta({ id: 'DeleteAccountBody' }),

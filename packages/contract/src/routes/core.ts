@@ -11,7 +11,6 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Health check',
-    spec: 'orchestrator §4.1',
     responses: ok(data(Health)),
     example: { answer: { data: { online: true, version: '0.1.0' } } },
   }),
@@ -22,7 +21,7 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Get the OpenAPI document',
-    spec: 'extension',
+    extension: true,
     headers: z.object({
       'if-none-match': z.string().optional().meta({ description: "The ETag of the client's copy of the document." }),
     }),
@@ -39,7 +38,7 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Get the AsyncAPI document',
-    spec: 'extension',
+    extension: true,
     responses: ok(AsyncApiBody, 'AsyncAPI 3.0.'),
     example: {},
   }),
@@ -50,7 +49,6 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'List the models that agents can use',
-    spec: 'orchestrator §4.1',
     responses: ok(data(z.array(ModelCatalogItem))),
     example: {
       answer: {
@@ -67,7 +65,7 @@ export const coreRoutes = [
     summary: 'Get an avatar or icon of the service',
     description:
       'The URLs are in `avatar`, `avatar_url`, `icon_url` and `image_url`. Images change with releases only.',
-    spec: 'extension',
+    extension: true,
     params: { name: text },
     responses: ok(z.string().meta({ format: 'binary', contentMediaType: 'image/svg+xml' }), 'The image.'),
     errors: ['asset_not_found'],

@@ -3,49 +3,49 @@ import type { ErrorCode } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import type { Example } from './examples.js';
 
-/** A path parameter: an id of ours, or free text (memory keys, tool names). */
+/** A path parameter: an id, or free text (memory keys, tool names). */
 export type PathParameter = { kind: 'id'; notFound: ErrorCode } | { kind: 'text' };
 
-/** An id in a path; whatever is no id of the caller's is answered with `notFound`. */
+/** An id in a path. An unknown id, or one of another user, returns `notFound`. */
 export const id = (notFound: ErrorCode): PathParameter => ({ kind: 'id', notFound });
 export const text: PathParameter = { kind: 'text' };
 
 /**
- * Who may call: everybody; a signed-up user; or a bearer of an identity provider token in
- * `X-Token` (or of the end-to-end bypass), signed up or not.
+ * `public`: without authentication. `user`: a signed-up user. `identity`: a token of an identity provider in `X-Token` (or
+ * the end-to-end bypass), also before sign-up.
  */
 export type RouteAuth = 'public' | 'user' | 'identity';
 
 export interface RouteDefinition {
   operationId: string;
   method: 'get' | 'post' | 'patch' | 'delete';
-  /** With `{name}` for parameters, as in the documents. */
+  /** With `{name}` for parameters. */
   path: `/v1/${string}`;
   auth: RouteAuth;
   tag: string;
   summary: string;
-  /** What an app developer has to know besides the summary; Markdown. */
+  /** Additional information for app developers, in Markdown. */
   description?: string;
-  /** The row of the specification, or `extension`. */
-  spec: string;
+  /** The specification does not contain the route. */
+  extension?: true;
   params?: Record<string, PathParameter>;
   query?: z.ZodObject;
-  /** Headers that the route itself reads, by their lower-case names. */
+  /** Headers that the route reads, by lower-case name. */
   headers?: z.ZodObject;
   body?: z.ZodType;
-  /** A body may be left out altogether. */
+  /** The body is optional. */
   bodyOptional?: true;
-  /** The parts of a multipart/form-data body, in place of `body`. */
+  /** The parts of a multipart/form-data body, instead of `body`. */
   multipart?: z.ZodObject;
-  /** Success status → body; null where there is none. */
+  /** Success status → body; null without a body. */
   responses: Record<number, { description: string; schema: z.ZodType | null }>;
-  /** Codes besides those that every route of its kind can answer. */
+  /** Codes in addition to `commonErrors`. */
   errors?: readonly ErrorCode[];
   /** A test checks it against the schemas of the route, and another one sends it. */
   example: Example;
 }
 
-/** The header of a request that creates something once, however often it is sent. */
+/** The header that makes the creation of a resource idempotent. */
 export const idempotencyKey = z.object({
   'idempotency-key': z
     .string()
@@ -57,7 +57,7 @@ export const idempotencyKey = z.object({
     }),
 });
 
-/** Keeps the literal types, so that handlers are typed by their route. */
+/** Preserves the literal types, which type the handlers. */
 export function defineRoute<const Route extends RouteDefinition>(route: Route): Route {
   return route;
 }
@@ -79,7 +79,7 @@ export function accepted<Schema extends z.ZodType>(
   return { 202: { description, schema } } as const;
 }
 
-/** Codes that a route can answer because of what it is, before its own. */
+/** Codes that follow from authentication, parameters, query and body of a route. */
 export function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['rate_limited', 'internal_error', 'service_unavailable'];
   if (route.auth !== 'public') {

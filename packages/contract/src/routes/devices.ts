@@ -9,7 +9,6 @@ export const deviceRoutes = [
     auth: 'user',
     tag: 'core',
     summary: 'Store the push-notification token of the device',
-    spec: 'orchestrator §4.1',
     body: z.object({ push_token: z.string().min(1).max(4_096) }).meta({ id: 'PushTokenBody' }),
     responses: ok(z.strictObject({ success: z.boolean() }).meta({ id: 'PushTokenAnswer' })),
     example: { body: { token: { push_token: 'fcm:dVf3-example' } }, answer: { success: true } },

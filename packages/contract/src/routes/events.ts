@@ -6,7 +6,7 @@ import { EXAMPLE } from './examples.js';
 
 const workspace = { id: id('workspace_not_found') };
 
-/** A durable event as the socket would have sent it; see the AsyncAPI document for the payloads. */
+/** A durable event in the format of the socket. The AsyncAPI document defines the payloads. */
 const ReplayedEvent = z
   .strictObject({
     seq: z.int().positive(),
@@ -27,7 +27,7 @@ export const eventRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'List the durable events after a sequence, in order and without gaps, up to 500 per response',
-    spec: 'extension',
+    extension: true,
     params: workspace,
     query: z.object({ since: z.coerce.number().int().nonnegative().default(0) }),
     responses: ok(

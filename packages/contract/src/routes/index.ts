@@ -20,7 +20,7 @@ export { commonErrors, type PathParameter, type RouteAuth, type RouteDefinition 
 export type { ReplayedEvent } from './events.js';
 export { messageListQuery, type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 
-/** Every route of `/v1`, in the order of the documents. */
+/** All routes of `/v1`, in the order of the documents. */
 export const ROUTES = [
   ...coreRoutes,
   ...legalRoutes,
@@ -45,7 +45,7 @@ export type RouteOf<Operation extends OperationId> = Extract<(typeof ROUTES)[num
 type OutputOf<Route, Key extends string> =
   Route extends Record<Key, infer Schema extends z.ZodType> ? z.output<Schema> : undefined;
 
-/** What a handler of the route gets, parsed. */
+/** The parsed input of a handler. */
 export interface RouteInput<Operation extends OperationId> {
   params: RouteOf<Operation> extends { params: infer Params }
     ? { [Name in keyof Params]: string }
@@ -63,10 +63,10 @@ type Answers<Responses> = {
     : never;
 }[keyof Responses];
 
-/** What a handler of the route may answer: a documented status with its body. */
+/** The output of a handler: a documented status with its body. */
 export type RouteAnswer<Operation extends OperationId> = Answers<RouteOf<Operation>['responses']>;
 
-/** The route of a method and a concrete path, as response checks need it. */
+/** The route of a method and a concrete path. */
 export function findRoute(method: string, path: string): RouteDefinition | undefined {
   const routes: readonly RouteDefinition[] = ROUTES;
   return routes
@@ -75,7 +75,7 @@ export function findRoute(method: string, path: string): RouteDefinition | undef
     .find((route) => pathPattern(route.path).test(path));
 }
 
-/** The methods of a concrete path, for the `Allow` header; empty when the path is no route. */
+/** The methods of a concrete path, for the `Allow` header; empty for an unknown path. */
 export function allowedMethods(path: string): string[] {
   const methods = ROUTES.filter((route) => pathPattern(route.path).test(path)).map((route) =>
     route.method.toUpperCase(),

@@ -13,7 +13,6 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'List tools and apps',
-    spec: 'orchestrator §4.5',
     responses: ok(data(IntegrationCatalog)),
     example: {
       answer: {
@@ -41,7 +40,6 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Get authorization parameters',
-    spec: 'orchestrator §4.5',
     body: z.object({ provider: IntegrationProvider }).meta({ id: 'ConnectIntegrationBody' }),
     responses: ok(OAuthConfiguration),
     errors: ['integration_not_configured'],
@@ -64,7 +62,6 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Complete the OAuth flow',
-    spec: 'orchestrator §4.5',
     body: z
       .object({
         provider: IntegrationProvider,
@@ -107,7 +104,7 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Disconnect a provider',
-    spec: 'extension',
+    extension: true,
     params: { provider: text },
     responses: noContent,
     errors: ['integration_not_found'],

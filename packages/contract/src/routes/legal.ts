@@ -12,7 +12,6 @@ export const legalRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Get the legal documents without acceptance (the flags are always false)',
-    spec: 'orchestrator §4.1',
     responses: ok(data(LegalStatus)),
     example: { answer: { data: examples.legalStatus } },
   }),
@@ -23,7 +22,6 @@ export const legalRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Get the legal documents with the acceptance of the user',
-    spec: 'orchestrator §4.2',
     responses: ok(data(LegalStatus)),
     example: { answer: { data: { ...examples.legalStatus, has_agreed_with_terms: true } } },
   }),
@@ -34,7 +32,6 @@ export const legalRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Accept versions of the legal documents',
-    spec: 'orchestrator §4.2',
     body: z
       .object({ terms_of_service_version: z.string().max(100), privacy_policy_version: z.string().max(100) })
       .partial()

@@ -23,7 +23,6 @@ export const messageRoutes = [
       'With `direction=backward`, `prev_scroll_id` is set on every page that has messages: if `has_prev` is false, it ' +
       'returns messages that arrive later. `around`, `after` and `before` start at a message instead of a cursor; ' +
       'their pages are in the order of `direction`.',
-    spec: 'orchestrator §4.4',
     params: conversation,
     query: messageListQuery,
     responses: ok(MessagePage),
@@ -41,7 +40,6 @@ export const messageRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Search messages that contain every word of q (case-insensitive, also within words), newest first',
-    spec: 'orchestrator §4.4',
     params: conversation,
     query: pageQuery.omit({ direction: true }).extend({
       q: z
@@ -67,7 +65,6 @@ export const messageRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Send a message; the reply arrives over the socket',
-    spec: 'orchestrator §4.4',
     params: conversation,
     body: SendMessageBody,
     responses: created(data(MessageData)),
@@ -100,7 +97,7 @@ export const messageRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Get a message with fresh attachment links',
-    spec: 'extension',
+    extension: true,
     params: message,
     responses: ok(data(ListedMessage)),
     example: { params: { ...examples.inWorkspace, id: EXAMPLE.messageId }, answer: { data: examples.listedMessage } },
@@ -117,7 +114,7 @@ export const messageRoutes = [
       'Replies to a deleted message are kept. If the message is an unfinished reply (queued or running) or has one, ' +
       'the reply is cancelled first, and everything that it has written is deleted too. Each deletion sends ' +
       '`message.deleted`. Deleting a tool status, card or note of an unfinished reply fails with `turn_running`.',
-    spec: 'extension',
+    extension: true,
     params: message,
     responses: noContent,
     errors: ['turn_running'],
@@ -135,7 +132,7 @@ export const messageRoutes = [
       'is cancelled. All replies to the message are deleted, with `message.deleted` for each. The message keeps its ' +
       'id and position, gets `edited_at`, and starts a new turn. `mentions` refer to the new text. Without ' +
       '`attachments` the message keeps its attachments. The limits of sending apply.',
-    spec: 'extension',
+    extension: true,
     params: message,
     body: EditMessageBody,
     responses: ok(data(MessageData), 'The edited message.'),
@@ -171,7 +168,7 @@ export const messageRoutes = [
       'The reply, which may have failed or been stopped, is deleted with the tool statuses, cards and notes of its ' +
       'turn, with `message.deleted` for each. The same agent runs a new turn; its reply arrives over the socket. The ' +
       'limits of sending apply.',
-    spec: 'extension',
+    extension: true,
     params: message,
     responses: ok(data(MessageData), 'The user message whose turn runs again.'),
     errors: ['message_not_an_answer', 'message_not_latest', 'turn_running', 'turn_queue_full', 'token_limit_reached'],
@@ -187,7 +184,6 @@ export const messageRoutes = [
     description:
       'The choice creates a user message with the label of the action as its text, and the agent replies to it. ' +
       'Clients receive it as `message.new`, like any other message.',
-    spec: 'orchestrator §4.4',
     params: message,
     body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
     responses: ok(data(MessageData)),

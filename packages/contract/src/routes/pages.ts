@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 
-/** The query of every list of messages. */
+/** The query of lists of messages. */
 export const pageQuery = z.object({
   scrollId: z.string().max(512).optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.pageMaximum).default(LIMITS.pageDefault),
@@ -9,7 +9,7 @@ export const pageQuery = z.object({
 });
 export type PageQuery = z.output<typeof pageQuery>;
 
-/** The query of a list that is paged on request. */
+/** The query of a list with optional paging. */
 export const optionalPageQuery = z.object({
   scrollId: z.string().max(512).optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.pageMaximum).optional(),
@@ -18,7 +18,7 @@ export const optionalPageQuery = z.object({
 const ANCHORS = ['scrollId', 'around', 'after', 'before'] as const;
 const anchor = (description: string) => z.uuid().optional().meta({ description, 'x-extension': true });
 
-/** The query of the messages of a conversation, whose pages can also begin at a message. */
+/** The query of the messages of a conversation. Pages can also start at a message. */
 export const messageListQuery = pageQuery
   .extend({
     around: anchor('Returns the page around this message. Mutually exclusive with `scrollId`, `after` and `before`.'),

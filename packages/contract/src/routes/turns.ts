@@ -12,7 +12,7 @@ export const turnRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Stop a reply, or all replies to a user message',
-    spec: 'extension',
+    extension: true,
     params: message,
     responses: noContent,
     errors: ['turn_not_running'],

@@ -13,7 +13,6 @@ export const uploadRoutes = [
     auth: 'user',
     tag: 'uploads',
     summary: 'Upload a file; its type is detected from the content',
-    spec: 'orchestrator §4.1',
     headers: idempotencyKey,
     multipart: z.object({ file: z.string().meta({ format: 'binary' }) }),
     responses: created(data(Attachment)),
@@ -37,7 +36,7 @@ export const uploadRoutes = [
     auth: 'public',
     tag: 'uploads',
     summary: 'Download a file with a signed link that is valid for 15 minutes',
-    spec: 'extension',
+    extension: true,
     params: { id: id('upload_not_found') },
     query: z.object({ sig: z.string().max(512) }),
     headers: z.object({

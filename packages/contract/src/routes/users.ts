@@ -11,7 +11,6 @@ export const userRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Get the profile',
-    spec: 'orchestrator §4.2',
     responses: ok(data(UserProfile)),
     example: { answer: { data: examples.profile } },
   }),
@@ -22,7 +21,6 @@ export const userRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Update the profile',
-    spec: 'orchestrator §4.2',
     body: UserPatch,
     responses: noContent,
     example: {

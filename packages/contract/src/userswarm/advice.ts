@@ -1,6 +1,6 @@
 import type { FailureReason, SyncFailure } from './conditions.js';
 
-/** Every reason that a condition `Ready` or `Synced` can have. */
+/** All reasons of the conditions `Ready` and `Synced`. */
 export type Reason =
   | 'Available'
   | 'Suspended'
@@ -13,7 +13,7 @@ export type Reason =
 
 export interface Advice {
   cause: string;
-  /** What the operator of the platform should do. */
+  /** Action for the operator. */
   advice: string;
 }
 

@@ -1,6 +1,6 @@
 /** Phases, conditions and reasons of a UserSwarm. */
 
-/** In order of precedence: the first that applies is shown. */
+/** In order of precedence: the first one that applies is the phase. */
 export const PHASES = ['Deleting', 'Error', 'Suspended', 'Ready', 'Progressing'] as const;
 export type UserSwarmPhase = (typeof PHASES)[number];
 
@@ -15,7 +15,7 @@ export const CONDITIONS = [
 ] as const;
 export type ConditionType = (typeof CONDITIONS)[number];
 
-/** Causes that people can do something about; each is stable and may be alerted on. */
+/** Actionable causes. The names are stable, so alerts can use them. */
 export const FAILURE_REASONS = {
   InvalidSpec: 'Error',
   RenderingFailed: 'Error',
@@ -41,7 +41,7 @@ export const FAILURE_REASONS = {
 } as const satisfies Record<string, UserSwarmPhase>;
 export type FailureReason = keyof typeof FAILURE_REASONS;
 
-/** Reasons of `Synced: False`, the one condition that the controller itself writes. */
+/** Reasons of `Synced: False`, the only condition that the controller itself sets. */
 export const SYNC_FAILURES = [
   'NameConflict',
   'QuotaExceeded',

@@ -28,7 +28,7 @@ describe('the checked-in CRD', () => {
   });
 });
 
-describe('the resource', () => {
+describe('the UserSwarm resource', () => {
   it('is cluster-scoped, in version v1alpha1 of its group, with a short name and a category', () => {
     expect(crd.metadata.name).toBe('userswarms.uswarm.dev');
     expect(crd.spec).toMatchObject({
@@ -63,7 +63,7 @@ describe('the resource', () => {
     expect(paths.length).toBe(plain.length + 3 + ['.metadata.creationTimestamp'].length);
   });
 
-  it('CRD-004: userId is required, printed as USER, and selectable', () => {
+  it('CRD-004: requires userId, prints it as USER, and makes it selectable', () => {
     expect(UserSwarmSpec.parse({ userId: 'user-1' }).userId).toBe('user-1');
     expect(UserSwarmSpec.safeParse({}).success).toBe(false);
     expect(field('spec').required).toEqual(['userId']);
@@ -87,8 +87,8 @@ describe('the resource', () => {
   });
 });
 
-describe('defaults', () => {
-  /** As the API server fills them in: a field's own first, then those inside it. */
+describe('the defaults of a UserSwarm', () => {
+  /** Applies defaults like the API server: first of the field itself, then of its members. */
   function defaulted(node: StructuralSchema, given: unknown): unknown {
     const value = given ?? structuredClone(node.default);
     if (node.properties === undefined || value === undefined) return value;
@@ -117,7 +117,7 @@ describe('defaults', () => {
   });
 });
 
-describe('rules', () => {
+describe('the rules of a UserSwarm', () => {
   const summary = (node: StructuralSchema) => rulesOf(node).map(({ message, fieldPath }) => [fieldPath, message]);
 
   it('limit the name to the pattern and to the length that Service names allow', () => {
@@ -152,7 +152,7 @@ describe('rules', () => {
     ]);
   });
 
-  it('take quantities as text or whole number, and the program sees text', () => {
+  it('accept quantities as strings or integers, and convert them to strings', () => {
     expect(field('spec.runtime.resources.limits.cpu')).toMatchObject({ 'x-kubernetes-int-or-string': true });
     const resources = { limits: { cpu: 2, memory: '1Gi' } };
     expect(UserSwarmSpec.parse({ userId: 'u', runtime: { resources } }).runtime.resources).toEqual({

@@ -33,7 +33,7 @@ function userSwarmSchema(): StructuralSchema {
     properties: {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
-      // Declared, as only declared fields may be named by a rule; 253 is the API server's own limit.
+      // Rules can use only declared fields; 253 is the limit of the API server.
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
       spec: structuralSchema(UserSwarmSpec),
       status: structuralSchema(UserSwarmStatus),

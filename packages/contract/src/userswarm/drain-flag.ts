@@ -1,18 +1,18 @@
 import type { KubernetesObject } from './hook.js';
 
-/** Contents of the ConfigMap that marks a removal of the release in progress. Times are ISO 8601. */
+/** Data of the ConfigMap that marks an uninstall in progress. Times are ISO 8601. */
 export interface DrainFlagData {
   /** Identifies the Job that holds the flag, across restarts of its pod. */
   run: string;
   startedAt: string;
-  /** The flag is void from then on. Its holder moves this forward. */
+  /** When the flag expires. Its holder renews it. */
   expiresAt: string;
 }
 
-/** Release 0.2 wrote flags without an expiry and never renewed them; none was needed for longer than this, in ms. */
+/** Lifetime of flags of release 0.2, which have no expiry, in milliseconds. */
 const UNDATED_FLAG_MS = 10 * 60_000;
 
-/** When the flag becomes void, in milliseconds since the epoch; 0 without any usable time. */
+/** When the flag expires, in milliseconds since the epoch; 0 without a valid time. */
 export function drainFlagExpiry(flag: KubernetesObject): number {
   const { expiresAt = '' } = (flag['data'] ?? {}) as Partial<DrainFlagData>;
   const expiry = Date.parse(expiresAt);

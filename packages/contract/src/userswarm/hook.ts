@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ObjectMeta, UserSwarm } from './resource.js';
 
-/** The CompositeController v1 hook of Metacontroller, as `POST /sync` speaks it. */
+/** The CompositeController v1 hook of Metacontroller, served as `POST /sync`. */
 
 /** Any Kubernetes object, as JSON. */
 export interface KubernetesObject {
@@ -16,16 +16,16 @@ export const CHILD_GROUPS = ['ServiceAccount.v1', 'Service.v1', 'Deployment.apps
 export type ChildGroup = (typeof CHILD_GROUPS)[number];
 
 /**
- * Beside the children: what explains why a runtime is not Ready. Empty under Metacontroller. Of Events only warnings of
- * pods that get no sandbox, without counts and times.
+ * Related objects that explain why a runtime is not Ready. Empty with Metacontroller. Events are only warnings of pods
+ * without a sandbox, without counts and times.
  */
 export const RELATED_GROUPS = ['Pod.v1', 'Namespace.v1', 'Event.v1'] as const;
 export type RelatedGroup = (typeof RELATED_GROUPS)[number];
 
-/** By `<namespace>/<name>`, as the parent is cluster-scoped; a cluster-scoped object by its name. */
+/** By `<namespace>/<name>`, because the parent is cluster-scoped; cluster-scoped objects by name. */
 export type ObjectsByKey = Record<string, KubernetesObject>;
 
-/** All five keys are always there; every declared group of children is, even if empty. */
+/** All five keys and all declared groups of children exist, even if they are empty. */
 export interface SyncRequest {
   controller: KubernetesObject;
   parent: UserSwarm;
@@ -35,8 +35,8 @@ export interface SyncRequest {
 }
 
 /**
- * Headers of each answer of our webhook: which configuration and program rendered it, and when that process started
- * (RFC 3339). With several replicas, the controller uses the revision that started last. Metacontroller ignores them.
+ * Headers of each response of the sync hook: the revision of its configuration and program, and its start time (RFC 3339).
+ * With several replicas, the controller uses the revision that started last. Metacontroller ignores them.
  */
 export const WEBHOOK_REVISION_HEADER = 'uswarm-webhook-revision';
 export const WEBHOOK_STARTED_HEADER = 'uswarm-webhook-started';
@@ -47,15 +47,15 @@ const AnyObject = z.looseObject({
   metadata: z.looseObject({ name: z.string().min(1), namespace: z.string().min(1).optional() }),
 });
 
-/** The answer, always with HTTP 200; anything else is a failure and changes nothing. */
+/** The response, always with HTTP 200. Any other status is a failure and changes nothing. */
 export const SyncResponse = z.strictObject({
-  /** Replaces the whole status. */
+  /** Replaces the status. */
   status: z.looseObject({}),
-  /** Everything that is to exist; what exists and is not in here is deleted. */
+  /** All desired children. Other existing children are deleted. */
   children: z.array(AnyObject),
-  /** Seconds; once, besides the regular resync. */
+  /** Seconds until one additional sync. */
   resyncAfterSeconds: z.number().min(0).optional(),
-  /** While finalizing: nothing is left, the finalizer may go. */
+  /** While finalizing: all children are deleted, and the finalizer can be removed. */
   finalized: z.boolean().optional(),
 });
 export type SyncResponse = z.output<typeof SyncResponse>;

@@ -1,4 +1,4 @@
-/** Names that the cluster side agrees on. */
+/** Names shared by orchestrator, controller and sync hook. */
 
 export const API_GROUP = 'uswarm.dev';
 export const API_VERSION = 'v1alpha1';
@@ -6,7 +6,7 @@ export const USERSWARM_API_VERSION = `${API_GROUP}/${API_VERSION}`;
 export const USERSWARM_KIND = 'UserSwarm';
 export const USERSWARM_PLURAL = 'userswarms';
 
-/** Where the API server serves them. */
+/** The API path of UserSwarms. */
 export const USERSWARMS = { group: API_GROUP, version: API_VERSION, plural: USERSWARM_PLURAL, kind: USERSWARM_KIND };
 
 export const DEFAULT_RUNTIME_NAMESPACE = 'userswarms';
@@ -15,20 +15,20 @@ export const DEFAULT_RUNTIME_PORT = 42_618;
 const WORKSPACE_PREFIX = 'workspace-';
 const RUNTIME_PREFIX = 'agent-runtime-';
 
-/** A child's name is a Service's name, at most 63 characters; this leaves room for its prefix. */
+/** Names of children are Service names of at most 63 characters, including a prefix. */
 export const USERSWARM_NAME_LENGTH = 63 - RUNTIME_PREFIX.length;
 export const USERSWARM_NAME = /^workspace-[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /** The name of the UserSwarm of a workspace. */
 export const userSwarmName = (workspaceId: string): string => `${WORKSPACE_PREFIX}${workspaceId}`;
 
-/** The workspace that a UserSwarm is for. */
+/** The workspace of a UserSwarm. */
 export const workspaceIdOf = (name: string): string => name.slice(WORKSPACE_PREFIX.length);
 
-/** The one name that ServiceAccount, Service and Deployment of a UserSwarm have. */
+/** The name of the ServiceAccount, Service and Deployment of a UserSwarm. */
 export const childName = (userSwarm: string): string => `${RUNTIME_PREFIX}${userSwarm}`;
 
-/** Where the runtime of a UserSwarm answers gRPC inside the cluster. */
+/** The gRPC URL of a runtime inside the cluster. */
 export const runtimeAddress = (userSwarm: string, namespace: string, port: number): string =>
   `http://${childName(userSwarm)}.${namespace}.svc:${port}`;
 
@@ -39,27 +39,27 @@ export const LABEL = {
   component: 'app.kubernetes.io/component',
   partOf: 'app.kubernetes.io/part-of',
   managedBy: 'app.kubernetes.io/managed-by',
-  /** On each child, by the controller framework: the uid of the UserSwarm. */
+  /** On each child, set by the controller: the uid of the UserSwarm. */
   controllerUid: 'controller-uid',
 } as const;
 
-/** `app.kubernetes.io/managed-by` of the UserSwarms that the orchestrator looks after. */
+/** `app.kubernetes.io/managed-by` of the UserSwarms of the orchestrator. */
 export const ORCHESTRATOR_MANAGER = 'uswarm-orchestrator';
 /** `app.kubernetes.io/managed-by` of the children. */
 export const CONTROLLER_MANAGER = 'uswarm-controller';
 
-/** On a UserSwarm, with the value `true`: it is left as it is when uswarm is removed. */
+/** On a UserSwarm, with the value `true`: an uninstall does not delete it. */
 export const KEEP_LABEL = 'uswarm.dev/keep-on-uninstall';
 
-/** Finds the pods of one runtime; also the immutable selector of its Deployment. */
+/** Selects the pods of one runtime; also the immutable selector of its Deployment. */
 export const runtimeSelector = (userSwarm: string): Record<string, string> => ({
   [LABEL.name]: RUNTIME_COMPONENT,
   [LABEL.instance]: userSwarm,
 });
 
-/** Model keys that every workspace shares by default; lies in the runtime namespace. */
+/** Model keys that all workspaces share by default; in the runtime namespace. */
 export const SHARED_MODEL_SECRET = 'uswarm-model-env';
-/** Passwords and keys of stores that are passed on to pods; lies in the runtime namespace. */
+/** Credentials of stores for runtime pods; in the runtime namespace. */
 export const RUNTIME_STORES_SECRET = 'uswarm-runtime-stores';
-/** The Secret of its own that a workspace may name in `config.envSecretRef`. */
+/** The separate Secret that a workspace may set in `config.envSecretRef`. */
 export const ownEnvSecret = (userSwarm: string): string => `${userSwarm}-env`;

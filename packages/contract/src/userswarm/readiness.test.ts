@@ -19,7 +19,7 @@ describe('readyUntil', () => {
     ['is suspended', status(['False', 9], ['True', 9]), undefined],
     ['was resumed and is starting', status(['False', 9], ['False', 12]), undefined],
     ['was resumed, became Ready and lost it', status(['False', 20], ['False', 12]), at(20)],
-  ])('of a runtime that %s', (_what, given, until) => {
+  ])('returns the time of a runtime that %s', (_what, given, until) => {
     expect(readyUntil(given)).toBe(until);
   });
 });

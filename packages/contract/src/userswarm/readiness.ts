@@ -1,11 +1,11 @@
 import type { UserSwarmStatus } from './resource.js';
 
-/** Seconds that a pod may take to become ready before `StartDeadlineExceeded` shows. */
+/** Seconds in which a pod must become ready, else its reason is `StartDeadlineExceeded`. */
 export const START_DEADLINE_S = 300;
 
 /**
- * When a runtime lost `Ready`, as RFC 3339. Undefined for one that is Ready, and for one that has not been Ready
- * since it was created or last resumed: its `Ready` is not younger than its `Suspended: False`.
+ * When a runtime lost `Ready`, as RFC 3339. Undefined if it is Ready, and if it has not been Ready since it was created or
+ * resumed: then `Ready` did not change after `Suspended: False`.
  */
 export function readyUntil({ conditions = [] }: UserSwarmStatus = {}): string | undefined {
   const ready = conditions.find(({ type }) => type === 'Ready');

@@ -19,7 +19,7 @@ const phasesOf = (reason: Reason): readonly string[] =>
 
 const code = (text: string): string => `\`${text}\``;
 
-/** Replaces both tables of reasons in the text of the document. Pure. @throws Error if the text has no such table */
+/** Replaces both tables of reasons in the text of the document. @throws Error if the text has no such table */
 export function withReasonTables(text: string): string {
   const entries = Object.entries(REASON_ADVICE) as [Reason, Advice][];
   const ofReady = entries.filter(([reason]) => phasesOf(reason).length > 0);

@@ -31,7 +31,7 @@ const firstOf = (row: string[]): string => row[0]!.replaceAll('`', '');
 function* leavesOf(node: StructuralSchema, path: string, required: boolean): Generator<string[]> {
   if (node.properties === undefined) yield [path, typeOf(node), defaultOf(node, required)];
   for (const [name, property] of Object.entries(node.properties ?? {})) {
-    // What is required inside an optional object has no default to show.
+    // Required fields of an optional object have no default.
     const isRequired = path === '' && (node.required?.includes(name) ?? false);
     yield* leavesOf(property, path === '' ? name : `${path}.${name}`, isRequired);
   }

@@ -8,14 +8,14 @@ import {
 } from './names.js';
 import { IMMUTABLE_RULES, QUANTITY_RULES, RESOURCES_RULES } from './rules.js';
 
-// The one source of the custom resource: types, defaults and the CRD's schema come from here.
-// Every string, array and map has a bound: CEL's cost estimate and etcd need them. `x-kubernetes-…`
-// in the metadata reaches the CRD as it is; the API server alone evaluates the rules.
+// The single source of the custom resource: types, defaults and the schema of the CRD.
+// Strings, arrays and maps are bounded, for the cost estimate of CEL and for etcd. `x-kubernetes-…`
+// in the metadata is copied to the CRD; only the API server evaluates the rules.
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Whether it is a quantity at all is for a CEL rule; regular expressions get the suffixes wrong. */
+/** A CEL rule validates quantities, because regular expressions do not match all suffixes. */
 const Quantity = z
   .union([z.string().min(1).max(32), z.int()])
   .transform(String)
@@ -76,56 +76,56 @@ const Config = z.strictObject({
     }),
 });
 
-/** What a UserSwarm asks for. */
+/** The desired state of a UserSwarm. */
 export const UserSwarmSpec = z
   .strictObject({
     userId: z.string().min(1).max(128).meta({ description: 'The user who owns the workspace. Cannot be changed.' }),
     placement: Placement.prefault({}).meta({ description: 'Where the runtime is. Cannot be changed.' }),
     runtime: Runtime.prefault({}).meta({ description: 'The program that serves the workspace.' }),
-    config: Config.prefault({}).meta({ description: 'What the program is told.' }),
+    config: Config.prefault({}).meta({ description: 'Settings of the program.' }),
     suspend: z.boolean().default(false).meta({ description: 'Stops the pod and keeps everything else.' }),
   })
   .meta({ description: 'Desired state of the runtime.', 'x-kubernetes-validations': IMMUTABLE_RULES });
-/** As the API server stores it: defaults filled in. */
+/** With the defaults of the API server. */
 export type UserSwarmSpec = z.output<typeof UserSwarmSpec>;
 
-/** As Kubernetes' own conditions have it. */
+/** The pattern of condition types in Kubernetes. */
 const CONDITION_TYPE =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
 
-const ObservedGeneration = z
-  .int()
-  .min(0)
-  .meta({ description: 'The metadata.generation of the UserSwarm that this is about.' });
+const ObservedGeneration = z.int().min(0).meta({ description: 'The observed metadata.generation of the UserSwarm.' });
 
 export const Condition = z.strictObject({
-  /** An open set: a status with a type of a newer webhook must not be refused by an older CRD. */
+  /** An open set: an older CRD must accept types of a newer sync hook. */
   type: z
     .string()
     .min(1)
     .max(316)
     .regex(CONDITION_TYPE)
-    .meta({ description: `What it says something about: ${CONDITIONS.join(', ')}, or another.` }),
-  status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it holds.' }),
+    .meta({ description: `Condition type: ${CONDITIONS.join(', ')}, or another.` }),
+  status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Status of the condition.' }),
   observedGeneration: ObservedGeneration.optional(),
-  /** RFC 3339, in seconds, as the API server writes times. */
+  /** RFC 3339 in seconds, like times of the API server. */
   lastTransitionTime: z.string().max(64).meta({ format: 'date-time', description: 'When the status last changed.' }),
   reason: z
     .string()
     .min(1)
     .max(128)
     .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
-    .meta({ description: 'The cause in a word, for programs.' }),
-  message: z.string().max(1024).meta({ description: 'The cause in a sentence, for people.' }),
+    .meta({ description: 'One-word cause, for programs.' }),
+  message: z.string().max(1024).meta({ description: 'Cause in one sentence, for users.' }),
 });
 export type Condition = z.output<typeof Condition>;
 
 export const UserSwarmStatus = z
   .strictObject({
     observedGeneration: ObservedGeneration.optional(),
-    phase: z.enum(PHASES).optional().meta({ description: 'The conditions in a word; programs read the conditions.' }),
+    phase: z
+      .enum(PHASES)
+      .optional()
+      .meta({ description: 'One-word summary of the conditions. Programs read the conditions.' }),
     image: z.string().max(512).optional().meta({ description: 'The image that the runtime is rendered with.' }),
-    address: z.string().max(512).optional().meta({ description: 'Where the runtime answers gRPC, in the cluster.' }),
+    address: z.string().max(512).optional().meta({ description: 'URL of the gRPC server in the cluster.' }),
     revision: z
       .string()
       .max(64)
@@ -139,7 +139,7 @@ export const UserSwarmStatus = z
       .max(16)
       .optional()
       .meta({
-        description: 'What is known about the runtime, one entry a type.',
+        description: 'Conditions of the runtime, one per type.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),
@@ -147,7 +147,7 @@ export const UserSwarmStatus = z
   .meta({ description: 'Observed state of the runtime.' });
 export type UserSwarmStatus = z.output<typeof UserSwarmStatus>;
 
-/** The parts of Kubernetes' metadata that we read. */
+/** The used fields of Kubernetes metadata. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -163,7 +163,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFields[];
 }
 
-/** Who set which fields, as the API server keeps it. */
+/** Field ownership, as managed by the API server. */
 export interface ManagedFields {
   manager?: string;
   operation?: string;

@@ -2,17 +2,17 @@ import { API_GROUP } from './names.js';
 import type { ObjectMeta, UserSwarmStatus } from './resource.js';
 
 /**
- * Annotations by which orchestrator, controller and webhook agree on when a running runtime gets a new
- * pod template. docs/adr/0014-roll-out-to-idle-runtimes.md
+ * Annotations by which orchestrator, controller and sync hook coordinate the rollout of a new pod template to a running
+ * runtime. docs/adr/0014-roll-out-to-idle-runtimes.md
  */
 export const ROLLOUT = {
-  /** By the orchestrator: the runtime is idle, and may be stopped for this revision. */
+  /** Set by the orchestrator: the runtime is idle and can be stopped for this revision. */
   wanted: `${API_GROUP}/rollout-wanted`,
-  /** By the controller: the go-ahead for this revision. */
+  /** Set by the controller: the grant for this revision. */
   revision: `${API_GROUP}/rollout-revision`,
-  /** By the controller: when the go-ahead was given, RFC 3339. */
+  /** Set by the controller: the time of the grant, RFC 3339. */
   time: `${API_GROUP}/rollout-time`,
-  /** By the controller, `true`: the runtime waited too long, and is stopped whatever it does. */
+  /** Set by the controller to `true`: the deadline has passed, and the runtime is stopped even if it is busy. */
   forced: `${API_GROUP}/rollout-forced`,
 } as const;
 
@@ -22,8 +22,8 @@ export interface RolloutGrant {
 }
 
 /**
- * The go-ahead that a runtime has while it waits. One from before it began to wait is used up: the platform
- * may come back to its revision. The times of conditions are in whole seconds, rounded down.
+ * The grant of a waiting runtime. A grant from before the wait is void, because the platform may return to an earlier
+ * revision. The times of conditions are in whole seconds, rounded down.
  */
 export function rolloutGrantOf(
   { annotations = {} }: Pick<ObjectMeta, 'annotations'>,
@@ -37,8 +37,8 @@ export function rolloutGrantOf(
 }
 
 /**
- * In the webhook's request alone, by the controller: `queued` where as many runtimes start as may start at once.
- * What somebody wrote into the UserSwarm is never passed on.
+ * Only in requests to the sync hook, set by the controller: `queued` if the start concurrency limit is reached. The
+ * controller removes this annotation from the UserSwarm itself.
  */
 export const START = `${API_GROUP}/start`;
 export const START_QUEUED = 'queued';

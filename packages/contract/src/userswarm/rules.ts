@@ -1,15 +1,15 @@
 import { USERSWARM_NAME, USERSWARM_NAME_LENGTH } from './names.js';
 
-/** A CEL rule as the API server evaluates it; `oldSelf` makes it one of updates only. */
+/** A CEL rule for the API server. A rule with `oldSelf` applies only to updates. */
 export interface ValidationRule {
   rule: string;
   message: string;
   reason: 'FieldValueInvalid' | 'FieldValueForbidden';
-  /** What the message is about, from where the rule stands; that place itself by default. */
+  /** The field of the message, relative to the rule; default: the field of the rule. */
   fieldPath?: string;
 }
 
-/** Of the whole object: the name becomes that of the children, which is a Service's among others. */
+/** Rules of the whole object: its name is the name of its children, including a Service. */
 export const NAME_RULES: ValidationRule[] = [
   {
     rule: `self.metadata.name.matches('${USERSWARM_NAME.source}')`,
@@ -26,8 +26,8 @@ export const NAME_RULES: ValidationRule[] = [
 ];
 
 /**
- * Of the spec, not of the fields: a rule on an optional field is skipped when it appears or goes.
- * A runtime that changed its owner or namespace would leave the old one's behind.
+ * Rules of the spec, because a rule of an optional field is skipped when the field is added or removed. A change of owner or
+ * namespace would leave the old runtime behind.
  */
 export const IMMUTABLE_RULES: ValidationRule[] = [
   {
@@ -44,7 +44,7 @@ export const IMMUTABLE_RULES: ValidationRule[] = [
   },
 ];
 
-/** Of one quantity, which is a string or a whole number. */
+/** Rules of a quantity, which is a string or an integer. */
 export const QUANTITY_RULES: ValidationRule[] = [
   {
     rule: 'isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity("0"))',
@@ -53,7 +53,7 @@ export const QUANTITY_RULES: ValidationRule[] = [
   },
 ];
 
-/** Of requests and limits. What is no quantity is for the rule above to say, so it passes here. */
+/** Rules of requests and limits. Invalid quantities pass, because the rule above rejects them. */
 export const RESOURCES_RULES: ValidationRule[] = ['cpu', 'memory'].map((name) => {
   const [request, limit] = [`self.requests.${name}`, `self.limits.${name}`];
   return {

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { userSwarmCrd } from './crd.js';
 import type { StructuralSchema } from './structural-schema.js';
 
-/** What a structural schema may not have, or that we leave out on purpose. */
+/** Keywords that a structural schema must not have, or that we exclude. */
 const REFUSED = ['$ref', '$schema', 'anyOf', 'oneOf', 'allOf', 'not', 'additionalProperties', 'title', 'const'];
-/** The API server's own, bounded by itself. */
+/** Defined and bounded by the API server. */
 const BUILT_IN = ['apiVersion', 'kind', 'metadata'];
 
 function faultsOf(node: StructuralSchema): string[] {
@@ -27,7 +27,7 @@ function faultsOf(node: StructuralSchema): string[] {
   }
 }
 
-/** Everything that is wrong in a schema, as `path: fault`. */
+/** All faults of a schema, as `path: fault`. */
 function* faults(node: StructuralSchema, path: string): Generator<string> {
   yield* faultsOf(node).map((fault) => `${path}: ${fault}`);
   for (const [name, property] of Object.entries(node.properties ?? {})) {
@@ -59,7 +59,7 @@ describe('the schema of the CRD', () => {
   });
 });
 
-describe('the walk', () => {
+describe('the check of a schema', () => {
   const described = { description: 'x' };
   it.each<[string, StructuralSchema]>([
     ['no maxLength', { type: 'string' }],

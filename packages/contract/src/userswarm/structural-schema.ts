@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of apiextensions/v1 JSONSchemaProps that we use. */
+/** The used part of apiextensions/v1 JSONSchemaProps. */
 export interface StructuralSchema {
   type?: string;
   description?: string;
@@ -12,18 +12,18 @@ export interface StructuralSchema {
   [keyword: string]: unknown;
 }
 
-/** JSON Schema's own; the API server prunes what is not declared, and takes no schema that forbids it. */
+/** Keywords of JSON Schema that a CRD must not have: the API server prunes undeclared fields. */
 const DROPPED = ['$schema', 'additionalProperties'];
 
-/** What readers look for first; the rest in the order in which it was found, what nests at the end. */
+/** The first keys of a schema. Others follow in their order, nested schemas last. */
 const FIRST = ['description', 'type', 'format', 'default'];
 const LAST = ['x-kubernetes-validations', 'required', 'properties', 'items'];
 
 const INT32 = 2 ** 31;
 
 /**
- * A zod schema, as it takes input, in the form that a CustomResourceDefinition wants.
- * What the API server would refuse in it (`anyOf`, `$ref`) fails in the walk of the tests.
+ * Converts the input side of a zod schema to the structural schema of a CustomResourceDefinition.
+ * A test rejects keywords that the API server does not accept (`anyOf`, `$ref`).
  */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return structural(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }) as StructuralSchema);
@@ -52,7 +52,7 @@ function structural(node: StructuralSchema): StructuralSchema {
   return ordered(result);
 }
 
-/** Has no type; of the alternatives only the length of the string can be said. */
+/** An int-or-string has no type; only the length of the string can be limited. */
 function intOrString({ anyOf, ...node }: StructuralSchema): StructuralSchema {
   const string = (anyOf as StructuralSchema[]).find(({ type }) => type === 'string');
   return { ...node, maxLength: string?.['maxLength'] };

@@ -8,7 +8,7 @@ const LEDGER = fileURLToPath(new URL('../../../../docs/requirements.json', impor
 const rows = await loadLedger(LEDGER);
 
 const routes: readonly RouteDefinition[] = ROUTES;
-const documented = routes.filter((route) => route.spec !== 'extension');
+const documented = routes.filter((route) => route.extension !== true);
 const operations = documented.map((route) => route.operationId);
 
 function count(keys: readonly string[]): Record<string, number> {

@@ -67,7 +67,7 @@ describe('identity provider tokens', () => {
 
   const documented: readonly RouteDefinition[] = ROUTES;
   const closed = documented.filter(
-    ({ spec, path }) => spec !== 'extension' && !/^\/v1\/(health|models|legal)$/.test(path),
+    ({ extension, path }) => extension !== true && !/^\/v1\/(health|models|legal)$/.test(path),
   );
   it.each(closed.map(({ method, path }) => [method.toUpperCase() as Method, path] as const))(
     'AUTH-007 %s %s refuses a caller without credentials',
