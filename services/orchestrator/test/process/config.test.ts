@@ -23,7 +23,7 @@ describe('the configuration', () => {
   });
 
   it.each([...SECRETS, 'DATABASE_URL', 'OIDC_ISSUERS', 'CALL_PRIVATE_KEY', 'RUNTIME_DRIVER', 'OBJECT_STORE'])(
-    'do not do without %s',
+    'requires %s',
     (name) => {
       expect(() => read({ [name]: undefined })).toThrow(name);
     },
@@ -39,30 +39,33 @@ describe('the configuration', () => {
 
   it.each([
     ['that are not JSON', 'https://idp.example.com'],
-    ['no issuer at all', '[]'],
+    ['that are empty', '[]'],
     ['without an audience', '[{"issuer": "https://idp.example.com"}]'],
-    ['one that is not at a URL', '[{"issuer": "idp", "audience": "app"}]'],
+    ['with a name instead of a URL', '[{"issuer": "idp", "audience": "app"}]'],
     [
       'with the id that is reserved for the bypass',
       '[{"id": "e2e", "issuer": "https://idp.example.com", "audience": "app"}]',
     ],
     [
-      'two with the same id',
+      'with the same id',
       JSON.stringify([
         { id: 'a', ...issuerAt(1) },
         { id: 'a', ...issuerAt(2) },
       ]),
     ],
-    ['an id that is the URL of another', JSON.stringify([{ id: issuerAt(2).issuer, ...issuerAt(1) }, issuerAt(2)])],
     [
-      'two with the same URL',
+      'with an id that is the URL of another issuer',
+      JSON.stringify([{ id: issuerAt(2).issuer, ...issuerAt(1) }, issuerAt(2)]),
+    ],
+    [
+      'with the same URL',
       JSON.stringify([
         { id: 'a', ...issuerAt(1) },
         { id: 'b', ...issuerAt(1) },
       ]),
     ],
-    ['a symmetric algorithm', JSON.stringify([{ ...issuerAt(1), algorithms: ['HS256'] }])],
-    ['an empty list of algorithms', JSON.stringify([{ ...issuerAt(1), algorithms: [] }])],
+    ['with a symmetric algorithm', JSON.stringify([{ ...issuerAt(1), algorithms: ['HS256'] }])],
+    ['with an empty list of algorithms', JSON.stringify([{ ...issuerAt(1), algorithms: [] }])],
   ])('rejects issuers %s', (_what, issuers) => {
     expect(() => read({ OIDC_ISSUERS: issuers })).toThrow(/OIDC_ISSUERS/);
   });
@@ -81,7 +84,7 @@ describe('the configuration', () => {
   });
 
   it.each(['http://127.0.0.1:9000/dev/issuer', 'http://localhost:9000', 'http://[::1]:9000'])(
-    'accept the issuer %s of the same machine',
+    'accepts the issuer %s of the same machine',
     (issuer) => {
       const settings = { SIGNATURE_MODE: 'off', OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'app' }]) };
       expect(checkConfig(read(settings)).OIDC_ISSUERS).toHaveLength(1);
