@@ -29,18 +29,21 @@ describe('connections to runtimes', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('end with the runtime, and those to others do not', async () => {
+  it('are closed with their runtime, and other connections stay open', async () => {
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const outcome = (workspaceId: string): Promise<unknown> =>
       client.identify({ workspaceId, address }).catch((error: { code?: unknown }) => error.code);
     const [leaving, staying] = [outcome('a'), outcome('b')];
     await eventually(() => asked === 2);
     client.forget('a');
-    expect([await leaving, await staying]).toEqual([Code.Canceled, Code.DeadlineExceeded]);
+    expect({ deleted: await leaving, other: await staying }).toEqual({
+      deleted: Code.Canceled,
+      other: Code.DeadlineExceeded,
+    });
   });
 });
 
-describe('while keys are rotated', () => {
+describe('during a key rotation', () => {
   const [before, now] = [generateCallKeys(), generateCallKeys()];
   let server: Http2Server;
   let client: RuntimeClient;
@@ -86,20 +89,20 @@ describe('while keys are rotated', () => {
     return events.length;
   };
 
-  it('a runtime with the public key before is called with that one, and asked in vain only once', async () => {
+  it('a runtime with the previous key rejects one call only', async () => {
     expect(await client.identify(target())).toEqual({ instanceId: 'i' });
     expect(await client.status(target())).toMatchObject({ busy: true });
-    expect([await turn(), refused]).toEqual([2, 1]);
+    expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 1 });
   });
 
-  it('a turn finds the right one by itself, and so does what comes after the runtime was replaced', async () => {
-    expect([await turn(), refused]).toEqual([2, 1]);
+  it('a turn finds the accepted key, also after the runtime was replaced', async () => {
+    expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 1 });
     publicKey = now.publicKey;
-    expect([await turn(), refused]).toEqual([2, 2]);
+    expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 2 });
     expect(await client.identify(target())).toEqual({ instanceId: 'i' });
   });
 
-  it('one that accepts neither is refused as ever', async () => {
+  it('a runtime that accepts no key causes an unauthenticated error', async () => {
     publicKey = generateCallKeys().publicKey;
     await expect(client.identify(target())).rejects.toMatchObject({ code: Code.Unauthenticated });
     await expect(turn()).rejects.toMatchObject({ code: Code.Unauthenticated });
@@ -108,7 +111,7 @@ describe('while keys are rotated', () => {
 });
 
 describe('a runtime that shuts down behind a Service', () => {
-  /** A runtime process; it answers a turn with two events, the second one once it may. */
+  /** A runtime that streams two events per turn, the second one after `release`. */
   async function startPod(name: string) {
     const release = Promise.withResolvers<void>();
     const state = { stopping: false, stops: [] as string[], renewals: [] as string[] };
@@ -133,9 +136,9 @@ describe('a runtime that shuts down behind a Service', () => {
     return { state, release, server, port: (server.address() as AddressInfo).port };
   }
 
-  it('finishes its turn over the old connection, while other calls reach the pod that takes its place', async () => {
-    const [leaving, coming] = [await startPod('leaving'), await startPod('coming')];
-    // Like a ClusterIP: new connections go to the pod of the moment, old ones stay where they are.
+  it('finishes its turn over the old connection while other calls reach the new pod', async () => {
+    const [leaving, replacement] = [await startPod('leaving'), await startPod('replacement')];
+    // Like a ClusterIP: new connections reach the current pod, existing connections keep theirs.
     let port = leaving.port;
     const service = createTcpServer((socket) => {
       const upstream = connectTcp(port, '127.0.0.1');
@@ -152,22 +155,23 @@ describe('a runtime that shuts down behind a Service', () => {
       expect((await events.next()).value).toMatchObject({ number: 1n });
 
       leaving.state.stopping = true;
-      port = coming.port;
+      port = replacement.port;
       await expect(client.identify(target)).rejects.toMatchObject({ code: Code.Unavailable });
-      expect(await client.identify(target)).toEqual({ instanceId: 'coming' });
+      expect(await client.identify(target)).toEqual({ instanceId: 'replacement' });
       await client.renewToolToken(target, { ...turn, toolToken: 'renewed' });
       await client.stopTurn(target, turn);
-      expect([leaving.state.renewals, leaving.state.stops, coming.state.stops]).toEqual([['renewed'], ['t'], []]);
+      expect(leaving.state).toMatchObject({ renewals: ['renewed'], stops: ['t'] });
+      expect(replacement.state.stops).toEqual([]);
 
       leaving.release.resolve();
       expect((await events.next()).value).toMatchObject({ number: 2n });
       expect((await events.next()).done).toBe(true);
       await client.stopTurn(target, { turnId: 'later', generation: 1 });
-      expect(coming.state.stops).toEqual(['later']);
+      expect(replacement.state.stops).toEqual(['later']);
     } finally {
       client.close();
       service.close();
-      for (const { server } of [leaving, coming]) server.close();
+      for (const { server } of [leaving, replacement]) server.close();
     }
   });
 });

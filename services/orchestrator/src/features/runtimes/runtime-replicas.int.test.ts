@@ -22,7 +22,7 @@ import { migrate } from '../../database/migrate.js';
 
 const WITHIN_MS = 60_000;
 
-/** Two orchestrators as processes, one Postgres, an API server in memory, and a runtime that only says who it is. */
+/** Two orchestrator processes, one Postgres, an API server in memory, and a runtime that only implements `Identify`. */
 describe('the state of a runtime with several replicas', () => {
   let issuer: OidcIssuer;
   let testDatabase: TestDatabase;
@@ -85,7 +85,7 @@ describe('the state of a runtime with several replicas', () => {
     createApiClient((await replicas[replica]?.listening) ?? '', { 'x-token': token });
   const stored = () => server.get(USER_SWARMS, userSwarmName(workspaceId));
 
-  /** The controller writes a status. */
+  /** Writes a status as the controller does. */
   function report(phase: 'Ready' | 'Progressing' | 'Suspended'): void {
     const swarm = stored();
     if (swarm === undefined) throw new Error('the UserSwarm does not exist');
@@ -96,36 +96,36 @@ describe('the state of a runtime with several replicas', () => {
   }
   async function shows(status: string, replica = 0): Promise<string | undefined> {
     const client = await clientOf(replica);
-    const look = async () => {
+    const readStatus = async () => {
       const { body } = await client.raw<{ data?: Workspace[] }>({ method: 'GET', path: '/v1/workspaces' });
       return body.data?.[0]?.runtime.status;
     };
-    return eventually(look, (shown) => shown === status, WITHIN_MS);
+    return eventually(readStatus, (shown) => shown === status, WITHIN_MS);
   }
 
-  it('follows what the controller writes', async () => {
+  it('follows the status that the controller writes', async () => {
     report('Progressing');
     expect(await shows('provisioning')).toBe('provisioning');
     report('Ready');
     expect(await shows('ready', 1)).toBe('ready');
   });
 
-  it('is right after a change that happened while no watch worked', async () => {
-    const mend = server.script(({ path: asked }, response) => {
-      if (!asked.startsWith(USER_SWARMS)) return undefined;
+  it('is correct after a change during an outage of the watch', async () => {
+    const restore = server.script(({ path: requestPath }, response) => {
+      if (!requestPath.startsWith(USER_SWARMS)) return undefined;
       response.destroy();
       return true;
     });
     server.endWatches('cut');
     report('Progressing');
     server.compact();
-    mend();
+    restore();
     expect(await shows('provisioning')).toBe('provisioning');
     report('Ready');
     expect(await shows('ready')).toBe('ready');
   });
 
-  it('is right after a change that happened while Postgres was unreachable', async () => {
+  it('is correct after a change during an outage of Postgres', async () => {
     await proxy.cut();
     report('Progressing');
     await eventually(
@@ -139,7 +139,7 @@ describe('the state of a runtime with several replicas', () => {
     expect(await shows('ready')).toBe('ready');
   });
 
-  it('is right after a change that comes after one replica was killed, and a message still wakes a suspended runtime', async () => {
+  it('is correct after one replica was killed, and a message still resumes a suspended runtime', async () => {
     await replicas[0]?.kill();
     const client = await clientOf(1);
     report('Progressing');
@@ -157,7 +157,7 @@ describe('the state of a runtime with several replicas', () => {
     expect(await shows('ready', 1)).toBe('ready');
   });
 
-  /** As the lifecycle does it once a runtime is idle. */
+  /** Suspends the runtime as the reconciler does at the idle limit. */
   async function suspend(): Promise<void> {
     const database = openDatabase({ url: testDatabase.url, maxConnections: 1 });
     await database.updateTable('runtimes').set({ desired: 'suspended', phase: 'Suspended' }).execute();

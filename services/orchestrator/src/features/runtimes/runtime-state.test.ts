@@ -19,7 +19,7 @@ const READY = {
 };
 
 describe('the next state of a runtime', () => {
-  it('is Ready and verified once it named itself', () => {
+  it('is Ready and verified after the runtime answers Identify', () => {
     expect(nextState(row({ failures: 3 }), ready, 'i', NOW)).toEqual({
       phase: 'Ready',
       reason: '',
@@ -32,7 +32,7 @@ describe('the next state of a runtime', () => {
     });
   });
 
-  it('is Progressing while it runs and has not answered yet', () => {
+  it('is Progressing while the runtime has not responded yet', () => {
     expect(nextState(row(), ready, null, NOW)).toEqual({
       phase: 'Progressing',
       reason: 'NotAnswering',
@@ -42,13 +42,13 @@ describe('the next state of a runtime', () => {
     });
   });
 
-  it('stays Ready when it does not answer, and says since when', () => {
+  it('stays Ready when the runtime stops responding, and stores since when', () => {
     expect(nextState(row(READY), ready, null, NOW)).toEqual({ reason: 'NotAnswering', failures: 1, silent_since: NOW });
     const silent = row({ ...READY, reason: 'NotAnswering', failures: 4, silent_since: ago(9) });
     expect(nextState(silent, ready, null, NOW)).toEqual({ reason: 'NotAnswering', failures: 5, silent_since: ago(9) });
   });
 
-  it('is Progressing again when it moved and has not answered at the new place', () => {
+  it('is Progressing when the runtime has not responded at a new address', () => {
     expect(nextState(row({ ...READY, address: 'http://127.0.0.1:1' }), ready, null, NOW)).toMatchObject({
       phase: 'Progressing',
       address: ADDRESS,
@@ -56,7 +56,7 @@ describe('the next state of a runtime', () => {
   });
 
   it.each(['Pending', 'Progressing', 'Error', 'Deleting'] as const)(
-    'is %s when the driver sees that, with its reason',
+    'is %s with the reason that the driver observes',
     (phase) => {
       const observed: RuntimeObservation = { phase, reason: 'Because', address: null, current: true };
       expect(nextState(row({ ...READY, failures: 1 }), observed, null, NOW)).toEqual({
@@ -65,20 +65,20 @@ describe('the next state of a runtime', () => {
         address: null,
         failures: 1,
         silent_since: null,
-        // It was well until now: turns that wait for it are given time from here.
+        // The runtime was healthy until now. Waiting turns measure their patience from this time.
         identified_at: NOW,
       });
     },
   );
 
-  it('counts the looks that find it the same, and begins anew with a change, so that the next look comes soon', () => {
+  it('counts consecutive equal observations, and restarts the count when they change', () => {
     const observed: RuntimeObservation = { phase: 'Progressing', reason: 'Starting', address: null, current: true };
     const starting = row({ phase: 'Progressing', reason: 'Starting', failures: 9 });
     expect(nextState(starting, observed, null, NOW).failures).toBe(10);
     expect(nextState(starting, ready, null, NOW).failures).toBe(1);
   });
 
-  it('takes over another instance at the same place', () => {
+  it('accepts another instance at the same address', () => {
     expect(nextState(row(READY), ready, 'another', NOW)).toMatchObject({
       phase: 'Ready',
       instance_id: 'another',
@@ -86,7 +86,7 @@ describe('the next state of a runtime', () => {
     });
   });
 
-  it('is Suspended when that is wanted, without an address, and well', () => {
+  it('is Suspended on request, without an address and without failures', () => {
     const before = row({ ...READY, desired: 'suspended', phase: 'Suspended' });
     expect(nextState(before, suspended, null, NOW)).toEqual({
       phase: 'Suspended',
@@ -97,33 +97,44 @@ describe('the next state of a runtime', () => {
     });
   });
 
-  it('is Suspended and held when it should run, and the time to ready counts from its release', () => {
+  it('is Suspended by an operator, and measures the time to ready from the resume by the operator', () => {
     const before = row({ ...READY, wanted_at: ago(60_000) });
-    const held = { phase: 'Suspended', reason: 'Held', address: null, failures: 0, silent_since: null } as const;
-    expect(nextState(before, suspended, null, NOW)).toEqual(held);
-    const released = nextState({ ...before, ...held }, { ...ready, phase: 'Progressing', address: null }, null, NOW);
-    expect(released).toMatchObject({ phase: 'Progressing', wanted_at: NOW });
-    expect(nextState({ ...before, ...held }, undefined, null, NOW)).toMatchObject({ wanted_at: NOW });
+    const suspendedByOperator = {
+      phase: 'Suspended',
+      reason: 'Held',
+      address: null,
+      failures: 0,
+      silent_since: null,
+    } as const;
+    expect(nextState(before, suspended, null, NOW)).toEqual(suspendedByOperator);
+    const resumed = nextState(
+      { ...before, ...suspendedByOperator },
+      { ...ready, phase: 'Progressing', address: null },
+      null,
+      NOW,
+    );
+    expect(resumed).toMatchObject({ phase: 'Progressing', wanted_at: NOW });
+    expect(nextState({ ...before, ...suspendedByOperator }, undefined, null, NOW)).toMatchObject({ wanted_at: NOW });
   });
 
-  it('does not take one that is about to go for one that was woken', () => {
-    const woken = row({ ...READY, phase: 'Suspended', address: null });
-    expect(nextState(woken, { ...ready, current: false }, 'i', NOW)).toMatchObject({ phase: 'Progressing' });
-    expect(nextState(woken, ready, 'i', NOW)).toMatchObject({ phase: 'Ready' });
+  it('is Progressing after a resume while the observation is still of the suspended pod', () => {
+    const resumed = row({ ...READY, phase: 'Suspended', address: null });
+    expect(nextState(resumed, { ...ready, current: false }, 'i', NOW)).toMatchObject({ phase: 'Progressing' });
+    expect(nextState(resumed, ready, 'i', NOW)).toMatchObject({ phase: 'Ready' });
   });
 
-  it('stays Ready when only other settings are on their way', () => {
+  it('stays Ready while changed settings are applied', () => {
     expect(nextState(row(READY), { ...ready, current: false }, 'i', NOW)).toMatchObject({ phase: 'Ready' });
   });
 });
 
-describe('while the platform cannot be asked', () => {
-  it('one that was Ready is asked itself', () => {
+describe('while the platform is unreachable', () => {
+  it('a Ready runtime is assumed to be Ready', () => {
     expect(assumeObservation(row(READY))).toEqual(ready);
   });
 
   it.each(['Pending', 'Progressing', 'Suspended', 'Error', 'Deleting'] as const)(
-    'nothing is known of one that is %s, and nothing but that is written',
+    'no state is assumed for a runtime that is %s, and only the outage is stored',
     (phase) => {
       const before = row({ phase });
       expect(assumeObservation(before)).toBeUndefined();
@@ -132,52 +143,62 @@ describe('while the platform cannot be asked', () => {
   );
 });
 
-describe('the time until a runtime can have been idle for long enough', () => {
+describe('the time until the idle limit', () => {
   it.each([
-    ['is over once it was wanted that long ago', { wanted_at: ago(1_000) }, 1_000, 0],
-    ['is what is left of the limit before', { wanted_at: ago(999) }, 1_000, 1],
-    ['never comes if runtimes are never suspended', { wanted_at: ago(1_000_000) }, 0, Infinity],
-    ['never comes if it is to be suspended already', { wanted_at: ago(1), desired: 'suspended' as const }, 1, Infinity],
+    ['is 0 if running was requested that long ago', { wanted_at: ago(1_000) }, 1_000, 0],
+    ['is the rest of the limit before that', { wanted_at: ago(999) }, 1_000, 1],
+    ['is infinite if suspension is disabled', { wanted_at: ago(1_000_000) }, 0, Infinity],
+    [
+      'is infinite if the desired state is suspended',
+      { wanted_at: ago(1), desired: 'suspended' as const },
+      1,
+      Infinity,
+    ],
   ])('%s', (_what, more, limitMs, expected) => {
     expect(msUntilIdle(row(more), limitMs, NOW)).toBe(expected);
   });
 });
 
-describe('a runtime is settled', () => {
+describe('isSettled', () => {
   const wasReady = row(READY);
-  const asleep = row({ desired: 'suspended', phase: 'Suspended' });
+  const isSuspended = row({ desired: 'suspended', phase: 'Suspended' });
   const starting: RuntimeObservation = { phase: 'Progressing', reason: 'Starting', address: null, current: true };
   const rollout = (requested: boolean, granted: boolean) => ({ ...ready, rollout: { requested, granted } });
   it.each<[string, RuntimeRow, RuntimeObservation | undefined, boolean]>([
-    ['while it is Ready where it was', wasReady, ready, true],
-    ['not once it moved', wasReady, { ...ready, address: 'http://127.0.0.1:1' }, false],
-    ['not once it is starting again', wasReady, starting, false],
-    ['not while it does not answer', row({ ...READY, reason: 'NotAnswering', failures: 1 }), ready, false],
-    ['not if it is not there', wasReady, undefined, false],
-    ['not if the driver has something to do', wasReady, { ...ready, outdated: true }, false],
-    ['not while it is to be deleted', row({ ...READY, desired: 'deleted' }), ready, false],
-    ['while it is suspended as wanted', asleep, suspended, true],
-    ['not if it runs and should not', asleep, ready, false],
-    ['while it is held', row({ phase: 'Suspended', reason: 'Held' }), suspended, true],
-    ['not once it is held', wasReady, suspended, false],
-    ['not once it is released', row({ phase: 'Suspended', reason: 'Held' }), starting, false],
+    ['is true for a Ready runtime at its address', wasReady, ready, true],
+    ['is false after the address changed', wasReady, { ...ready, address: 'http://127.0.0.1:1' }, false],
+    ['is false for a Ready runtime that is starting again', wasReady, starting, false],
     [
-      'while it starts for the same reason',
+      'is false for a runtime that does not respond',
+      row({ ...READY, reason: 'NotAnswering', failures: 1 }),
+      ready,
+      false,
+    ],
+    ['is false for a runtime that does not exist', wasReady, undefined, false],
+    ['is false if the observation is outdated', wasReady, { ...ready, outdated: true }, false],
+    ['is false if deletion is requested', row({ ...READY, desired: 'deleted' }), ready, false],
+    ['is true for a suspended runtime that is to be suspended', isSuspended, suspended, true],
+    ['is false for a running runtime that is to be suspended', isSuspended, ready, false],
+    [
+      'is true while an operator has suspended the runtime',
+      row({ phase: 'Suspended', reason: 'Held' }),
+      suspended,
+      true,
+    ],
+    ['is false when an operator suspends the runtime', wasReady, suspended, false],
+    ['is false when the operator resumes the runtime', row({ phase: 'Suspended', reason: 'Held' }), starting, false],
+    [
+      'is true while the runtime starts with the same reason',
       row({ phase: 'Progressing', reason: 'Starting', failures: 3 }),
       starting,
       true,
     ],
+    ['is false when the reason changes', row({ phase: 'Progressing', reason: 'Pulling' }), starting, false],
+    ['is false before the rollout of a pending revision is requested', wasReady, rollout(false, false), false],
+    ['is true while a requested rollout is not granted', wasReady, rollout(true, false), true],
+    ['is false after the rollout is granted', wasReady, rollout(true, true), false],
     [
-      'not once it does not start for another reason',
-      row({ phase: 'Progressing', reason: 'Pulling' }),
-      starting,
-      false,
-    ],
-    ['not before the platform knows that it may be stopped for a revision', wasReady, rollout(false, false), false],
-    ['while it waits for the grant of a revision', wasReady, rollout(true, false), true],
-    ['not once a revision is granted', wasReady, rollout(true, true), false],
-    [
-      'not once the revision is in place that it was stopped for',
+      'is false after the rollout is complete',
       row({ desired: 'suspended', phase: 'Suspended', reason: 'NewRevision' }),
       suspended,
       false,
@@ -186,7 +207,7 @@ describe('a runtime is settled', () => {
     expect(isSettled(before, observed, NOW)).toBe(expected);
   });
 
-  it('and nothing of an update changes but what differs, whatever a Date is made of', () => {
+  it('changesOf returns only the fields that differ, and compares dates by value', () => {
     const before = row({ ...READY, failures: 2 });
     const update = { phase: 'Ready', identified_at: new Date(0), failures: 0, silent_since: NOW } as const;
     expect(changesOf(before, update)).toEqual({ failures: 0, silent_since: NOW });
@@ -194,14 +215,24 @@ describe('a runtime is settled', () => {
 });
 
 describe('the time to ready', () => {
-  const named = { phase: 'Ready' as const, identified_at: NOW };
+  const identified = { phase: 'Ready' as const, identified_at: NOW };
   it.each([
-    ['counts from the sign-up', { wanted_at: ago(1_500) }, named, 1.5],
-    ['counts from the waking', { identified_at: ago(9_000), wanted_at: ago(2_000) }, named, 2],
-    ['does not count one that comes back by itself', { identified_at: ago(1), wanted_at: ago(9) }, named, undefined],
-    ['does not count one that was Ready', { ...READY, wanted_at: ago(9) }, named, undefined],
-    ['does not count one that is not Ready', { wanted_at: ago(9) }, { phase: 'Progressing' as const }, undefined],
-    ['is never negative', { wanted_at: ago(-5) }, named, 0],
+    ['is measured from the sign-up', { wanted_at: ago(1_500) }, identified, 1.5],
+    ['is measured from the resume', { identified_at: ago(9_000), wanted_at: ago(2_000) }, identified, 2],
+    [
+      'is undefined for a runtime that recovers without a request',
+      { identified_at: ago(1), wanted_at: ago(9) },
+      identified,
+      undefined,
+    ],
+    ['is undefined for a runtime that was Ready', { ...READY, wanted_at: ago(9) }, identified, undefined],
+    [
+      'is undefined for a runtime that is not Ready',
+      { wanted_at: ago(9) },
+      { phase: 'Progressing' as const },
+      undefined,
+    ],
+    ['is never negative', { wanted_at: ago(-5) }, identified, 0],
   ])('%s', (_what, more, next, seconds) => {
     expect(secondsToReady(row(more), next)).toBe(seconds);
   });

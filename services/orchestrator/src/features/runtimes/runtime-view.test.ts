@@ -23,12 +23,12 @@ describe('viewRuntime', () => {
     [59_999, 'ready'],
     [60_000, 'ready'],
     [60_001, 'offline'],
-  ])('shows a Ready one that has not answered for %d ms as %s, its phase stays', (ms, status) => {
+  ])('shows a Ready runtime without a response for %d ms as %s in phase Ready', (ms, status) => {
     expect(viewRuntime(runtime('Ready', ago(ms)), NOW)).toEqual({ status, phase: 'Ready' });
   });
 
   it.each<InternalPhase>(['Pending', 'Progressing', 'Error'])(
-    'shows %s as it is however long it has not answered',
+    'shows %s regardless of the time without a response',
     (phase) => {
       expect(viewRuntime(runtime(phase, ago(3_600_000)), NOW)).toEqual(viewRuntime(runtime(phase), NOW));
     },
@@ -37,7 +37,7 @@ describe('viewRuntime', () => {
 
 describe('agentStatus', () => {
   it.each<AgentActivity>(['online', 'reading', 'thinking', 'writing', 'pending', 'error'])(
-    'is %s while the runtime is ready',
+    'is the activity %s while the runtime is ready',
     (activity) => {
       expect(agentStatus(activity, runtime('Ready'), NOW)).toBe(activity);
     },
@@ -49,16 +49,16 @@ describe('agentStatus', () => {
     ['Suspended', 'offline'],
     ['Deleting', 'offline'],
     ['Error', 'error'],
-  ])('in phase %s is %s, whatever the agent did', (phase, status) => {
+  ])('is derived from phase %s as %s regardless of the activity', (phase, status) => {
     expect(agentStatus('writing', runtime(phase), NOW)).toBe(status);
   });
 
-  it('is offline when the runtime is ready and does not answer', () => {
+  it('is offline if the Ready runtime does not respond', () => {
     expect(agentStatus('online', runtime('Ready', ago(60_001)), NOW)).toBe('offline');
   });
 });
 
-describe('the coarser statuses', () => {
+describe('the statuses of agent routes and messages', () => {
   it.each<[AgentStatus, AgentRouteStatus, AgentDataStatus]>([
     ['online', 'online', 'online'],
     ['reading', 'busy', 'busy'],
@@ -67,11 +67,11 @@ describe('the coarser statuses', () => {
     ['pending', 'pending', 'busy'],
     ['error', 'error', 'offline'],
     ['offline', 'offline', 'offline'],
-  ])('%s is %s in agent routes and %s in messages', (status, route, data) => {
-    expect([agentRouteStatus(status), agentDataStatus(status)]).toEqual([route, data]);
+  ])('map %s to %s in agent routes and to %s in messages', (status, route, data) => {
+    expect({ route: agentRouteStatus(status), data: agentDataStatus(status) }).toEqual({ route, data });
   });
 
-  it('ENUM-020 no status of the realtime event leaks into agent routes', () => {
+  it('ENUM-020: agent routes return no status that exists only in realtime events', () => {
     const shown = AgentStatus.options.map(agentRouteStatus);
     expect(shown.filter((status) => !AgentRouteStatus.options.includes(status))).toEqual([]);
   });

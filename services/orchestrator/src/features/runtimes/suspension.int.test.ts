@@ -20,7 +20,7 @@ import { createWithTransaction } from '../../database/transaction.js';
 
 const draft = (text: string) => ({ content: { type: 'text', text } });
 
-describe('a runtime of an idle workspace', () => {
+describe('the runtime of an idle workspace', () => {
   let uswarm: TestOrchestrator;
   let user: TestUser;
   let home: Home;
@@ -45,7 +45,7 @@ describe('a runtime of an idle workspace', () => {
       .select('pid')
       .where('workspace_id', '=', home.workspaceId)
       .execute();
-  async function answered(text: string): Promise<string | undefined> {
+  async function sendAndWait(text: string): Promise<string | undefined> {
     const sent = await user.post<{ data: MessageData }>(home.messages, draft(text), 201);
     const replies = async () =>
       (await user.get<{ data: MessageData[] }>(`${home.messages}?limit=2`)).body.data.find(
@@ -54,8 +54,8 @@ describe('a runtime of an idle workspace', () => {
     return (await eventually(replies, (reply) => reply?.status === 'delivered', 40_000))?.status;
   }
 
-  it('is suspended, and shows so everywhere', async () => {
-    expect(await answered('Are you there?')).toBe('delivered');
+  it('is suspended, and API and events show it as offline', async () => {
+    expect(await sendAndWait('Are you there?')).toBe('delivered');
     events.length = 0;
     expect(await shows('offline')).toMatchObject({ phase: 'Pending', verified: true });
     const agents = (await user.get<{ data: AgentSummary[] }>(`${home.workspace}/agents`)).body.data;
@@ -75,12 +75,12 @@ describe('a runtime of an idle workspace', () => {
     expect(await eventually(processes, ({ length }) => length === 0)).toEqual([]);
   });
 
-  it('wakes on a message, which it answers', async () => {
+  it('is resumed by a message and completes its turn', async () => {
     await shows('offline');
-    expect(await answered('And now?')).toBe('delivered');
+    expect(await sendAndWait('And now?')).toBe('delivered');
   });
 
-  it('is gone after the account is deleted while it is suspended', async () => {
+  it('is deleted with its account while it is suspended', async () => {
     await shows('offline');
     await user.delete('/v1/auth/delete', undefined, 204);
     const left = () =>
@@ -89,7 +89,7 @@ describe('a runtime of an idle workspace', () => {
   });
 });
 
-describe('suspending and a message at once', () => {
+describe('a suspension concurrent with a message', () => {
   let uswarm: TestOrchestrator;
   let stores: Stores;
   let user: TestUser;
@@ -105,9 +105,9 @@ describe('suspending and a message at once', () => {
   afterAll(() => uswarm.close());
 
   const READY: RuntimeObservation = { phase: 'Ready', reason: '', address: 'http://runtime:1', current: true };
-  let look: ReturnType<typeof createRuntimeReconciler>;
+  let reconcile: ReturnType<typeof createRuntimeReconciler>;
   beforeAll(() => {
-    look = createRuntimeReconciler({
+    reconcile = createRuntimeReconciler({
       ...stores,
       withTransaction,
       store: stores.runtimes,
@@ -130,7 +130,7 @@ describe('suspending and a message at once', () => {
       logger: silentLogger,
     });
   });
-  /** A workspace whose runtime has long been Ready and idle; no other is looked at. */
+  /** A workspace whose runtime reached the idle limit. No other workspace has jobs. */
   async function idleWorkspace(): Promise<void> {
     user = await uswarm.user();
     home = await uswarm.home(user);
@@ -143,54 +143,54 @@ describe('suspending and a message at once', () => {
   }
   beforeEach(idleWorkspace);
 
-  /** One look, as the queue makes it. Where others write it at that moment, it may be theirs. */
-  async function lookNow({ mayBeTaken = false } = {}): Promise<void> {
+  /** One reconcile as the job worker runs it. With `mayBeTaken`, the job may be locked or deleted concurrently. */
+  async function reconcileNow({ mayBeTaken = false } = {}): Promise<void> {
     await stores.jobs.makeDueNow(RUNTIME_JOB, home.workspaceId);
-    // A hint that is given beside it may hold the row for a moment.
+    // A concurrent transaction can lock the job briefly.
     const claim = () => stores.jobs.claim(RUNTIME_JOB, 1, 60_000);
-    const [work] = mayBeTaken ? await claim() : await eventually(claim, ({ length }) => length > 0);
-    if (work === undefined && mayBeTaken) return;
-    if (work === undefined) throw new Error('the runtime is being looked at already');
+    const [job] = mayBeTaken ? await claim() : await eventually(claim, ({ length }) => length > 0);
+    if (job === undefined && mayBeTaken) return;
+    if (job === undefined) throw new Error('the job is already claimed');
     try {
-      await look(work, new AbortController().signal);
+      await reconcile(job, new AbortController().signal);
     } finally {
-      await stores.jobs.release(work, 0);
+      await stores.jobs.release(job, 0);
     }
   }
   const desired = async () => (await stores.runtimes.get(home.workspaceId))?.desired;
-  const someoneWaits = async () => {
+  const hasLockWait = async () => {
     const { rows } = await sql`
       SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(
       uswarm.database,
     );
     return rows.length > 0;
   };
-  const blocked = () => eventually(someoneWaits, (waits) => waits);
+  const blocked = () => eventually(hasLockWait, (waits) => waits);
 
-  it('a message that is being stored keeps the runtime awake', async () => {
-    const wishes = createRuntimeRequests({
+  it('does not happen while the message is being stored', async () => {
+    const requests = createRuntimeRequests({
       store: stores.runtimes,
       jobs: stores.jobs,
       makeDueNow: async () => undefined,
       metrics: createRuntimeMetrics(createMetrics('test')),
     });
-    let looking: Promise<void> | undefined;
+    let reconciling: Promise<void> | undefined;
     await withTransaction(async (tx) => {
-      expect(await wishes.ensureResumed(home.workspaceId, tx)).toBe(false);
-      looking = lookNow();
+      expect(await requests.ensureResumed(home.workspaceId, tx)).toBe(false);
+      reconciling = reconcileNow();
       expect(await blocked()).toBe(true);
       const { workspaceId, conversationId } = home;
       const turn = { kind: TURN_JOB, subjectId: crypto.randomUUID(), workspaceId, serialKey: conversationId };
       await stores.jobs.enqueue(turn, tx);
     });
-    await looking;
+    await reconciling;
     expect(await desired()).toBe('running');
     await stores.jobs.cancel(TURN_JOB, home.workspaceId, uswarm.database);
-    await lookNow();
+    await reconcileNow();
     expect(await desired()).toBe('suspended');
   });
 
-  it('a message that comes while it is suspended waits for that, and wakes it', async () => {
+  it('completes first if the message arrives later, and the message resumes the runtime', async () => {
     let sending: Promise<unknown> | undefined;
     await withTransaction(async (tx) => {
       await stores.runtimes.lock(home.workspaceId, tx);
@@ -202,9 +202,9 @@ describe('suspending and a message at once', () => {
     expect(await desired()).toBe('running');
   });
 
-  it('whoever is first, a message that is stored has a runtime that is to run', async () => {
+  it('leaves the desired state running for a stored message in any order', async () => {
     for (let round = 0; round < 25; round += 1) {
-      await Promise.all([lookNow(), user.post(home.messages, draft(`round ${round}`), 201)]);
+      await Promise.all([reconcileNow(), user.post(home.messages, draft(`round ${round}`), 201)]);
       expect(await desired()).toBe('running');
       await stores.jobs.cancel(TURN_JOB, home.workspaceId, uswarm.database);
       await uswarm.database.updateTable('turns').set({ status: 'done' }).execute();
@@ -212,10 +212,10 @@ describe('suspending and a message at once', () => {
     }
   });
 
-  it('the account may be deleted in the middle of it: nobody waits for each other in a circle', async () => {
+  it('causes no deadlock with a concurrent account deletion', async () => {
     for (let round = 0; round < 8; round += 1) {
       await idleWorkspace();
-      await lookNow();
+      await reconcileNow();
       const send = () =>
         user.raw({
           method: 'POST',
@@ -225,19 +225,19 @@ describe('suspending and a message at once', () => {
         });
       const [first, , second] = await Promise.all([
         send(),
-        lookNow({ mayBeTaken: true }),
+        reconcileNow({ mayBeTaken: true }),
         send(),
         user.delete('/v1/auth/delete', undefined, 204),
       ]);
       expect([first.status, second.status].filter((status) => status >= 500)).toEqual([]);
-      // The look may have come last, and then it is gone already.
-      if ((await desired()) !== undefined) await lookNow();
+      // The concurrent reconcile may have deleted the runtime already.
+      if ((await desired()) !== undefined) await reconcileNow();
       expect(await desired()).toBeUndefined();
     }
   });
 
-  it('the metrics count what was done', async () => {
-    await lookNow();
+  it('is counted in the metrics', async () => {
+    await reconcileNow();
     const text = await metrics.metrics();
     expect(text).toMatch(/uswarm_runtime_suspensions_total\{component="test"\} [1-9]/);
   });

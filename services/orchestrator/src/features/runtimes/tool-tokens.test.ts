@@ -6,7 +6,7 @@ const KEY = parseSigningKey(`k1:${'signing-'.repeat(5)}`);
 const turn = (workspaceId: string) => ({ workspaceId, agentId: 'a', turnId: 't' });
 
 describe('the tool token of a turn', () => {
-  it('ENV-004: SVC_MCP_SIGNING_KEY signs it for the workspace', async () => {
+  it('ENV-004: is signed with SVC_MCP_SIGNING_KEY for the workspace', async () => {
     const toolTokens = createToolTokens(KEY);
     for (const workspace of ['a', 'b']) {
       const token = await toolTokens(turn(workspace));

@@ -5,24 +5,24 @@ import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 import { PlatformUnreachable } from '../driver.js';
 
 const TODAY = Date.parse('2030-01-01T00:00:00Z');
-const place = { namespace: 'backend', name: 'uswarm-drain' };
+const configMap = { namespace: 'backend', name: 'uswarm-drain' };
 
-describe('the flag of a drain', () => {
-  let asked: object[];
-  let answer: () => Promise<KubernetesObject>;
+describe('the drain flag', () => {
+  let requests: object[];
+  let respond: () => Promise<KubernetesObject>;
   let now: number;
   let flag: DrainFlag;
   beforeEach(() => {
-    asked = [];
+    requests = [];
     now = 0;
     flag = createDrainFlag({
       client: {
         get: (resource, name) => {
-          asked.push({ kind: resource.kind, ...name });
-          return answer();
+          requests.push({ kind: resource.kind, ...name });
+          return respond();
         },
       },
-      configMap: place,
+      configMap,
       clock: { now: () => new Date(TODAY + now) },
       elapsed: () => now,
     });
@@ -31,36 +31,38 @@ describe('the flag of a drain', () => {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     ...fields,
-    metadata: { ...place, ...fields.metadata },
+    metadata: { ...configMap, ...fields.metadata },
   });
   const timeAt = (ms: number): string => new Date(TODAY + ms).toISOString();
-  const there = flagWith({ data: { expiresAt: timeAt(60_000) } });
+  const raised = flagWith({ data: { expiresAt: timeAt(60_000) } });
   const refused = (status: number) => async (): Promise<KubernetesObject> => {
     throw new KubeError(status, {});
   };
 
-  it('is asked for each time, as long as it is down', async () => {
-    answer = refused(404);
-    expect([await flag.raised(), await flag.raised()]).toEqual([false, false]);
-    expect(asked).toEqual([
-      { kind: 'ConfigMap', ...place },
-      { kind: 'ConfigMap', ...place },
+  it('is read on each call while it is lowered', async () => {
+    respond = refused(404);
+    expect(await flag.raised()).toBe(false);
+    expect(await flag.raised()).toBe(false);
+    expect(requests).toEqual([
+      { kind: 'ConfigMap', ...configMap },
+      { kind: 'ConfigMap', ...configMap },
     ]);
   });
 
-  it('counts as raised for a while once it was seen, and is looked at again then', async () => {
-    answer = there;
-    expect([await flag.raised(), await flag.raised()]).toEqual([true, true]);
-    expect(asked).toHaveLength(1);
-    answer = refused(404);
+  it('is cached for three seconds while it is raised', async () => {
+    respond = raised;
+    expect(await flag.raised()).toBe(true);
+    expect(await flag.raised()).toBe(true);
+    expect(requests).toHaveLength(1);
+    respond = refused(404);
     now += 2_999;
     expect(await flag.raised()).toBe(true);
     now += 1;
     expect(await flag.raised()).toBe(false);
   });
 
-  it('does not count once it has expired, so a removal that failed does not stop the platform', async () => {
-    answer = flagWith({ data: { expiresAt: timeAt(1_000) } });
+  it('is ignored after it expires, so that a failed removal does not block the platform', async () => {
+    respond = flagWith({ data: { expiresAt: timeAt(1_000) } });
     expect(await flag.raised()).toBe(true);
     now += 999;
     expect(await flag.raised()).toBe(true);
@@ -68,15 +70,15 @@ describe('the flag of a drain', () => {
     expect(await flag.raised()).toBe(false);
   });
 
-  it('of release 0.2, which names no expiry, counts for ten minutes from its creation', async () => {
-    answer = flagWith({ metadata: { creationTimestamp: timeAt(0) } });
+  it('is valid for ten minutes from its creation if release 0.2 created it without an expiry', async () => {
+    respond = flagWith({ metadata: { creationTimestamp: timeAt(0) } });
     expect(await flag.raised()).toBe(true);
     now += 10 * 60_000;
     expect(await flag.raised()).toBe(false);
   });
 
-  it.each([403, 500])('is in doubt after an answer %i: nothing may be made then', async (status) => {
-    answer = refused(status);
+  it.each([403, 500])('cannot be read after status %i, which is reported as PlatformUnreachable', async (status) => {
+    respond = refused(status);
     await expect(flag.raised()).rejects.toBeInstanceOf(PlatformUnreachable);
   });
 });

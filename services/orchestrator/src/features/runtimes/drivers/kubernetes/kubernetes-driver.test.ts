@@ -8,21 +8,21 @@ import { type ScriptedApi, startScriptedApi } from '../../../../../../../package
 import { createKubernetesDriver, type KubernetesDriver } from './kubernetes-driver.js';
 import type { RuntimeSpec } from '../driver.js';
 
-const OURS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
+const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
 const spec = (workspaceId: string) => ({ workspaceId, userId: 'u', suspended: false });
 
 describe('the kubernetes driver', () => {
   let server: ScriptedApi;
   let credentials: Credentials;
   let driver: KubernetesDriver;
-  let hints: string[];
+  let changes: string[];
   let draining: boolean;
 
   beforeEach(async () => {
     server = await startScriptedApi();
     recordApplies(server);
     credentials = await createCredentials(server.config);
-    hints = [];
+    changes = [];
     draining = false;
     driver = createKubernetesDriver({
       client: createKubeClient({ credentials, fieldManager: 'test' }),
@@ -32,7 +32,7 @@ describe('the kubernetes driver', () => {
       drain: { raised: async () => draining },
       logger: silentLogger,
     });
-    driver.onChange((workspaceId) => hints.push(workspaceId));
+    driver.onChange((workspaceId) => changes.push(workspaceId));
     await eventually(() => server.watches() === 1);
   });
   afterEach(async () => {
@@ -44,7 +44,7 @@ describe('the kubernetes driver', () => {
   const ensure = (workspaceId: string, signal?: AbortSignal) =>
     driver.ensure(spec(workspaceId), { unresponsive: false, ...(signal === undefined ? {} : { signal }) });
 
-  it('makes none for who has lost the lease on it, and goes on with one that is there', async () => {
+  it('creates no UserSwarm after the lease is lost, and still returns the state of an existing one', async () => {
     const lost = AbortSignal.abort(new Error('the lease is lost'));
     await expect(ensure('a', lost)).rejects.toBe(lost.reason);
     expect(server.writes()).toEqual([]);
@@ -53,54 +53,54 @@ describe('the kubernetes driver', () => {
     expect(server.get(USER_SWARMS, 'workspace-a')).toBeDefined();
   });
 
-  it('makes, suspends and resumes none while the release is being removed, and still removes', async () => {
+  it('creates and changes no UserSwarm while the release is being removed, and still deletes', async () => {
     await ensure('a');
-    const made = server.writes().length;
+    const writes = server.writes().length;
     draining = true;
     expect(await ensure('b')).toMatchObject({ phase: 'Progressing', reason: 'Draining' });
-    const asleep = { workspaceId: 'a', userId: 'u', suspended: true };
-    expect(await driver.ensure(asleep, { unresponsive: false })).toMatchObject({ phase: 'Pending' });
-    expect(server.writes()).toHaveLength(made);
+    const suspended = { workspaceId: 'a', userId: 'u', suspended: true };
+    expect(await driver.ensure(suspended, { unresponsive: false })).toMatchObject({ phase: 'Pending' });
+    expect(server.writes()).toHaveLength(writes);
     await driver.remove('a');
-    expect(server.writes().map(({ method }) => method)).toEqual([...Array(made).fill('PATCH'), 'DELETE']);
-    // One that the drain has deleted stays away until the flag is down.
+    expect(server.writes().map(({ method }) => method)).toEqual([...Array(writes).fill('PATCH'), 'DELETE']);
+    // A UserSwarm that the drain deleted is not created again before the flag is lowered.
     server.remove(USER_SWARMS, 'workspace-a');
-    await eventually(() => hints.includes('a'));
+    await eventually(() => changes.includes('a'));
     expect(await ensure('a')).toMatchObject({ reason: 'Draining' });
     draining = false;
     await ensure('a');
     expect(server.get(USER_SWARMS, 'workspace-a')).toBeDefined();
   });
 
-  it('reports what others change and delete, also of a runtime that this process never looked at', async () => {
+  it('reports changes and deletions by other clients, also of a runtime that it never handled', async () => {
     const kind = { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm' };
-    server.put(USER_SWARMS, { ...kind, metadata: { name: 'workspace-a', labels: OURS }, spec: { userId: 'u' } });
-    await eventually(() => hints.length === 1);
+    server.put(USER_SWARMS, { ...kind, metadata: { name: 'workspace-a', labels: LABELS }, spec: { userId: 'u' } });
+    await eventually(() => changes.length === 1);
     server.remove(USER_SWARMS, 'workspace-a');
-    await eventually(() => hints.length === 2);
-    expect(hints).toEqual(['a', 'a']);
+    await eventually(() => changes.length === 2);
+    expect(changes).toEqual(['a', 'a']);
   });
 
-  describe('what it sees without asking', () => {
+  describe('peek', () => {
     const peek = async (workspaceId: string, more: Partial<RuntimeSpec> = {}) =>
       (await driver.peek([{ ...spec(workspaceId), ...more }])).get(workspaceId);
 
-    it('is what ensure returned, and tells whether ensure has something to do', async () => {
+    it('returns the result of ensure without a request, and whether ensure would change something', async () => {
       await eventually(async () => (await driver.peek([]).catch(() => undefined)) !== undefined);
       expect(await peek('a')).toBeUndefined();
       const made = await ensure('a');
-      const asked = server.requests.length;
+      const requests = server.requests.length;
       expect(await peek('a')).toEqual(made);
       expect(await peek('a', { suspended: true })).toEqual({ ...made, outdated: true });
-      expect(server.requests.length).toBe(asked);
+      expect(server.requests.length).toBe(requests);
     });
 
-    it('is what was reported last', async () => {
+    it('returns the state that was reported last', async () => {
       await ensure('a');
       const swarm = server.get(USER_SWARMS, 'workspace-a')!;
       const phase = 'Ready';
       server.put(USER_SWARMS, { ...swarm, status: { phase, observedGeneration: swarm.metadata.generation } });
-      await eventually(() => hints.includes('a'));
+      await eventually(() => changes.includes('a'));
       expect(await peek('a')).toMatchObject({ phase, current: true });
     });
   });

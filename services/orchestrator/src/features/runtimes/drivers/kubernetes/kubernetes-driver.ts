@@ -46,7 +46,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     try {
       return api.known(name) ?? (await api.get(name));
     } catch (error) {
-      // A refused read says nothing about the object.
+      // After a refused read, the object is unknown.
       if (isRefusal(error)) throw new PlatformUnreachable(error.message, { cause: error });
       throw error;
     }

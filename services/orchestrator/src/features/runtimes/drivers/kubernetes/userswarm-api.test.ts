@@ -10,20 +10,23 @@ import type { AppliedUserSwarm } from './userswarm-apply.js';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
-const OURS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
+const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
 const TIMING = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } };
 
 const spec = { userId: 'u', placement: { runtimeNamespace: 'n' } };
-const wish = (name: string, suspend = false): AppliedUserSwarm => ({
+const applied = (name: string, suspend = false): AppliedUserSwarm => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
-  metadata: { name, labels: OURS },
+  metadata: { name, labels: LABELS },
   spec: { ...spec, suspend },
 });
 const managed = (name: string): KubernetesObject =>
-  ({ ...wish(name), metadata: { name, labels: OURS, managedFields: [{ manager: 'kubectl' }] } }) as KubernetesObject;
+  ({
+    ...applied(name),
+    metadata: { name, labels: LABELS, managedFields: [{ manager: 'kubectl' }] },
+  }) as KubernetesObject;
 
-describe('the UserSwarms of orchestrators', () => {
+describe('the UserSwarm API', () => {
   let server: ScriptedApi;
   let credentials: Credentials;
   let api: UserSwarmApi;
@@ -62,8 +65,8 @@ describe('the UserSwarms of orchestrators', () => {
       return true;
     });
 
-  describe('as they are known', () => {
-    it('are ours only, with who set what', async () => {
+  describe('the cache', () => {
+    it('contains only managed UserSwarms, with their managed fields', async () => {
       server.put(SWARMS, managed('a'));
       server.put(SWARMS, { ...managed('theirs'), metadata: { name: 'theirs' } });
       await watched();
@@ -79,17 +82,18 @@ describe('the UserSwarms of orchestrators', () => {
       ]);
       server.remove(SWARMS, 'a');
       await eventually(() => changes.length === 3);
-      expect([api.known('a'), changes.at(-1)]).toEqual([undefined, ['a', undefined]]);
+      expect(api.known('a')).toBeUndefined();
+      expect(changes.at(-1)).toEqual(['a', undefined]);
     });
 
-    it('say what was missed while the way to the server was cut', async () => {
-      for (const name of ['a', 'b']) server.put(SWARMS, { ...wish(name) });
+    it('reports the changes that happened while the watch was disconnected', async () => {
+      for (const name of ['a', 'b']) server.put(SWARMS, { ...applied(name) });
       await watched();
       await eventually(() => changes.length === 2);
       changes.length = 0;
       server.endWatches('cut');
       server.remove(SWARMS, 'a');
-      server.put(SWARMS, { ...wish('b', true) });
+      server.put(SWARMS, { ...applied('b', true) });
       server.compact();
       await eventually(() => changes.length === 2);
       expect(changes).toEqual(
@@ -100,8 +104,8 @@ describe('the UserSwarms of orchestrators', () => {
       );
     });
 
-    it('go on being said while the server does not answer', async () => {
-      server.put(SWARMS, { ...wish('a') });
+    it('keeps its objects while the server is unavailable', async () => {
+      server.put(SWARMS, { ...applied('a') });
       await watched();
       await knows('a');
       refuse(503, '');
@@ -110,53 +114,54 @@ describe('the UserSwarms of orchestrators', () => {
       expect(api.known('a')).toMatchObject({ spec });
     });
 
-    it('have at once what we wrote, which nobody is told of, and nothing older after that', async () => {
-      let held = '';
+    it('contains an own write immediately without a notification, and ignores older versions afterwards', async () => {
+      let delayed = '';
       await watched();
-      const written = await api.apply(wish('a'), { force: false });
+      const written = await api.apply(applied('a'), { force: false });
       expect(api.known('a')).toEqual(written);
-      held = JSON.stringify({ type: 'MODIFIED', object: written });
-      const later = await api.apply(wish('a', true), { force: false });
-      server.say(SWARMS, held);
-      server.put(SWARMS, { ...wish('marker') });
+      delayed = JSON.stringify({ type: 'MODIFIED', object: written });
+      const later = await api.apply(applied('a', true), { force: false });
+      server.say(SWARMS, delayed);
+      server.put(SWARMS, { ...applied('marker') });
       await knows('marker');
-      expect([version('a'), changes]).toEqual([later.metadata.resourceVersion, [['marker', false]]]);
+      expect(version('a')).toBe(later.metadata.resourceVersion);
+      expect(changes).toEqual([['marker', false]]);
     });
 
-    it('do not lose the present one by the end of an earlier one', async () => {
+    it('ignores a late deletion event of an earlier object', async () => {
       await watched();
-      const earlier = server.put(SWARMS, { ...wish('a') });
+      const earlier = server.put(SWARMS, { ...applied('a') });
       await knows('a');
       server.remove(SWARMS, 'a');
       await eventually(() => api.known('a') === undefined);
-      await api.apply(wish('a'), { force: false });
+      await api.apply(applied('a'), { force: false });
       server.say(SWARMS, JSON.stringify({ type: 'DELETED', object: earlier }));
-      server.put(SWARMS, { ...wish('marker') });
+      server.put(SWARMS, { ...applied('marker') });
       await knows('marker');
       expect(version('a')).toBeDefined();
     });
 
-    it('are in doubt after a write was refused, until there is news', async () => {
-      server.put(SWARMS, { ...wish('a') });
+    it('hides an object after a refused write until the next event or write', async () => {
+      server.put(SWARMS, { ...applied('a') });
       await watched();
       await knows('a');
-      const mend = refuse(409, 'Conflict');
-      await expect(api.apply(wish('a', true), { force: false })).rejects.toMatchObject({ reason: 'Conflict' });
-      mend();
+      const restore = refuse(409, 'Conflict');
+      await expect(api.apply(applied('a', true), { force: false })).rejects.toMatchObject({ reason: 'Conflict' });
+      restore();
       expect(api.known('a')).toBeUndefined();
       expect(await api.get('a')).toMatchObject({ spec: { suspend: false } });
-      await api.apply(wish('a', true), { force: false });
+      await api.apply(applied('a', true), { force: false });
       expect(api.known('a')?.spec.suspend).toBe(true);
 
       refuse(422, 'Invalid');
-      const tryInVain = async (): Promise<void> => {
-        await expect(api.apply(wish('a'), { force: false })).rejects.toMatchObject({ reason: 'Invalid' });
+      const expectRefusal = async (): Promise<void> => {
+        await expect(api.apply(applied('a'), { force: false })).rejects.toMatchObject({ reason: 'Invalid' });
         expect(api.known('a')).toBeUndefined();
       };
-      await tryInVain();
-      server.put(SWARMS, { ...wish('a', false) });
+      await expectRefusal();
+      server.put(SWARMS, { ...applied('a', false) });
       await knows('a');
-      await tryInVain();
+      await expectRefusal();
       server.remove(SWARMS, 'a');
       await eventually(() => changes.length === 3);
       expect(changes).toEqual([
@@ -166,38 +171,42 @@ describe('the UserSwarms of orchestrators', () => {
       ]);
     });
 
-    it('are not in doubt because the server was away', async () => {
-      server.put(SWARMS, { ...wish('a') });
+    it('keeps an object after a write that failed because the server was unavailable', async () => {
+      server.put(SWARMS, { ...applied('a') });
       await watched();
       await knows('a');
       refuse(503, '');
-      await expect(api.apply(wish('a', true), { force: false })).rejects.toThrow(PlatformUnreachable);
+      await expect(api.apply(applied('a', true), { force: false })).rejects.toThrow(PlatformUnreachable);
       expect(api.known('a')?.spec.suspend).toBe(false);
     });
   });
 
-  describe('and the calls', () => {
+  describe('calls', () => {
     it.each([
       [403, 'Forbidden'],
       [409, 'Conflict'],
       [410, 'Expired'],
       [422, 'Invalid'],
-    ])('%d is a refusal with its reason', async (status, reason) => {
+    ])('report status %d as a KubeError with reason %s', async (status, reason) => {
       open();
       refuse(status, reason);
       await expect(api.get('a')).rejects.toMatchObject({ name: 'KubeError', status, reason });
-      await expect(api.apply(wish('a'), { force: false })).rejects.toMatchObject({ name: 'KubeError', status, reason });
+      await expect(api.apply(applied('a'), { force: false })).rejects.toMatchObject({
+        name: 'KubeError',
+        status,
+        reason,
+      });
     });
 
-    it.each([429, 500, 503])('%d passes, and says nothing about the object', async (status) => {
+    it.each([429, 500, 503])('report status %d as PlatformUnreachable', async (status) => {
       open();
       refuse(status, '');
       await expect(api.get('a')).rejects.toThrow(PlatformUnreachable);
-      await expect(api.apply(wish('a'), { force: false })).rejects.toThrow(PlatformUnreachable);
+      await expect(api.apply(applied('a'), { force: false })).rejects.toThrow(PlatformUnreachable);
       await expect(api.delete('a', { uid: 'u', resourceVersion: '1' })).rejects.toThrow(PlatformUnreachable);
     });
 
-    it('nobody there is no refusal either', async () => {
+    it('report a closed connection as PlatformUnreachable', async () => {
       open();
       server.script((_request, response) => {
         response.destroy();
@@ -206,31 +215,31 @@ describe('the UserSwarms of orchestrators', () => {
       await expect(api.get('a')).rejects.toThrow(PlatformUnreachable);
     });
 
-    it('what is not there is undefined, and gone', async () => {
+    it('report an object that does not exist as undefined on read and false on delete', async () => {
       open();
       expect(await api.get('a')).toBeUndefined();
       expect(await api.delete('a', { uid: 'u', resourceVersion: '1' })).toBe(false);
     });
 
-    it('applies as the orchestrator, by force only where it is told to', async () => {
+    it('apply as the field manager of the orchestrator, and force only on request', async () => {
       open();
-      await api.apply(wish('a'), { force: false });
-      await api.apply(wish('a', true), { force: true });
-      expect(server.writes().map(({ path, query }) => [path, Object.fromEntries(query)])).toEqual([
-        [`${SWARMS}/a`, { fieldManager: 'uswarm-orchestrator', force: 'false' }],
-        [`${SWARMS}/a`, { fieldManager: 'uswarm-orchestrator', force: 'true' }],
+      await api.apply(applied('a'), { force: false });
+      await api.apply(applied('a', true), { force: true });
+      expect(server.writes().map(({ path, query }) => ({ path, ...Object.fromEntries(query) }))).toEqual([
+        { path: `${SWARMS}/a`, fieldManager: 'uswarm-orchestrator', force: 'false' },
+        { path: `${SWARMS}/a`, fieldManager: 'uswarm-orchestrator', force: 'true' },
       ]);
-      expect(server.writes()[0]?.body).toEqual(wish('a'));
+      expect(server.writes()[0]?.body).toEqual(applied('a'));
     });
 
-    it('deletes only the very object that was seen', async () => {
+    it('delete only the given version of an object', async () => {
       open();
-      const { uid = '', resourceVersion = '' } = server.put(SWARMS, { ...wish('a') }).metadata;
-      for (const seen of [
+      const { uid = '', resourceVersion = '' } = server.put(SWARMS, { ...applied('a') }).metadata;
+      for (const outdated of [
         { uid: 'earlier', resourceVersion },
         { uid, resourceVersion: '1' },
       ]) {
-        await expect(api.delete('a', seen)).rejects.toMatchObject({ status: 409 });
+        await expect(api.delete('a', outdated)).rejects.toMatchObject({ status: 409 });
       }
       expect(await api.delete('a', { uid, resourceVersion })).toBe(true);
       expect(server.get(SWARMS, 'a')).toBeUndefined();

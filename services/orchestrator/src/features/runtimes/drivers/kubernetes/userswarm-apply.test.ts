@@ -23,7 +23,7 @@ const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
 type StatusPhase = NonNullable<StoredUserSwarm['status']>['phase'];
 const READY = { type: 'Ready', status: 'False', message: '', lastTransitionTime: '2026-11-21T10:00:00Z' } as const;
 
-/** As the API server keeps who set what: `config.envSecretRef` is atomic. */
+/** Managed fields as the API server stores them: `config.envSecretRef` is atomic. */
 function fieldsOf(value: object): object {
   return Object.fromEntries(
     Object.entries(value).map(([key, field]) => [
@@ -33,30 +33,30 @@ function fieldsOf(value: object): object {
   );
 }
 
-/** What the API server has after an apply, as far as it matters here. */
+/** A model of server-side apply. */
 function serverSideApply(before: StoredUserSwarm | undefined, { object, force }: Apply): StoredUserSwarm {
   const { labels, annotations } = object.metadata;
-  const marks = annotations === undefined ? {} : { annotations };
-  const theirs = (before?.metadata.managedFields ?? []).filter(({ manager }) => manager !== 'uswarm-orchestrator');
-  const ours = {
+  const optionalAnnotations = annotations === undefined ? {} : { annotations };
+  const foreign = (before?.metadata.managedFields ?? []).filter(({ manager }) => manager !== 'uswarm-orchestrator');
+  const own = {
     manager: 'uswarm-orchestrator',
     operation: 'Apply',
-    fieldsV1: fieldsOf({ metadata: { labels, ...marks }, spec: object.spec }),
+    fieldsV1: fieldsOf({ metadata: { labels, ...optionalAnnotations }, spec: object.spec }),
   };
-  const suspend = object.spec.suspend ?? (theirs.some(setsSuspend) ? before?.spec.suspend : false) ?? false;
+  const suspend = object.spec.suspend ?? (foreign.some(setsSuspend) ? before?.spec.suspend : false) ?? false;
   return {
     metadata: {
       name: object.metadata.name,
-      uid: before?.metadata.uid ?? 'made',
+      uid: before?.metadata.uid ?? 'created',
       labels,
-      ...marks,
-      managedFields: [...(force ? theirs.filter((entry) => !setsSuspend(entry)) : theirs), ours],
+      ...optionalAnnotations,
+      managedFields: [...(force ? foreign.filter((entry) => !setsSuspend(entry)) : foreign), own],
     },
     spec: {
       userId: object.spec.userId,
       placement: object.spec.placement,
       runtime: { port: 42_618 },
-      config: { ...theirConfig(before, theirs), ...object.spec.config },
+      config: { ...foreignConfig(before, foreign), ...object.spec.config },
       suspend,
     },
     ...(before?.status === undefined ? {} : { status: before.status }),
@@ -65,12 +65,12 @@ function serverSideApply(before: StoredUserSwarm | undefined, { object, force }:
 
 const setsSuspend = ({ fieldsV1 }: ManagedFields): boolean => JSON.stringify(fieldsV1).includes('f:suspend');
 
-function theirConfig(before: StoredUserSwarm | undefined, theirs: ManagedFields[]): object {
-  const owned = JSON.stringify(theirs);
+function foreignConfig(before: StoredUserSwarm | undefined, foreign: ManagedFields[]): object {
+  const owned = JSON.stringify(foreign);
   return Object.fromEntries(Object.entries(before?.spec.config ?? {}).filter(([key]) => owned.includes(`f:${key}`)));
 }
 
-/** Somebody else sets fields of the spec, as `kubectl patch` does. */
+/** Another manager sets fields of the spec, as `kubectl patch` does. */
 function patched(swarm: StoredUserSwarm, spec: Partial<StoredUserSwarm['spec']>): StoredUserSwarm {
   const entry = { manager: 'kubectl-patch', operation: 'Update', fieldsV1: fieldsOf({ spec }) };
   const left = (swarm.metadata.managedFields ?? []).map((known) => ({
@@ -98,15 +98,15 @@ function without(fields: object, taken: object): object {
 
 const plan = (spec: RuntimeSpec, stored?: StoredUserSwarm, settings = SETTINGS) =>
   planApply(USERSWARMS, settings, spec, stored);
-/** Writes what is planned. @throws Error where nothing is */
+/** Applies the plan. @throws Error if nothing is planned */
 function applied(spec: RuntimeSpec, stored?: StoredUserSwarm, settings = SETTINGS): StoredUserSwarm {
   const planned = plan(spec, stored, settings);
   if (planned === undefined) throw new Error('nothing was planned');
   return serverSideApply(stored, planned);
 }
 
-describe('what is applied', () => {
-  it('is the whole wish for a UserSwarm that is not there, without an image', () => {
+describe('the plan', () => {
+  it('creates a missing UserSwarm with all fields except an image', () => {
     expect(plan(SPEC)).toEqual({
       force: false,
       object: {
@@ -123,19 +123,20 @@ describe('what is applied', () => {
     });
   });
 
-  it('is for the very object that was seen', () => {
-    expect(plan(SUSPENDED, applied(SPEC))?.object.metadata.uid).toBe('made');
+  it('applies only to the object with the uid that was read', () => {
+    expect(plan(SUSPENDED, applied(SPEC))?.object.metadata.uid).toBe('created');
   });
 
-  it('is nothing while everything is there and ours', () => {
+  it('is empty if the UserSwarm has all fields and the orchestrator owns them', () => {
     expect(plan(SPEC, applied(SPEC))).toBeUndefined();
     expect(plan(SUSPENDED, applied(SUSPENDED))).toBeUndefined();
   });
 
-  it('without any settings has no config, and is nothing afterwards', () => {
+  it('has no config without settings, and is empty afterwards', () => {
     const none = { namespace: 'n', envSecret: undefined, defaultProvider: undefined, defaultModel: undefined };
     const stored = applied(SPEC, undefined, none);
-    expect([stored.spec.config, plan(SPEC, stored, none)]).toEqual([{}, undefined]);
+    expect(stored.spec.config).toEqual({});
+    expect(plan(SPEC, stored, none)).toBeUndefined();
     const theirs = patched(stored, { config: { defaultModel: 'theirs' } });
     expect(plan(SPEC, theirs, none)).toBeUndefined();
   });
@@ -144,22 +145,22 @@ describe('what is applied', () => {
     ['another value', { defaultModel: 'opus' }],
     ['another Secret', { envSecret: 'other' }],
     ['one less', { defaultProvider: undefined }],
-  ])('is written again with %s, once', (_what, change) => {
+  ])('applies changed settings once: %s', (_case, change) => {
     const settings = { ...SETTINGS, ...change };
     const stored = applied(SPEC, applied(SPEC), settings);
     expect(plan(SPEC, stored, settings)).toBeUndefined();
   });
 
-  it('never moves a runtime', () => {
+  it('never changes the namespace of a runtime', () => {
     expect(plan(SPEC, applied(SPEC), { ...SETTINGS, namespace: 'elsewhere' })).toBeUndefined();
   });
 
-  it('is written again where it is there by somebody else alone', () => {
+  it('applies fields again that only other managers own', () => {
     const stored = applied(SPEC);
     expect(plan(SPEC, { ...stored, metadata: { ...stored.metadata, managedFields: [] } })).toBeDefined();
   });
 
-  it('does not take what others set in the status for theirs', () => {
+  it('ignores managed fields of the status subresource', () => {
     const stored = applied(SUSPENDED);
     const status = {
       manager: 'controller',
@@ -172,67 +173,71 @@ describe('what is applied', () => {
   });
 });
 
-describe('other settings', () => {
+describe('changed settings', () => {
   const OTHERS = { ...SETTINGS, defaultProvider: undefined, defaultModel: 'opus', envSecret: 'other' };
   const NEW = { defaultModel: 'opus', envSecretRef: { name: 'other' } };
   const inPhase = (stored: StoredUserSwarm, phase: StatusPhase, reason = ''): StoredUserSwarm => ({
     ...stored,
     status: { phase, conditions: [{ ...READY, reason }] },
   });
-  const works = inPhase(applied(SPEC), 'Ready');
+  const active = inPhase(applied(SPEC), 'Ready');
 
-  it('do not stop a runtime that works, and none that starts or only lost its readiness', () => {
-    expect(plan(SPEC, works, OTHERS)).toBeUndefined();
-    expect(plan(SPEC, inPhase(works, 'Progressing', 'Starting'), OTHERS)).toBeUndefined();
+  it('do not replace the pod of a runtime that is Ready, starts, or lost its readiness', () => {
+    expect(plan(SPEC, active, OTHERS)).toBeUndefined();
+    expect(plan(SPEC, inPhase(active, 'Progressing', 'Starting'), OTHERS)).toBeUndefined();
     const none = { namespace: 'n', envSecret: undefined, defaultProvider: undefined, defaultModel: undefined };
     expect(plan(SPEC, inPhase(applied(SPEC, undefined, none), 'Ready'), SETTINGS)).toBeUndefined();
   });
 
-  it('are left out of what is written meanwhile, as is what somebody else set', () => {
-    const theirs = patched({ ...works, status: { phase: 'Ready', pendingRevision: 'r2' } }, { config: NEW });
-    const asks = plan({ ...SPEC, rollout: { requested: true } }, theirs, OTHERS);
-    expect(asks?.object.spec.config).toEqual({ defaultProvider: 'demo' });
+  it('are left out of other changes, as are fields of other managers', () => {
+    const theirs = patched({ ...active, status: { phase: 'Ready', pendingRevision: 'r2' } }, { config: NEW });
+    const planned = plan({ ...SPEC, rollout: { requested: true } }, theirs, OTHERS);
+    expect(planned?.object.spec.config).toEqual({ defaultProvider: 'demo' });
   });
 
-  it('come with its next suspension, whatever it is for', () => {
-    expect(applied(SUSPENDED, works, OTHERS).spec.config).toEqual(NEW);
-    const waits: StoredUserSwarm = { ...works, status: { phase: 'Ready', pendingRevision: 'r2' } };
-    const asked = applied({ ...SPEC, rollout: { requested: true } }, waits, OTHERS);
-    expect(asked.spec.config).toEqual(SETTINGS_AS_CONFIG);
-    expect(applied(SUSPENDED, asked, OTHERS).spec.config).toEqual(NEW);
+  it('are applied with the next suspension, for idleness or for a rollout', () => {
+    expect(applied(SUSPENDED, active, OTHERS).spec.config).toEqual(NEW);
+    const pending: StoredUserSwarm = { ...active, status: { phase: 'Ready', pendingRevision: 'r2' } };
+    const requested = applied({ ...SPEC, rollout: { requested: true } }, pending, OTHERS);
+    expect(requested.spec.config).toEqual(SETTINGS_AS_CONFIG);
+    expect(applied(SUSPENDED, requested, OTHERS).spec.config).toEqual(NEW);
   });
 
-  it('come when it wakes, and while an operator holds it', () => {
-    const asleep = inPhase(applied(SUSPENDED, works), 'Ready');
-    expect(applied(SPEC, asleep, OTHERS).spec).toMatchObject({ suspend: false, config: NEW });
-    expect(applied(SPEC, patched(works, { suspend: true }), OTHERS).spec).toMatchObject({ suspend: true, config: NEW });
+  it('are applied with a resume, and while an operator has suspended the runtime', () => {
+    const isSuspended = inPhase(applied(SUSPENDED, active), 'Ready');
+    expect(applied(SPEC, isSuspended, OTHERS).spec).toMatchObject({ suspend: false, config: NEW });
+    expect(applied(SPEC, patched(active, { suspend: true }), OTHERS).spec).toMatchObject({
+      suspend: true,
+      config: NEW,
+    });
   });
 
   it.each([
     ['Error', 'PolicyDenied'],
     ['Progressing', 'SecretMissing'],
     ['Progressing', 'Queued'],
-  ] as const)('come at once where it does not come up: %s, %s', (phase, reason) => {
-    const stored = applied(SPEC, inPhase(works, phase, reason), OTHERS);
-    expect([stored.spec.config, plan(SPEC, stored, OTHERS)]).toEqual([NEW, undefined]);
+  ] as const)('are applied immediately to a runtime that fails to start: %s, %s', (phase, reason) => {
+    const stored = applied(SPEC, inPhase(active, phase, reason), OTHERS);
+    expect(stored.spec.config).toEqual(NEW);
+    expect(plan(SPEC, stored, OTHERS)).toBeUndefined();
   });
 });
 
 describe('suspend', () => {
-  it('follows the wish', () => {
+  it('follows the desired state', () => {
     expect(plan(SUSPENDED, applied(SPEC))).toMatchObject({ force: false, object: { spec: { suspend: true } } });
     expect(plan(SPEC, applied(SUSPENDED))).toMatchObject({ force: false, object: { spec: { suspend: false } } });
   });
 
-  it('that somebody else set is left to them, also by force never', () => {
-    const held = patched(applied(SPEC), { suspend: true });
-    expect(held.spec.suspend).toBe(true);
-    const planned = plan(SPEC, held);
-    // Nothing of ours is left to take back: the field is theirs alone.
+  it('is not changed if only another manager owns it', () => {
+    const suspendedByOperator = patched(applied(SPEC), { suspend: true });
+    expect(suspendedByOperator.spec.suspend).toBe(true);
+    const planned = plan(SPEC, suspendedByOperator);
+    // The orchestrator no longer owns the field.
     expect(planned).toBeUndefined();
   });
 
-  it('that somebody else set too stays when we let it go', () => {
+  it('stays true after the orchestrator gives up a field that another manager also owns', () => {
     const stored = applied(SUSPENDED);
     const theirs = { manager: 'operator', operation: 'Apply', fieldsV1: fieldsOf({ spec: { suspend: true } }) };
     stored.metadata.managedFields?.push(theirs);
@@ -240,15 +245,16 @@ describe('suspend', () => {
     expect(planned).toMatchObject({ force: false });
     expect(planned?.object.spec).not.toHaveProperty('suspend');
     const after = applied(SPEC, stored);
-    expect([after.spec.suspend, plan(SPEC, after)]).toEqual([true, undefined]);
+    expect(after.spec.suspend).toBe(true);
+    expect(plan(SPEC, after)).toBeUndefined();
   });
 
-  it('false of somebody else is taken back by force', () => {
+  it('overwrites the value false of another manager by force', () => {
     const planned = plan(SUSPENDED, patched(applied(SUSPENDED), { suspend: false }));
     expect(planned).toMatchObject({ force: true, object: { spec: { suspend: true } } });
   });
 
-  it('false of somebody else is shared, without force', () => {
+  it('shares the value false with another manager without force', () => {
     expect(plan(SPEC, patched(applied(SUSPENDED), { suspend: false }))).toMatchObject({
       force: false,
       object: { spec: { suspend: false } },
@@ -256,57 +262,60 @@ describe('suspend', () => {
   });
 });
 
-describe('the wish to make way for a new revision', () => {
-  const WANTED = 'uswarm.dev/rollout-wanted';
-  const waitsFor = (stored: StoredUserSwarm, pendingRevision?: string): StoredUserSwarm => ({
+describe('the rollout request', () => {
+  const REQUESTED = 'uswarm.dev/rollout-wanted';
+  const withPending = (stored: StoredUserSwarm, pendingRevision?: string): StoredUserSwarm => ({
     ...stored,
     status: pendingRevision === undefined ? {} : { pendingRevision },
   });
-  const asks = { ...SPEC, rollout: { requested: true } };
-  const marksOf = (spec: RuntimeSpec, stored: StoredUserSwarm) => plan(spec, stored)?.object.metadata.annotations;
+  const requesting = { ...SPEC, rollout: { requested: true } };
+  const annotationsOf = (spec: RuntimeSpec, stored: StoredUserSwarm) => plan(spec, stored)?.object.metadata.annotations;
 
-  it('is for the revision that waits, and is written once', () => {
-    const waiting = waitsFor(applied(SPEC), 'r2');
-    expect(marksOf(asks, waiting)).toEqual({ [WANTED]: 'r2' });
-    const asked = applied(asks, waiting);
-    expect([plan(asks, asked), plan(SPEC, asked)]).toEqual([undefined, undefined]);
-    expect(marksOf(asks, waitsFor(asked, 'r3'))).toEqual({ [WANTED]: 'r3' });
+  it('names the pending revision, and is written once', () => {
+    const pending = withPending(applied(SPEC), 'r2');
+    expect(annotationsOf(requesting, pending)).toEqual({ [REQUESTED]: 'r2' });
+    const requested = applied(requesting, pending);
+    expect(plan(requesting, requested)).toBeUndefined();
+    expect(plan(SPEC, requested)).toBeUndefined();
+    expect(annotationsOf(requesting, withPending(requested, 'r3'))).toEqual({ [REQUESTED]: 'r3' });
   });
 
-  it('is nothing where nothing waits', () => {
-    expect(plan(asks, applied(SPEC))).toBeUndefined();
+  it('is not written if no revision is pending', () => {
+    expect(plan(requesting, applied(SPEC))).toBeUndefined();
   });
 
-  it('is taken back where it no longer holds, by itself where nothing waits any more', () => {
-    const asked = applied(asks, waitsFor(applied(SPEC), 'r2'));
-    const taken = applied({ ...SPEC, rollout: { requested: false } }, asked);
-    expect(taken.metadata.annotations).toBeUndefined();
-    expect(plan(SPEC, taken)).toBeUndefined();
-    expect(applied(SPEC, waitsFor(asked)).metadata.annotations).toBeUndefined();
+  it('is removed when it is withdrawn, or when no revision is pending', () => {
+    const requested = applied(requesting, withPending(applied(SPEC), 'r2'));
+    const withdrawn = applied({ ...SPEC, rollout: { requested: false } }, requested);
+    expect(withdrawn.metadata.annotations).toBeUndefined();
+    expect(plan(SPEC, withdrawn)).toBeUndefined();
+    expect(applied(SPEC, withPending(requested)).metadata.annotations).toBeUndefined();
   });
 
-  it('stays while it is stopped for it, goes with the wish to run, and is not that of one that sleeps', () => {
-    const asked = applied(asks, waitsFor(applied(SPEC), 'r2'));
-    const stopped = applied(SUSPENDED, asked);
-    expect(stopped.metadata.annotations).toEqual({ [WANTED]: 'r2' });
-    const replaced = waitsFor(stopped);
+  it('stays during the suspension for the rollout, and is removed by a resume or a suspension for idleness', () => {
+    const requested = applied(requesting, withPending(applied(SPEC), 'r2'));
+    const suspended = applied(SUSPENDED, requested);
+    expect(suspended.metadata.annotations).toEqual({ [REQUESTED]: 'r2' });
+    const replaced = withPending(suspended);
     expect(plan(SUSPENDED, replaced)).toBeUndefined();
-    const runs = applied(SPEC, replaced);
-    expect([runs.spec.suspend, runs.metadata.annotations]).toEqual([false, undefined]);
-    const asleep = applied({ ...SUSPENDED, rollout: { requested: false } }, asked);
-    expect([asleep.spec.suspend, asleep.metadata.annotations]).toEqual([true, undefined]);
+    const resumed = applied(SPEC, replaced);
+    expect(resumed.spec.suspend).toBe(false);
+    expect(resumed.metadata.annotations).toBeUndefined();
+    const idle = applied({ ...SUSPENDED, rollout: { requested: false } }, requested);
+    expect(idle.spec.suspend).toBe(true);
+    expect(idle.metadata.annotations).toBeUndefined();
   });
 });
 
-it('what somebody else changed stays theirs, and costs no writes', () => {
+it('fields of other managers keep their values and cause no writes', () => {
   const theirs = patched(applied(SPEC), { config: { defaultModel: 'theirs', envSecretRef: { name: 'theirs' } } });
   expect(plan(SPEC, theirs)).toBeUndefined();
   expect(plan(SUSPENDED, theirs)?.object.spec.config).toEqual({ defaultProvider: 'demo' });
 });
 
-it('whoever changes what in between, one write is enough, stops nothing that works, and takes nothing but suspend', () => {
+it('one apply converges from any history, keeps the config of active runtimes, and overrides only suspend', () => {
   const change = fc.oneof(
-    fc.record({ wish: fc.boolean() }),
+    fc.record({ desired: fc.boolean() }),
     fc.record({ suspend: fc.boolean() }),
     fc.record({ model: fc.constantFrom('sonnet', 'opus', 'theirs') }),
     fc.record({ settings: fc.constantFrom('sonnet', 'opus', undefined) }),
@@ -316,7 +325,7 @@ it('whoever changes what in between, one write is enough, stops nothing that wor
     fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
       let [spec, settings, stored] = [SPEC, SETTINGS, applied(SPEC)];
       for (const each of changes) {
-        if ('wish' in each) spec = { ...SPEC, suspended: each.wish };
+        if ('desired' in each) spec = { ...SPEC, suspended: each.desired };
         else if ('settings' in each) settings = { ...SETTINGS, defaultModel: each.settings };
         else if ('phase' in each) stored = { ...stored, status: { phase: each.phase } };
         else if ('suspend' in each) stored = patched(stored, { suspend: each.suspend });
@@ -325,12 +334,12 @@ it('whoever changes what in between, one write is enough, stops nothing that wor
         const before = stored;
         if (planned !== undefined) stored = serverSideApply(stored, planned);
         expect(plan(spec, stored, settings)).toBeUndefined();
-        const works = before.status?.phase === 'Ready' && !before.spec.suspend && !spec.suspended;
-        const kept = works ? before : stored;
+        const isActive = before.status?.phase === 'Ready' && !before.spec.suspend && !spec.suspended;
+        const kept = isActive ? before : stored;
         expect(stored.spec.config).toEqual(kept.spec.config);
-        // A hold outlives every wish to run.
-        const theirs = (before.metadata.managedFields ?? []).filter(({ manager }) => manager === 'kubectl-patch');
-        expect(stored.spec.suspend).toBe(spec.suspended || (before.spec.suspend && theirs.some(setsSuspend)));
+        // A suspension by an operator is never overridden.
+        const foreign = (before.metadata.managedFields ?? []).filter(({ manager }) => manager === 'kubectl-patch');
+        expect(stored.spec.suspend).toBe(spec.suspended || (before.spec.suspend && foreign.some(setsSuspend)));
       }
     }),
   );

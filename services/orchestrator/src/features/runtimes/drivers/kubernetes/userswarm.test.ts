@@ -25,49 +25,51 @@ const because = (reason: string) => [
   { type: 'Ready' as const, status: 'False' as const, reason, message: '', lastTransitionTime: LATER },
 ];
 
-describe('what a UserSwarm says of its runtime', () => {
+describe('the observed state of a UserSwarm', () => {
   it.each<[UserSwarmPhase, InternalPhase]>([
     ['Progressing', 'Progressing'],
     ['Ready', 'Ready'],
     ['Error', 'Error'],
     ['Deleting', 'Deleting'],
-    // It is wanted and still shows as before.
     ['Suspended', 'Progressing'],
   ])('phase %s is %s', (phase, expected) => {
     expect(observe(swarm({ phase })).phase).toBe(expected);
   });
 
-  it('every phase of the contract means something', () => {
+  it('has a phase for every phase of the contract', () => {
     expect(PHASES.map((phase) => observe(swarm({ phase })).phase)).not.toContain(undefined);
   });
 
-  it.each([undefined, {}])('is Pending without a phase: status %j', (status) => {
+  it.each([undefined, {}])('is Pending if the status %j has no phase', (status) => {
     expect(observe(swarm(status))).toMatchObject({ phase: 'Pending', reason: '', address: null });
   });
 
-  it.each(['Progressing', 'Error'] as const)('the reason of %s is that of the condition Ready', (phase) => {
+  it.each(['Progressing', 'Error'] as const)('has the reason of the condition Ready in phase %s', (phase) => {
     expect(observe(swarm({ phase, conditions: because('QuotaExceeded') }))).toMatchObject({
       reason: 'QuotaExceeded',
       address: null,
     });
   });
 
-  it('one that is Ready needs no reason, and is where its status says', () => {
+  it('has no reason and the address of the status in phase Ready', () => {
     const ready = swarm({ phase: 'Ready', address: 'http://here:1', conditions: because('Available') });
     expect(observe(ready)).toEqual({ phase: 'Ready', reason: '', address: 'http://here:1', current: true });
   });
 
-  it('without an address in the status it is where its Service is', () => {
+  it('has the address of the Service if the status has no address', () => {
     expect(observe(swarm({ phase: 'Ready' })).address).toBe('http://agent-runtime-workspace-w.runtimes.svc:42618');
   });
 
-  it.each<UserSwarmPhase>(['Ready', 'Progressing', 'Error'])('is Suspended at once while it shows %s', (phase) => {
-    expect(observe(swarm({ phase }, { suspend: true }))).toMatchObject({ phase: 'Suspended', address: null });
-  });
+  it.each<UserSwarmPhase>(['Ready', 'Progressing', 'Error'])(
+    'is Suspended immediately while the status is still %s',
+    (phase) => {
+      expect(observe(swarm({ phase }, { suspend: true }))).toMatchObject({ phase: 'Suspended', address: null });
+    },
+  );
 
-  it.each([true, false])('is Deleting before all else: suspend %s', (suspend) => {
-    const going = swarm({ phase: 'Ready' }, { suspend, metadata: { deletionTimestamp: LATER } });
-    expect(observe(going)).toMatchObject({ phase: 'Deleting', address: null });
+  it.each([true, false])('is Deleting after the deletion request, with suspend %s', (suspend) => {
+    const deleting = swarm({ phase: 'Ready' }, { suspend, metadata: { deletionTimestamp: LATER } });
+    expect(observe(deleting)).toMatchObject({ phase: 'Deleting', address: null });
   });
 
   it.each([
@@ -80,7 +82,7 @@ describe('what a UserSwarm says of its runtime', () => {
   });
 });
 
-describe('a UserSwarm is ours', () => {
+describe('isManaged', () => {
   it.each([
     [{ 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' }, true],
     [{ 'app.kubernetes.io/managed-by': 'Helm' }, false],
@@ -91,7 +93,7 @@ describe('a UserSwarm is ours', () => {
   });
 });
 
-describe('a new revision that waits', () => {
+describe('the rollout of a pending revision', () => {
   const waits = [
     { type: 'UpToDate' as const, status: 'False' as const, reason: 'x', message: '', lastTransitionTime: LATER },
   ];
@@ -109,22 +111,26 @@ describe('a new revision that waits', () => {
     ).rollout;
 
   it.each([
-    ['nothing is said', {}, { requested: false, granted: false }],
-    ['it is wanted', { [WANTED]: 'r2' }, { requested: true, granted: false }],
-    ['it has the go-ahead', { [WANTED]: 'r2', [GRANTED]: 'r2' }, { requested: true, granted: true }],
-    ['both are of another', { [WANTED]: 'r1', [GRANTED]: 'r1' }, { requested: false, granted: false }],
-    ['the go-ahead is for an older one', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { requested: true, granted: false }],
+    ['no annotation is set', {}, { requested: false, granted: false }],
+    ['it is requested', { [WANTED]: 'r2' }, { requested: true, granted: false }],
+    ['it is granted', { [WANTED]: 'r2', [GRANTED]: 'r2' }, { requested: true, granted: true }],
     [
-      'the go-ahead is from another time that it waited for it',
+      'request and grant are for another revision',
+      { [WANTED]: 'r1', [GRANTED]: 'r1' },
+      { requested: false, granted: false },
+    ],
+    ['the grant is for an older revision', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { requested: true, granted: false }],
+    [
+      'the grant is older than the pending revision',
       { [WANTED]: 'r2', [GRANTED]: 'r2', [TIME]: '2026-11-21T09:59:59.900Z' },
       { requested: true, granted: false },
     ],
-    ['it is no longer wanted', { [GRANTED]: 'r2' }, { requested: false, granted: false }],
-  ])('while %s', (_what, annotations, expected) => {
+    ['it is no longer requested', { [GRANTED]: 'r2' }, { requested: false, granted: false }],
+  ])('is derived correctly if %s', (_case, annotations, expected) => {
     expect(shown(annotations, 'r2')).toEqual(expected);
   });
 
-  it('is not shown where none waits', () => {
+  it('is undefined if no revision is pending', () => {
     expect(shown({ [WANTED]: 'r2', [GRANTED]: 'r2' })).toBeUndefined();
   });
 });

@@ -26,7 +26,7 @@ describe('runtimes as processes', () => {
   let folder: string;
   let spec: RuntimeSpec;
   let drivers: ProcessDriver[] = [];
-  let strangers: ChildProcess[] = [];
+  let otherProcesses: ChildProcess[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
     store = createRuntimeProcessStore(db.database);
@@ -38,8 +38,8 @@ describe('runtimes as processes', () => {
   });
   afterEach(async () => {
     await Promise.all(drivers.map((driver) => driver.stopAll()));
-    for (const stranger of strangers) stranger.kill('SIGKILL');
-    [drivers, strangers] = [[], []];
+    for (const other of otherProcesses) other.kill('SIGKILL');
+    [drivers, otherProcesses] = [[], []];
   });
   afterAll(async () => {
     client.close();
@@ -47,7 +47,6 @@ describe('runtimes as processes', () => {
     await db.close();
   });
 
-  /** A driver as an orchestrator has it; what it knows is in the table. */
   const createDriver = (program = AGENT_RUNTIME): ProcessDriver => {
     const environment = runtimeEnvironment({
       callPrivateKey: privateKey,
@@ -68,67 +67,66 @@ describe('runtimes as processes', () => {
     if (address === null) throw new Error('the runtime has no address');
     return (await client.identify({ workspaceId: spec.workspaceId, address })).instanceId;
   };
-  const gone = (pid: number) =>
+  const exited = (pid: number) =>
     eventually(
       () => runs(pid),
       (alive) => !alive,
     );
-  /** A process that is no runtime, under a pid that the table has. */
-  const stranger = async (): Promise<number> => {
+  /** A process that is not a runtime, with its pid stored as that of the runtime. */
+  const startOtherProcess = async (): Promise<number> => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    strangers.push(child);
+    otherProcesses.push(child);
     const { pid } = child;
-    if (pid === undefined) throw new Error('the stranger did not start');
+    if (pid === undefined) throw new Error('the process did not start');
     await store.put(spec.workspaceId, { pid, port: 1 });
     return pid;
   };
 
-  it('one is started, and answers for its workspace', async () => {
+  it('starts a runtime that responds for its workspace', async () => {
     const observed = await createDriver().ensure(spec, RESPONSIVE);
     expect(observed).toMatchObject({ phase: 'Ready', reason: '' });
     expect(await instance(observed.address)).not.toBe('');
   });
 
-  it('one that runs is adopted, also by another orchestrator', async () => {
+  it('adopts a running runtime, also in another orchestrator', async () => {
     const driver = createDriver();
     const started = await driver.ensure(spec, RESPONSIVE);
-    const was = await instance(started.address);
+    const instanceBefore = await instance(started.address);
     for (const again of [driver, createDriver()]) {
       const adopted = await again.ensure(spec, RESPONSIVE);
-      expect([adopted, await instance(adopted.address)]).toEqual([started, was]);
+      expect(adopted).toEqual(started);
+      expect(await instance(adopted.address)).toBe(instanceBefore);
     }
   });
 
-  it('one that was killed is said to have changed, and started anew', async () => {
+  it('reports a killed runtime as changed, and starts it again', async () => {
     const driver = createDriver();
     const changed: string[] = [];
     driver.onChange((workspaceId) => changed.push(workspaceId));
-    const was = await instance((await driver.ensure(spec, RESPONSIVE)).address);
+    const instanceBefore = await instance((await driver.ensure(spec, RESPONSIVE)).address);
     process.kill(await pidNow(), 'SIGKILL');
     await eventually(
       () => changed,
       ({ length }) => length > 0,
     );
     expect(changed).toEqual([spec.workspaceId]);
-    expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(was);
+    expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(instanceBefore);
   });
 
-  it('one that runs and does not answer is replaced', async () => {
+  it('replaces an unresponsive runtime', async () => {
     const driver = createDriver();
-    const was = await instance((await driver.ensure(spec, RESPONSIVE)).address);
+    const instanceBefore = await instance((await driver.ensure(spec, RESPONSIVE)).address);
     const pid = await pidNow();
     process.kill(pid, 'SIGSTOP');
     const replaced = await driver.ensure(spec, { unresponsive: true });
-    expect([(await instance(replaced.address)) === was, (await pidNow()) === pid, runs(pid)]).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect(await instance(replaced.address)).not.toBe(instanceBefore);
+    expect(await pidNow()).not.toBe(pid);
+    expect(runs(pid)).toBe(false);
   });
 
-  it('one that is to be suspended ends, and starts again when it is wanted', async () => {
+  it('stops a runtime on suspension, and starts it on resume', async () => {
     const driver = createDriver();
-    const was = await instance((await driver.ensure(spec, RESPONSIVE)).address);
+    const instanceBefore = await instance((await driver.ensure(spec, RESPONSIVE)).address);
     const pid = await pidNow();
     for (let time = 0; time < 2; time += 1) {
       expect(await driver.ensure({ ...spec, suspended: true }, RESPONSIVE)).toMatchObject({
@@ -137,38 +135,41 @@ describe('runtimes as processes', () => {
       });
     }
     expect(runs(pid)).toBe(false);
-    expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(was);
+    expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(instanceBefore);
   });
 
-  it('peek sees what ensure would return, and nothing if the process is not as it should be', async () => {
+  it('peek returns the result of ensure, and undefined if the process differs from the spec', async () => {
     const driver = createDriver();
     const peek = async (suspended: boolean) => (await driver.peek([{ ...spec, suspended }])).get(spec.workspaceId);
-    expect([await peek(false), (await peek(true))?.phase]).toEqual([undefined, 'Suspended']);
+    expect(await peek(false)).toBeUndefined();
+    expect(await peek(true)).toMatchObject({ phase: 'Suspended' });
     const started = await driver.ensure(spec, RESPONSIVE);
-    expect([await peek(false), await peek(true)]).toEqual([started, undefined]);
+    expect(await peek(false)).toEqual(started);
+    expect(await peek(true)).toBeUndefined();
     const pid = await pidNow();
     process.kill(pid, 'SIGKILL');
-    await gone(pid);
+    await exited(pid);
     expect(await peek(false)).toBeUndefined();
   });
 
-  it('one that is removed ends, and nothing of it stays', async () => {
+  it('stops a removed runtime and deletes its row', async () => {
     const driver = createDriver();
     await driver.ensure(spec, RESPONSIVE);
     const pid = await pidNow();
     expect(await driver.remove(spec.workspaceId)).toBe(true);
-    expect([runs(pid), await store.get(spec.workspaceId)]).toEqual([false, undefined]);
+    expect(runs(pid)).toBe(false);
+    expect(await store.get(spec.workspaceId)).toBeUndefined();
   });
 
-  it('one that was never there is removed already', async () => {
+  it('reports a runtime that never existed as removed', async () => {
     expect(await createDriver().remove(spec.workspaceId)).toBe(true);
   });
 
   it.each([
     ['prints nonsense', 'console.log("hello"); setInterval(() => {}, 1000);'],
     ['prints another object', 'console.log(JSON.stringify({ event: "listening" })); setInterval(() => {}, 1000);'],
-    ['ends', 'process.exit(3);'],
-  ])('a program that %s is an error, and leaves neither a process nor a row', async (_what, source) => {
+    ['exits', 'process.exit(3);'],
+  ])('fails if the program %s, and leaves neither a process nor a row', async (_what, source) => {
     const pidFile = path.join(folder, `${spec.workspaceId}.pid`);
     const program = path.join(folder, `${spec.workspaceId}.cjs`);
     writeFileSync(
@@ -177,22 +178,22 @@ describe('runtimes as processes', () => {
     );
     await expect(createDriver(program).ensure(spec, RESPONSIVE)).rejects.toThrow();
     const pid = Number(readFileSync(pidFile, 'utf8'));
-    expect([await gone(pid), await store.get(spec.workspaceId)]).toEqual([false, undefined]);
+    expect(await exited(pid)).toBe(false);
+    expect(await store.get(spec.workspaceId)).toBeUndefined();
   });
 
-  it('a pid that another program has now is not signalled by a removal', async () => {
-    const pid = await stranger();
+  it('does not signal a reused process id on removal', async () => {
+    const pid = await startOtherProcess();
     expect(await createDriver().remove(spec.workspaceId)).toBe(true);
-    expect([runs(pid), await store.get(spec.workspaceId)]).toEqual([true, undefined]);
+    expect(runs(pid)).toBe(true);
+    expect(await store.get(spec.workspaceId)).toBeUndefined();
   });
 
-  it('a pid that another program has now is neither adopted nor signalled', async () => {
-    const pid = await stranger();
+  it('neither adopts nor signals a reused process id', async () => {
+    const pid = await startOtherProcess();
     const observed = await createDriver().ensure(spec, { unresponsive: true });
-    expect([(await instance(observed.address)) === '', (await pidNow()) === pid, runs(pid)]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect(await instance(observed.address)).not.toBe('');
+    expect(await pidNow()).not.toBe(pid);
+    expect(runs(pid)).toBe(true);
   });
 });

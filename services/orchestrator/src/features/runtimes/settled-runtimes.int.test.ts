@@ -17,16 +17,16 @@ import { createWakeUps } from '../../jobs/wake-ups.js';
 const SUSPENDED = 1_000;
 const READY = 1_000;
 const ADDRESS = 'http://runtime:1';
-/** Of each kind, enough that a look each would show. */
+/** Enough resyncs to detect a write per runtime. */
 const ROUNDS = 5;
 const IDLE_MS = 900_000;
 
-describe('the price of runtimes at which nothing is left to do', () => {
+describe('the cost of settled runtimes', () => {
   let db: MigratedDatabase;
   const wakeUps = createWakeUps();
   let stores: Stores;
-  /** What runs on the platform; `broken` ones lost their readiness. */
-  let broken: Set<string>;
+  /** Workspaces whose runtime lost its readiness. */
+  let notReady: Set<string>;
   let report: (workspaceId: string) => void;
   let claims: number;
   let replicas: { queue: JobWorker; watch: RuntimeWatch }[];
@@ -45,20 +45,20 @@ describe('the price of runtimes at which nothing is left to do', () => {
     await sql`INSERT INTO work (kind, subject_id, workspace_id, serial_key)
       SELECT ${RUNTIME_JOB}, workspace_id, workspace_id, workspace_id FROM runtimes`.execute(db.database);
     await countWrites();
-    broken = new Set();
+    notReady = new Set();
     claims = 0;
     const listeners: ((workspaceId: string) => void)[] = [];
     report = (workspaceId) => listeners.forEach((listener) => listener(workspaceId));
     replicas = [startReplica(listeners), startReplica(listeners)];
-    await allRest();
+    await allSettled();
   });
-  beforeEach(() => allRest());
+  beforeEach(() => allSettled());
   afterAll(async () => {
     await Promise.all(replicas.flatMap(({ queue, watch }) => [queue.close(), watch.close()]));
     await db.close();
   });
 
-  /** A sequence that each inserted, changed or deleted row of any table advances, also in transactions that fail. */
+  /** Creates a sequence that every inserted, updated or deleted row advances, also in transactions that roll back. */
   async function countWrites(): Promise<void> {
     await sql`CREATE SEQUENCE row_writes`.execute(db.database);
     await sql`
@@ -77,7 +77,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
       SELECT CASE WHEN is_called THEN last_value ELSE 0 END::int AS count FROM row_writes`.execute(db.database);
     return rows[0]?.count ?? 0;
   }
-  async function allRest(): Promise<void> {
+  async function allSettled(): Promise<void> {
     const busy = async () => {
       const { rows } = await sql<{ count: number }>`
         SELECT count(*)::int AS count FROM work
@@ -91,9 +91,9 @@ describe('the price of runtimes at which nothing is left to do', () => {
 
   function startReplica(listeners: ((workspaceId: string) => void)[]): (typeof replicas)[number] {
     const observe = (suspended: boolean, workspaceId: string): RuntimeObservation => {
-      const nowhere = { reason: '', address: null, current: true };
-      if (suspended) return { ...nowhere, phase: 'Suspended' };
-      if (broken.has(workspaceId)) return { ...nowhere, phase: 'Progressing', reason: 'Starting' };
+      const noAddress = { reason: '', address: null, current: true };
+      if (suspended) return { ...noAddress, phase: 'Suspended' };
+      if (notReady.has(workspaceId)) return { ...noAddress, phase: 'Progressing', reason: 'Starting' };
       return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
     };
     const driver: RuntimeDriver = {
@@ -117,7 +117,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
       leases: createLeaseKeeper({ store: stores.jobs, logger: silentLogger }),
       logger: silentLogger,
       concurrency: 8,
-      // A busy machine must not cost a lease.
+      // A slow machine must not cause an expired lease.
       leaseMs: 120_000,
       pollMs: 50,
       handle: createRuntimeReconciler({
@@ -131,7 +131,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
     });
     const store = { list: stores.runtimes.list, page: stores.runtimes.page };
     wakeUps.subscribe(RUNTIME_JOB, queue.wake);
-    // The comparisons are those of the test.
+    // The test starts the resyncs.
     const watch = createRuntimeWatch({ ...common, store, jobs: stores.jobs, resyncMs: 3_600_000 });
     return { queue, watch };
   }
@@ -140,13 +140,19 @@ describe('the price of runtimes at which nothing is left to do', () => {
     (await db.database.selectFrom('runtimes').select('workspace_id').where('phase', '=', phase).execute()).map(
       (row) => row.workspace_id,
     );
-  const phaseOf = async (workspaceId: string) => (await stores.runtimes.get(workspaceId))?.phase;
+  const phaseOnceIn = (phase: 'Progressing' | 'Ready', workspaceId: string) =>
+    eventually(
+      async () => (await stores.runtimes.get(workspaceId))?.phase,
+      (current) => current === phase,
+      30_000,
+    );
 
-  it('1,000 suspended and 1,000 ready workspaces cause no row write while nothing changes', async () => {
-    expect([(await idsOf('Suspended')).length, (await idsOf('Ready')).length]).toEqual([SUSPENDED, READY]);
+  it('does not include any row write for 1,000 suspended and 1,000 Ready runtimes while nothing changes', async () => {
+    expect(await idsOf('Suspended')).toHaveLength(SUSPENDED);
+    expect(await idsOf('Ready')).toHaveLength(READY);
     const [before, polls] = [await writes(), claims];
     for (let round = 0; round < ROUNDS; round += 1) await resyncAll();
-    // The work queues polled all along.
+    // The job workers polled during that time.
     await eventually(
       () => claims,
       (count) => count >= polls + 20,
@@ -155,11 +161,11 @@ describe('the price of runtimes at which nothing is left to do', () => {
     expect(await writes()).toBe(before);
   });
 
-  it('a ready workspace is looked at once in the idle limit, for two row writes', async () => {
+  it('is two row writes per idle limit for a Ready runtime', async () => {
     const before = await writes();
     await sql`UPDATE work SET run_at = now() WHERE kind = ${RUNTIME_JOB}`.execute(db.database);
-    await allRest();
-    // The statement of this test is one of them; the other two take the work and give it back.
+    await allSettled();
+    // One write is the statement of this test; the other two claim and release the job.
     expect((await writes()) - before).toBe(3 * (SUSPENDED + READY));
     const { rows } = await sql<{ soonest: number }>`
       SELECT extract(epoch FROM min(run_at) - now())::int AS soonest FROM work WHERE kind = ${RUNTIME_JOB}`.execute(
@@ -168,67 +174,37 @@ describe('the price of runtimes at which nothing is left to do', () => {
     expect(rows[0]?.soonest).toBeGreaterThan((IDLE_MS * 2) / 3_000);
   });
 
-  it('a change that is reported is stored, and is written for one workspace alone', async () => {
+  it('of a reported change is limited to the rows of its workspace', async () => {
     const [id = ''] = await idsOf('Ready');
     const before = await writes();
-    broken.add(id);
+    notReady.add(id);
     report(id);
-    expect(
-      await eventually(
-        () => phaseOf(id),
-        (phase) => phase === 'Progressing',
-        30_000,
-      ),
-    ).toBe('Progressing');
-    broken.delete(id);
+    expect(await phaseOnceIn('Progressing', id)).toBe('Progressing');
+    notReady.delete(id);
     report(id);
-    expect(
-      await eventually(
-        () => phaseOf(id),
-        (phase) => phase === 'Ready',
-        30_000,
-      ),
-    ).toBe('Ready');
-    await allRest();
-    // Looks, events and their positions: some rows, and none for the 1,999 others.
+    expect(await phaseOnceIn('Ready', id)).toBe('Ready');
+    await allSettled();
+    // Jobs, events and sequences of this workspace; no row of the 1,999 others.
     expect((await writes()) - before).toBeLessThan(100);
   });
 
-  it('a change whose report was lost is found by the next comparison', async () => {
+  it('does not prevent a resync from finding an unreported change', async () => {
     const [id = ''] = await idsOf('Ready');
-    broken.add(id);
+    notReady.add(id);
     await resyncAll();
-    expect(
-      await eventually(
-        () => phaseOf(id),
-        (phase) => phase === 'Progressing',
-        30_000,
-      ),
-    ).toBe('Progressing');
-    broken.delete(id);
+    expect(await phaseOnceIn('Progressing', id)).toBe('Progressing');
+    notReady.delete(id);
     report(id);
-    expect(
-      await eventually(
-        () => phaseOf(id),
-        (phase) => phase === 'Ready',
-        30_000,
-      ),
-    ).toBe('Ready');
+    expect(await phaseOnceIn('Ready', id)).toBe('Ready');
   });
 
-  it('work that is missing is added again by the comparison once the runtime differs', async () => {
+  it('does not prevent a resync from restoring the missing job of a runtime that differs', async () => {
     const [id = ''] = await idsOf('Ready');
     await db.database.deleteFrom('work').where('subject_id', '=', id).execute();
-    broken.add(id);
+    notReady.add(id);
     await resyncAll();
-    expect(
-      await eventually(
-        () => phaseOf(id),
-        (phase) => phase === 'Progressing',
-        30_000,
-      ),
-    ).toBe('Progressing');
-    broken.delete(id);
+    expect(await phaseOnceIn('Progressing', id)).toBe('Progressing');
+    notReady.delete(id);
     report(id);
   });
 });
