@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { generateCallKeys } from '@uswarm/service-kit';
 import { DEVELOPMENT_CLIENT_ID } from '@uswarm/testkit';
 import { ISSUER_ID } from './seed.js';
@@ -36,6 +37,7 @@ export function orchestratorEnvironment(given: Surroundings): Record<string, str
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,
     RUNTIME_DRIVER: 'process',
+    RUNTIME_PROGRAM: fileURLToPath(new URL('../../../services/agent-runtime/dist/main.js', import.meta.url)),
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: given.directory,
     RATE_IP_PER_S: '0',

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { CONNECTION_VARIABLES, MODEL_PROVIDER_METADATA } from '@uswarm/contract/providers';
 import { createMemoryBus } from '@uswarm/event-bus';
 import { createOrchestrator } from '@uswarm/orchestrator';
@@ -200,6 +201,7 @@ function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl
     INTEGRATION_PROVIDERS: settings.environment['INTEGRATION_PROVIDERS'],
     INTEGRATION_TOKEN_KEYS: secrets.integration_token_keys,
     RUNTIME_DRIVER: 'process',
+    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
     SVC_MCP_SIGNING_KEY: secrets.mcp_signing_key,
     SVC_MCP_ENDPOINT: mcpEndpoint,

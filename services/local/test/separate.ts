@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createTestDatabase, DEVELOPMENT_CLIENT_ID, freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
 import pg from 'pg';
@@ -51,6 +52,7 @@ export async function startSeparateServices(
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
     RUNTIME_DRIVER: 'process',
+    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     HTTP_HOST: '127.0.0.1',
     INTERNAL_HOST: '127.0.0.1',
     OPS_PORT: '0',

@@ -174,6 +174,8 @@ export const OrchestratorConfig = z.object({
   SVC_MCP_SIGNING_KEY: secret(signingKey.optional()),
 
   // With RUNTIME_DRIVER=process:
+  /** The path of the entry point of the agent runtime. Required for this driver. */
+  RUNTIME_PROGRAM: z.string().min(1).optional(),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { AgentSummary, Conversation, OperationId, Workspace } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import {
@@ -111,6 +112,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,
     RUNTIME_DRIVER: 'process',
+    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
     // Tests ask faster than people do.

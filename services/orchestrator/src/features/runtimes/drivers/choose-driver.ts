@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { createCredentials, createKubeClient, createWatch, loadKubeConfig } from '@uswarm/kube-client';
 import { type Logger, systemClock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../../config.js';
@@ -28,9 +27,8 @@ export interface ChosenDriver {
 
 /** The timeout of calls to the API server. */
 const CALL_MS = 10_000;
-const AGENT_RUNTIME = fileURLToPath(new URL('../../../../../agent-runtime/dist/main.js', import.meta.url));
 
-/** Creates the driver that `RUNTIME_DRIVER` names. */
+/** Creates the driver that `RUNTIME_DRIVER` names. @throws Error if a setting of the driver is missing */
 export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
   return deps.config.RUNTIME_DRIVER === 'kubernetes' ? openKubernetesDriver(deps) : openProcessDriver(deps);
 }
@@ -63,9 +61,11 @@ async function openKubernetesDriver({ config, environment, logger }: ChooseDrive
 
 async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
   const { config, environment, runtimeProcesses, ownsRuntimes, logger } = deps;
+  const { RUNTIME_PROGRAM: program } = config;
+  if (program === undefined) throw new Error('RUNTIME_PROGRAM is required with RUNTIME_DRIVER=process');
   const driver = createProcessDriver({
     store: runtimeProcesses,
-    program: AGENT_RUNTIME,
+    program,
     environment: runtimeEnvironment({
       callPrivateKey: config.CALL_PRIVATE_KEY,
       mcpEndpoint: config.SVC_MCP_ENDPOINT,
