@@ -25,7 +25,7 @@ export async function withLock(
     await sleep(pollMs);
   }
   const release = () => rmSync(file, { force: true });
-  // process.exit() in the middle of the work must not leave it behind.
+  // Removes the lock file also when `work` calls process.exit().
   process.once('exit', release);
   try {
     return await work();
@@ -35,7 +35,7 @@ export async function withLock(
   }
 }
 
-/** A link appears with its whole content or not at all, and never over another one. */
+/** A link is created atomically with its content, and never replaces an existing one. */
 function createLock(file, content) {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, content);
@@ -50,7 +50,7 @@ function createLock(file, content) {
   }
 }
 
-/** Moves it aside and looks again: another command may have taken it over in between. */
+/** Moves the lock aside and checks it again, because another command may have taken it over in between. */
 function removeStale(file, stale) {
   const aside = `${file}.${randomUUID()}`;
   try {
@@ -78,6 +78,6 @@ function runsOurCommand(pid) {
   } catch (error) {
     if (error.code !== 'EPERM') return false;
   }
-  // After a reboot the number may be any program's; elsewhere than on Linux that cannot be seen.
+  // After a reboot, another program may have the pid. This can be checked on Linux only.
   return process.platform !== 'linux' || /node/.test(readOrEmpty(`/proc/${pid}/cmdline`));
 }

@@ -20,10 +20,10 @@ it('two commands do not install at the same time, and the second reports why it 
   let finishFirst;
   const first = withLock(
     () => {
-      events.push('first begins');
+      events.push('first started');
       return new Promise((resolve) => {
         finishFirst = resolve;
-      }).then(() => events.push('first ends'));
+      }).then(() => events.push('first ended'));
     },
     { file },
   );
@@ -33,11 +33,11 @@ it('two commands do not install at the same time, and the second reports why it 
       reported.push(line);
       waits();
     };
-    second = withLock(() => events.push('second begins'), { file, pollMs: 1, report });
+    second = withLock(() => events.push('second started'), { file, pollMs: 1, report });
   });
   finishFirst();
   await Promise.all([first, second]);
-  expect(events).toEqual(['first begins', 'first ends', 'second begins']);
+  expect(events).toEqual(['first started', 'first ended', 'second started']);
   expect(reported).toEqual([`Waiting for another command (pid ${process.pid}) that installs or builds…`]);
 });
 
@@ -48,9 +48,9 @@ it('releases the lock after a failure', async () => {
 });
 
 it.each([
-  ['a command that has ended', '4194305'],
-  ['nobody', ''],
-])('is taken over from %s', async (_whose, content) => {
+  ['an exited command', '4194305'],
+  ['an empty lock file', ''],
+])('is taken over from %s', async (_owner, content) => {
   await withLock(() => {}, { file });
   writeFileSync(file, content);
   expect(await withLock(() => 'done', { file })).toBe('done');
