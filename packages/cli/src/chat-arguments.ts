@@ -15,7 +15,7 @@ export interface ChatArguments {
 }
 
 interface Options {
-  json: boolean;
+  json?: boolean;
   url?: string;
   email: string;
   name: string;
@@ -40,7 +40,7 @@ export function parseChatArguments(
         'Without a message, start an interactive chat. The user is signed up on first use.',
     )
     .argument('[message...]', 'the message')
-    .option('--json', 'print each event as one line of JSON: {"event", "payload"}', false)
+    .option('--json', 'print each event as one line of JSON: {"event", "payload"}')
     .option('--url <url>', 'address of uswarm (default: the address of the running npm start)', httpOrigin)
     .option('--email <email>', 'e-mail address of the user', 'me@example.com')
     .option('--name <name>', 'name of the user', 'Me')
@@ -49,7 +49,7 @@ export function parseChatArguments(
     .configureOutput(output)
     .exitOverride()
     .parse(args, { from: 'user' });
-  const { json, url, email, name, dataDir } = command.opts<Options>();
+  const { json = false, url, email, name, dataDir } = command.opts<Options>();
   const message = command.args.join(' ').trim();
   return {
     message: message === '' ? undefined : message,

@@ -33,7 +33,7 @@ export interface CtlArguments {
 }
 
 type Select = (command: CtlCommand) => void;
-type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json'>> & { json: boolean };
+type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json'>> & { json?: boolean };
 
 /**
  * Parses the command line of `npm run ctl`. Without arguments it prints the help.
@@ -53,7 +53,7 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addExplainCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   if (selected === undefined) return program.help({ error: true });
-  const { json, url, keyFile, dataDir, as } = program.opts<GeneralOptions>();
+  const { json = false, url, keyFile, dataDir, as } = program.opts<GeneralOptions>();
   return { command: selected, json, url, keyFile, dataDir, as };
 }
 
@@ -63,7 +63,7 @@ function newProgram(output: CommandLineOutput): Command {
       'uswarmctl: administer a running uswarm through the internal API of its orchestrator.\n' +
         'The audit log records each access to user data and each change.',
     )
-    .option('--json', 'print JSON', false)
+    .option('--json', 'print JSON')
     .option('--as <name>', 'operator name for the audit log (default: your user name on this machine)')
     .option('--url <url>', 'internal API (default: USWARM_ADMIN_URL)', httpOrigin)
     .option('--key-file <file>', 'file with the operator key (default: USWARM_ADMIN_KEY contains the key)')
@@ -188,9 +188,10 @@ function addAuditCommand(program: Command, select: Select): void {
 function addExplainCommand(program: Command, select: Select): void {
   program
     .command('explain')
+    .summary('explain the state of a runtime')
     .description(
-      'explain the state of a runtime and recommend actions, from its conditions, pods and Events;\n' +
-        'reads Kubernetes with your kubeconfig and does not need the orchestrator',
+      'Explain the state of a runtime and recommend actions, from its conditions, pods and Events.\n' +
+        'Reads Kubernetes with your kubeconfig and does not need the orchestrator.',
     )
     .argument('<name>', 'workspace id, or name of the UserSwarm', swarmName)
     .option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)')
