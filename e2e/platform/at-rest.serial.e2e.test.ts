@@ -19,7 +19,7 @@ import {
   SHOWN_WITHIN_MS,
   sumOf,
 } from '../src/index.js';
-import type { Mobile } from '../../services/local/test/mobile.js';
+import type { TestClient } from '../../services/local/test/test-client.js';
 import { signUp } from '../test/sign-up.js';
 
 /** The value of the release. */
@@ -50,7 +50,7 @@ const { auditLog } = loadSettings();
   let session: Session;
   let audit: AuditLog;
   let operations: Forwarded;
-  let talker: Mobile;
+  let talker: TestClient;
   let names: string[];
   let observed: string;
   let talk: { stop(): Promise<unknown[]> };

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { MessageData, Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import type { Mobile } from '../../services/local/test/mobile.js';
+import type { TestClient } from '../../services/local/test/test-client.js';
 import { eventually, IDLE_SUSPEND_AFTER_S, openSession, phasesSeen, type Session } from '../src/index.js';
 import { signUp } from '../test/sign-up.js';
 
 let session: Session;
-let mobile: Mobile;
+let mobile: TestClient;
 let name: string;
 beforeAll(async () => {
   session = await openSession();

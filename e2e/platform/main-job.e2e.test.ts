@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, Workspace } from '@uswarm/contract';
 import { HttpMethod } from '@kubernetes/client-node';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import type { Mobile } from '../../services/local/test/mobile.js';
+import type { TestClient } from '../../services/local/test/test-client.js';
 import {
   childrenDeleted,
   forwardPort,
@@ -20,7 +20,7 @@ const NONCE = randomUUID();
 const QUESTION = `Search the web for the history of green tea ${NONCE} and answer with sources`;
 
 let session: Session;
-let mobile: Mobile;
+let mobile: TestClient;
 let name: string;
 let edge: EdgeClient;
 // Random titles and addresses: they can only come from the search engine.

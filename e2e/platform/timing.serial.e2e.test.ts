@@ -188,10 +188,10 @@ it(`writes down how long ${TOGETHER} UserSwarms take together beside as many bar
   expect(timings.userSwarm).toHaveLength(PAIRS);
 });
 
-type Mobile = Awaited<ReturnType<typeof signUp>>;
+type TestClient = Awaited<ReturnType<typeof signUp>>;
 
 /** Milliseconds from sending a message to a suspended runtime until the first chunk of its answer. */
-async function wake(mobile: Mobile): Promise<number> {
+async function wake(mobile: TestClient): Promise<number> {
   const known = new Set(mobile.events);
   const sent = Date.now();
   const chunk = mobile
@@ -202,7 +202,7 @@ async function wake(mobile: Mobile): Promise<number> {
 }
 
 it('writes down how long a message takes to wake a runtime beside the start of a bare Deployment of the same pod', async () => {
-  const mobiles: Mobile[] = [];
+  const mobiles: TestClient[] = [];
   for (let user = 0; user < WAKES; user += 1) mobiles.push(await signUp(session));
   const names = mobiles.map(({ workspaceId }) => userSwarmName(workspaceId));
   await Promise.all(names.map((name) => session.ready(name)));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import type { Mobile } from '../../services/local/test/mobile.js';
+import type { TestClient } from '../../services/local/test/test-client.js';
 import { type Kinds, type ObjectWatch, NAMESPACE, openSession, type Session, watchObjects } from '../src/index.js';
 import { signUp } from '../test/sign-up.js';
 
@@ -15,7 +15,7 @@ const SEND_EVERY_MS = 1_000;
 const PER_CONVERSATION = 10;
 
 let session: Session;
-let mobile: Mobile;
+let mobile: TestClient;
 let slices: ObjectWatch<Kinds['EndpointSlice']>;
 beforeAll(async () => {
   session = await openSession();

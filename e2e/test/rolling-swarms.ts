@@ -1,17 +1,17 @@
 import type { MessageData } from '@uswarm/contract';
 import { type UserSwarm, userSwarmName } from '@uswarm/contract/userswarm';
-import type { Mobile } from '../../services/local/test/mobile.js';
+import type { TestClient } from '../../services/local/test/test-client.js';
 import { conditionOf, eventually, type Kinds, type Session } from '../src/index.js';
 
 /** A user during a change of the release. Uses only REST, because a gateway rollout closes sockets. */
 export interface RuntimeUser {
-  mobile: Mobile;
+  mobile: TestClient;
   name: string;
 }
 
-export const runtimeUserOf = (mobile: Mobile): RuntimeUser => ({ mobile, name: userSwarmName(mobile.workspaceId) });
+export const runtimeUserOf = (mobile: TestClient): RuntimeUser => ({ mobile, name: userSwarmName(mobile.workspaceId) });
 
-const pathOf = ({ workspaceId, conversationId }: Mobile): string =>
+const pathOf = ({ workspaceId, conversationId }: TestClient): string =>
   `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 
 /** Stores a message. The edge may be unavailable for a moment. */

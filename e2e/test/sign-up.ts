@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type Mobile, startMobile } from '../../services/local/test/mobile.js';
+import { type TestClient, startTestClient } from '../../services/local/test/test-client.js';
 import { signedHeaders, openEdgeClient, issueToken, type Session } from '../src/index.js';
 
 /** A user who has just signed up through the edge, with a token of the issuer in the cluster. */
 export async function signUp(
   { api, onClose, settings, tools }: Session,
   { unchecked = false }: { unchecked?: boolean } = {},
-): Promise<Mobile> {
+): Promise<TestClient> {
   const edge = await openEdgeClient(api, settings);
   onClose(() => edge.close());
   const token = await issueToken(tools, `${randomUUID()}@example.com`);
-  const mobile = await startMobile({
+  const mobile = await startTestClient({
     restUrl: edge.url,
     socketUrl: edge.url,
     token,

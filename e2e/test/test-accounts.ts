@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { type Api, createApi } from '../../services/local/test/mobile.js';
+import { type Api, createApi } from '../../services/local/test/test-client.js';
 import { signedHeaders, eventually, openEdgeClient, openIssuer, type Session } from '../src/index.js';
 
 /** A user who uses only REST. */

@@ -3,7 +3,7 @@ import type { AgentSummary, MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ModelServer, type ModelServerRequest, startModelServer } from '@uswarm/testkit';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 
 const MANY = 40;
 
@@ -15,7 +15,7 @@ const offered = ({ tools = [] }: ModelServerRequest): string[] => tools.map(({ f
 describe('the next model request after a change of an agent', () => {
   let model: ModelServer;
   let local: RunningProgram;
-  let mobile: Mobile;
+  let client: TestClient;
   let agents: AgentSummary[];
   /** `/v1/agents/<id>` of the manager, which answers in the swarm conversation. */
   let manager: string;
@@ -36,19 +36,19 @@ describe('the next model request after a change of an agent', () => {
   });
   beforeEach(async () => {
     const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
-    mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token });
-    agents = ((await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/agents`)).body as { data: AgentSummary[] })
+    client = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
+    agents = ((await client.api('GET', `/v1/workspaces/${client.workspaceId}/agents`)).body as { data: AgentSummary[] })
       .data;
     manager = `/v1/agents/${agents[0]!.id}`;
   });
-  afterEach(() => mobile?.close());
+  afterEach(() => client?.close());
 
   const change = async (method: string, path: string, body?: unknown, expected = 200) =>
-    expect((await mobile.api(method, path, body)).status).toBe(expected);
+    expect((await client.api(method, path, body)).status).toBe(expected);
   /** Sends a message and returns the request to the model server. */
   const ask = async (): Promise<ModelServerRequest> => {
     const before = model.requests.length;
-    const { answer } = await mobile.ask('Hello?');
+    const { answer } = await client.ask('Hello?');
     expect((answer as MessageData).content).toEqual({ type: 'text', text: 'Understood.' });
     expect(model.requests).toHaveLength(before + 1);
     return model.requests[before]!.body;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ModelServer, type ModelServerRequest, startModelServer } from '@uswarm/testkit';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -22,7 +22,7 @@ function tomorrow(request: ModelServerRequest): string {
 describe('the context of a reply', () => {
   let model: ModelServer;
   let local: RunningProgram;
-  let mobile: Mobile | undefined;
+  let current: TestClient | undefined;
 
   beforeAll(async () => {
     model = await startModelServer({ script: (request) => [{ text: tomorrow(request) }] });
@@ -32,13 +32,13 @@ describe('the context of a reply', () => {
     await local?.stop();
     await model?.close();
   });
-  afterEach(() => mobile?.close());
+  afterEach(() => current?.close());
 
-  async function signIn(headers: Record<string, string> = {}): Promise<Mobile> {
+  async function signIn(headers: Record<string, string> = {}): Promise<TestClient> {
     const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
     const credentials = () => ({ 'x-token': token, ...headers });
-    mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token, credentials });
-    return mobile;
+    current = await startTestClient({ restUrl: local.url, socketUrl: local.url, token, credentials });
+    return current;
   }
 
   // These zones always have different dates.

@@ -5,7 +5,7 @@ import { checkResponse } from '@uswarm/contract/checks';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, startMobile } from '../test/mobile.js';
+import { developmentToken, startTestClient } from '../test/test-client.js';
 import { rawRequest, UPGRADE } from '../test/raw-http.js';
 
 const E2E_TOKEN = 'a token of this test, long enough for it';
@@ -122,10 +122,10 @@ describe('local mode with SIGNATURE_MODE=required', () => {
   }
 
   it('serves a client that signs', async () => {
-    const mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token, credentials: signed });
-    const { done } = await mobile.ask('Are you there?');
+    const client = await startTestClient({ restUrl: local.url, socketUrl: local.url, token, credentials: signed });
+    const { done } = await client.ask('Are you there?');
     expect(done.payload['status']).toBe('delivered');
-    mobile.close();
+    client.close();
   });
 
   it('rejects REST requests without a valid signature', async () => {

@@ -5,7 +5,7 @@ import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeWith, type ModelServer, startModelServer } from '@uswarm/testkit';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 import { type ControlledSearch, startControlledSearch } from '../test/search.js';
 
 const QUESTION = 'Search the web for the history of green tea and answer with sources';
@@ -13,9 +13,9 @@ const QUESTION = 'Search the web for the history of green tea and answer with so
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 const urlsIn = (text: string): string[] => text.match(/https:\/\/example\.com\/[\w-]+/g) ?? [];
 
-async function newMobile({ url, issuer }: RunningProgram): Promise<Mobile> {
+async function newTestClient({ url, issuer }: RunningProgram): Promise<TestClient> {
   const token = await developmentToken(issuer, `${randomUUID()}@example.com`);
-  return startMobile({ restUrl: url, socketUrl: url, token });
+  return startTestClient({ restUrl: url, socketUrl: url, token });
 }
 
 describeWith('searxng', 'local mode as a process, against a real SearXNG', () => {
@@ -27,15 +27,15 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
 
   describe('with the demo provider', () => {
     let local: RunningProgram;
-    let mobile: Mobile;
-    let asked: Awaited<ReturnType<Mobile['ask']>>;
+    let client: TestClient;
+    let asked: Awaited<ReturnType<TestClient['ask']>>;
     beforeAll(async () => {
       local = await runLocalMode({ SVC_SEARCH_ENDPOINT: search.searxng.endpoint });
-      mobile = await newMobile(local);
-      asked = await mobile.ask(QUESTION);
+      client = await newTestClient(local);
+      asked = await client.ask(QUESTION);
     });
     afterAll(async () => {
-      mobile?.close();
+      client?.close();
       await local?.stop();
     });
 
@@ -46,7 +46,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
     });
 
     it('RT-005 RT-006: sends the message, the reply and their updates in seq order', () => {
-      const durable = mobile.events.filter(({ payload }) => payload['seq'] !== undefined);
+      const durable = client.events.filter(({ payload }) => payload['seq'] !== undefined);
       const seqs = durable.map(({ payload }) => Number(payload['seq']));
       expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! + index));
       const created = durable
@@ -61,23 +61,23 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
     });
 
     it('RT-007: acknowledges before the sender sees its own message', () => {
-      const names = mobile.events.map(({ name }) => name);
+      const names = client.events.map(({ name }) => name);
       expect(names.indexOf('message.send.ack')).toBeLessThan(names.indexOf('message.new'));
     });
 
     it('RT-009: streams the reply in chunks that add up to it', () => {
       expect(asked.streamed).toBe(textOf(asked.answer));
-      expect(mobile.events.filter(({ name }) => name === 'message.chunk').length).toBeGreaterThan(1);
+      expect(client.events.filter(({ name }) => name === 'message.chunk').length).toBeGreaterThan(1);
     });
 
     it('RT-010: ends the reply with message.done after its final message.updated', () => {
-      expect(asked.done.payload).toMatchObject({ conversation_id: mobile.conversationId, status: 'delivered' });
-      const last = mobile.events.findLastIndex(({ name }) => name === 'message.updated');
-      expect(mobile.events.indexOf(asked.done)).toBeGreaterThan(last);
+      expect(asked.done.payload).toMatchObject({ conversation_id: client.conversationId, status: 'delivered' });
+      const last = client.events.findLastIndex(({ name }) => name === 'message.updated');
+      expect(client.events.indexOf(asked.done)).toBeGreaterThan(last);
     });
 
     it('RT-011: shows the tool call and its query', async () => {
-      const tools = mobile.events.filter(({ name }) => name === 'agent.tool').map(({ payload }) => payload);
+      const tools = client.events.filter(({ name }) => name === 'agent.tool').map(({ payload }) => payload);
       expect(tools).toMatchObject([
         { tool: 'web_search_tool', status: 'running', query: expect.stringContaining('green tea') },
         { tool: 'web_search_tool', status: 'done', outcome: 'completed' },
@@ -86,9 +86,9 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
     });
 
     it('RT-012: shows the activity of the agent: reading, thinking, writing, online', async () => {
-      await mobile.saw('agent.status', ({ status }: { status: string }) => status === 'writing');
-      const ofManager = mobile.events
-        .filter(({ name, payload }) => name === 'agent.status' && payload['conversation_id'] === mobile.conversationId)
+      await client.saw('agent.status', ({ status }: { status: string }) => status === 'writing');
+      const ofManager = client.events
+        .filter(({ name, payload }) => name === 'agent.status' && payload['conversation_id'] === client.conversationId)
         .map(({ payload }) => payload['status']);
       expect(ofManager.filter((status, index) => status !== ofManager[index - 1])).toEqual(
         expect.arrayContaining(['reading', 'thinking', 'writing']),
@@ -96,9 +96,9 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
     });
 
     it('returns the same conversation over REST as over the socket', async () => {
-      const listed = await mobile.api(
+      const listed = await client.api(
         'GET',
-        `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`,
+        `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`,
       );
       const { data } = listed.body as { data: MessageData[] };
       expect(data.map(({ content }) => content.type)).toEqual(['text', 'tool_status', 'text']);
@@ -107,7 +107,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
     it('does not log tokens or message texts', async () => {
       const log = await readFile(path.join(local.directory, 'uswarm.log'), 'utf8');
       expect(log).toContain('runtime changed');
-      expect(log).not.toContain(mobile.token);
+      expect(log).not.toContain(client.token);
       expect(log).not.toContain('green tea');
     });
   });
@@ -115,7 +115,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
   describe('with a model behind the OpenAI protocol', () => {
     let model: ModelServer;
     let local: RunningProgram;
-    let mobile: Mobile;
+    let client: TestClient;
     beforeAll(async () => {
       model = await startModelServer({
         script: ({ messages }) =>
@@ -135,16 +135,16 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
         OPENAI_API_KEY: 'key-of-this-test',
         OPENAI_MODEL: 'scripted',
       });
-      mobile = await newMobile(local);
+      client = await newTestClient(local);
     });
     afterAll(async () => {
-      mobile?.close();
+      client?.close();
       await local?.stop();
       await model?.close();
     });
 
     it('SEARX-003: answers only from the tool message that the model received', async () => {
-      const { answer } = await mobile.ask(QUESTION);
+      const { answer } = await client.ask(QUESTION);
       expect(urlsIn(textOf(answer))).toEqual(search.results.map(({ url }) => url));
       expect(model.requests).toHaveLength(2);
       expect(model.requests[0]?.authorization).toBe('Bearer key-of-this-test');
@@ -160,16 +160,16 @@ describe('ten concurrent users', () => {
   afterAll(() => local?.stop());
 
   it('CONV-006: each receive their own nonce, and no other user receives it', async () => {
-    const mobiles = await Promise.all(Array.from({ length: 10 }, () => newMobile(local)));
-    const nonces = mobiles.map(() => randomUUID());
-    const answers = await Promise.all(mobiles.map((mobile, index) => mobile.ask(`Please repeat ${nonces[index]}`)));
+    const clients = await Promise.all(Array.from({ length: 10 }, () => newTestClient(local)));
+    const nonces = clients.map(() => randomUUID());
+    const answers = await Promise.all(clients.map((client, index) => client.ask(`Please repeat ${nonces[index]}`)));
     answers.forEach(({ answer }, index) => {
       expect(nonces.filter((nonce) => textOf(answer).includes(nonce))).toEqual([nonces[index]]);
     });
-    mobiles.forEach((mobile, index) => {
-      const seen = JSON.stringify(mobile.events);
+    clients.forEach((client, index) => {
+      const seen = JSON.stringify(client.events);
       expect(nonces.filter((nonce) => seen.includes(nonce))).toEqual([nonces[index]]);
-      mobile.close();
+      client.close();
     });
   });
 });

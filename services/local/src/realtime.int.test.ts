@@ -5,12 +5,12 @@ import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, startModelServer } from '@uswarm/testkit';
 import { io, type Socket } from 'socket.io-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type Mobile, type SeenEvent, startMobile } from '../test/mobile.js';
+import { developmentToken, type TestClient, type SeenEvent, startTestClient } from '../test/test-client.js';
 
 describe('the realtime interface', () => {
   let model: ModelServer;
   let local: RunningProgram;
-  let mobile: Mobile;
+  let client: TestClient;
   let token: string;
 
   beforeAll(async () => {
@@ -32,20 +32,20 @@ describe('the realtime interface', () => {
   });
   beforeEach(async () => {
     token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
-    mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token });
+    client = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
   });
-  afterEach(() => mobile?.close());
+  afterEach(() => client?.close());
 
   const draft = (more: Record<string, unknown> = {}) => ({
-    workspace_id: mobile.workspaceId,
-    conversation_id: mobile.conversationId,
+    workspace_id: client.workspaceId,
+    conversation_id: client.conversationId,
     local_id: randomUUID(),
     content: { type: 'text', text: 'Hello' },
     mentions: [],
     attachments: [],
     ...more,
   });
-  const count = (name: string): number => mobile.events.filter((event) => event.name === name).length;
+  const count = (name: string): number => client.events.filter((event) => event.name === name).length;
   const connection = (options: Parameters<typeof io>[1], namespace = '/v1'): Promise<Socket | Error> =>
     new Promise((resolve) => {
       const socket = io(`${local.url}${namespace}`, { forceNew: true, reconnection: false, ...options });
@@ -55,41 +55,41 @@ describe('the realtime interface', () => {
 
   it('RT-001 RT-004: acknowledges workspace.subscribe with the workspace_ids that belong to the caller', async () => {
     const foreign = randomUUID();
-    mobile.socket.emit('workspace.subscribe', { workspace_ids: [mobile.workspaceId, foreign] });
-    const { payload } = await mobile.saw(
+    client.socket.emit('workspace.subscribe', { workspace_ids: [client.workspaceId, foreign] });
+    const { payload } = await client.saw(
       'workspace.subscribed',
       ({ rejected }: { rejected: unknown[] }) => rejected.length > 0,
     );
     expect(payload).toMatchObject({
-      workspace_ids: [mobile.workspaceId],
+      workspace_ids: [client.workspaceId],
       rejected: [{ workspace_id: foreign, code: 'workspace_not_found' }],
     });
   });
 
   it('RT-001: treats the workspace of another user as unknown and sends none of its events', async () => {
-    const other = await startMobile({
+    const other = await startTestClient({
       restUrl: local.url,
       socketUrl: local.url,
       token: await developmentToken(local.issuer, `${randomUUID()}@example.com`),
     });
-    other.socket.emit('workspace.subscribe', { workspace_ids: [mobile.workspaceId] });
+    other.socket.emit('workspace.subscribe', { workspace_ids: [client.workspaceId] });
     await other.saw('workspace.subscribed', ({ rejected }: { rejected: unknown[] }) => rejected.length > 0);
-    await mobile.ask('Hello');
+    await client.ask('Hello');
     expect(JSON.stringify(other.events.filter(({ name }) => name !== 'workspace.subscribed'))).not.toContain(
-      mobile.workspaceId,
+      client.workspaceId,
     );
     other.close();
   });
 
   it('RT-002: sends no events after workspace.unsubscribe', async () => {
-    await mobile.ask('Hello');
-    mobile.socket.emit('workspace.unsubscribe', { workspace_ids: [mobile.workspaceId] });
+    await client.ask('Hello');
+    client.socket.emit('workspace.unsubscribe', { workspace_ids: [client.workspaceId] });
     const before = count('message.new');
-    const messageId = await mobile.send('Hello again');
+    const messageId = await client.send('Hello again');
     // The reply exists, but no event announced it.
     const listed = async (): Promise<MessageData[]> => {
-      const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
-      return ((await mobile.api('GET', path)).body as { data: MessageData[] }).data;
+      const path = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
+      return ((await client.api('GET', path)).body as { data: MessageData[] }).data;
     };
     let messages = await listed();
     while (messages[0]?.id === messageId || messages[0]?.content.type === 'loading') {
@@ -103,17 +103,17 @@ describe('the realtime interface', () => {
 
   it('RT-003 STATE-005: acknowledges message.send, stores the message as sent, and ends with message.done', async () => {
     const sent = draft({ content: { type: 'text', text: 'Grüße 👋' } });
-    mobile.socket.emit('message.send', sent);
-    const ack = await mobile.saw('message.send.ack');
+    client.socket.emit('message.send', sent);
+    const ack = await client.saw('message.send.ack');
     expect(ack.payload).toEqual({ local_id: sent.local_id, message_id: expect.any(String), status: 'received' });
-    const created = await mobile.saw('message.new', ({ message }: { message: MessageData }) => message.role === 'user');
+    const created = await client.saw('message.new', ({ message }: { message: MessageData }) => message.role === 'user');
     expect(created.payload['message']).toMatchObject({
       id: ack.payload['message_id'],
       local_id: sent.local_id,
       conversation_id: sent.conversation_id,
       content: sent.content,
     });
-    expect((await mobile.saw('message.done')).payload['status']).toBe('delivered');
+    expect((await client.saw('message.done')).payload['status']).toBe('delivered');
   });
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -129,21 +129,21 @@ describe('the realtime interface', () => {
     ['an attachment that was never uploaded', { attachments: [{ id: randomUUID() }] }, 'attachment_invalid'],
   ])('RT-008 ERR-004: reports %s with message.send.error and stores nothing', async (_what, more, code) => {
     const sent = draft(more);
-    mobile.socket.emit('message.send', sent);
-    const refused = await mobile.saw('message.send.error');
+    client.socket.emit('message.send', sent);
+    const refused = await client.saw('message.send.error');
     expect(refused.payload).toMatchObject({ local_id: sent.local_id, code, error: expect.any(String) });
     expect(refused.payload['request_id']).toMatch(/.{8}/);
-    const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
-    expect((await mobile.api('GET', path)).body).toMatchObject({ data: [] });
+    const path = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
+    expect((await client.api('GET', path)).body).toMatchObject({ data: [] });
   });
 
   it('ERR-005: ends a failed reply with message.done, status failed and the reason', async () => {
-    const { answer, done } = await mobile.ask('Please refuse this');
+    const { answer, done } = await client.ask('Please refuse this');
     expect(done.payload['status']).toBe('failed');
     expect(answer.status).toBe('failed');
     expect(answer.content).toEqual({ type: 'text', text: expect.stringMatching(/\w+ /) });
     const error = ({ status }: { status: string }): boolean => status === 'error';
-    const shown: SeenEvent = await mobile.saw('agent.status', error);
+    const shown: SeenEvent = await client.saw('agent.status', error);
     expect(shown.payload['agent_id']).toBe(done.payload['agent_id']);
   });
 
@@ -156,8 +156,8 @@ describe('the realtime interface', () => {
   });
 
   it('RT-014 VER-001: serves REST below /v1/ and the realtime namespace /v1, and rejects others', async () => {
-    expect((await mobile.api('GET', '/v1/workspaces')).status).toBe(200);
-    expect(mobile.socket.connected).toBe(true);
+    expect((await client.api('GET', '/v1/workspaces')).status).toBe(200);
+    expect(client.socket.connected).toBe(true);
     expect(await connection({ auth: { 'x-token': token } }, '/')).toMatchObject({ data: { code: 'route_not_found' } });
   });
 

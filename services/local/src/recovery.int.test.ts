@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { describeWith, type ModelServer, startModelServer, words } from '@uswarm/testkit';
-import { type Mobile, startMobile, streamedText } from '../test/mobile.js';
+import { type TestClient, startTestClient, streamedText } from '../test/test-client.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const ANSWER = 'one two three four five six';
@@ -11,7 +11,7 @@ const textOf = ({ content }: MessageData): string => (content.type === 'text' ? 
 describeWith('valkey', 'services as separate processes', () => {
   let model: ModelServer;
   let services: SeparateServices;
-  let mobile: Mobile;
+  let client: TestClient;
   /** Number of replies that pause in the middle until their hold point is released. */
   let held = 0;
 
@@ -37,13 +37,13 @@ describeWith('valkey', 'services as separate processes', () => {
   beforeEach(async () => {
     held = 0;
     const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
-    mobile = await startMobile({ ...services, token });
+    client = await startTestClient({ ...services, token });
   });
-  afterEach(() => mobile?.close());
+  afterEach(() => client?.close());
 
   const runtimePid = async (): Promise<number> => {
     const rows = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
-      mobile.workspaceId,
+      client.workspaceId,
     ]);
     return rows[0]!.pid;
   };
@@ -52,23 +52,23 @@ describeWith('valkey', 'services as separate processes', () => {
       await services.query<{ answers: number; prompt: number; completion: number }>(
         `SELECT count(*)::int AS answers, sum(prompt_tokens)::int AS prompt, sum(completion_tokens)::int AS completion
          FROM usage_entries WHERE workspace_id = $1`,
-        [mobile.workspaceId],
+        [client.workspaceId],
       )
     )[0];
   /** Sends a message whose reply pauses in the middle, and waits until the client has half of it. */
   const askAndHold = async (): Promise<{ hold: string; replyId: string }> => {
     held = 1;
     const hold = `middle-${model.requests.length}`;
-    await mobile.send('Count to six');
+    await client.send('Count to six');
     await model.reached(hold);
-    const chunk = await mobile.saw('message.chunk', ({ message_id }: { message_id: string }) =>
-      streamedText(mobile.events, message_id).includes('three'),
+    const chunk = await client.saw('message.chunk', ({ message_id }: { message_id: string }) =>
+      streamedText(client.events, message_id).includes('three'),
     );
     return { hold, replyId: String(chunk.payload['message_id']) };
   };
   const finished = async (replyId: string): Promise<MessageData> => {
-    await mobile.saw('message.done', ({ message_id }: { message_id: string }) => message_id === replyId);
-    const updates = mobile.events.filter(({ name }) => name === 'message.updated');
+    await client.saw('message.done', ({ message_id }: { message_id: string }) => message_id === replyId);
+    const updates = client.events.filter(({ name }) => name === 'message.updated');
     return updates.map(({ payload }) => payload['message'] as MessageData).findLast(({ id }) => id === replyId)!;
   };
 
@@ -82,12 +82,12 @@ describeWith('valkey', 'services as separate processes', () => {
     expect(await runtimePid()).not.toBe(killed);
 
     const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [
-      mobile.workspaceId,
+      client.workspaceId,
     ]);
     expect(turns).toEqual([{ status: 'done', generation: 2 }]);
-    expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
-    expect(mobile.events.filter(({ name }) => name === 'message.done')).toHaveLength(1);
-    const replies = mobile.events.filter(
+    expect(streamedText(client.events, replyId)).toBe(ANSWER);
+    expect(client.events.filter(({ name }) => name === 'message.done')).toHaveLength(1);
+    const replies = client.events.filter(
       ({ name, payload }) => name === 'message.new' && (payload['message'] as MessageData).role === 'agent',
     );
     expect(replies).toHaveLength(1);
@@ -108,10 +108,10 @@ describeWith('valkey', 'services as separate processes', () => {
     const answer = await finished(replyId);
     expect(textOf(answer)).toBe(ANSWER);
     const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [
-      mobile.workspaceId,
+      client.workspaceId,
     ]);
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
-    expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
+    expect(streamedText(client.events, replyId)).toBe(ANSWER);
     expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });
   });
 });

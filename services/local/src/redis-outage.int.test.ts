@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Conversation, MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { describeWith, eventually, type RunningValkey, startValkey } from '@uswarm/testkit';
-import { type Mobile, startMobile } from '../test/mobile.js';
+import { type TestClient, startTestClient } from '../test/test-client.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const SENDS = 5;
@@ -17,7 +17,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
   let directory: string;
   let valkey: RunningValkey;
   let services: SeparateServices;
-  let mobile: Mobile;
+  let client: TestClient;
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'uswarm-outage-'));
@@ -41,9 +41,9 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     await busBecomes('gateway', '1');
     await busBecomes('orchestrator', '1');
     const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
-    mobile = await startMobile({ ...services, token });
+    client = await startTestClient({ ...services, token });
   });
-  afterEach(() => mobile?.close());
+  afterEach(() => client?.close());
 
   type Service = keyof SeparateServices['operations'];
   const busUp = async (service: Service): Promise<string | undefined> =>
@@ -62,32 +62,32 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
 
   /** Sends over REST and over the socket. @returns the ids of all messages, each of which was acknowledged */
   async function sendBothWays(): Promise<string[]> {
-    const conversations = `/v1/workspaces/${mobile.workspaceId}/conversations`;
+    const conversations = `/v1/workspaces/${client.workspaceId}/conversations`;
     // A separate conversation, because each accepts a limited number of unanswered messages.
-    const conversation = await mobile.api('POST', conversations, { type: 'swarm' });
+    const conversation = await client.api('POST', conversations, { type: 'swarm' });
     expect(conversation.status).toBe(201);
     const { id } = (conversation.body as { data: Conversation }).data;
     const ids: string[] = [];
     for (let n = 0; n < SENDS; n += 1) {
       const draft = () => ({ local_id: randomUUID(), content: { type: 'text', text: `message ${n}` } });
-      const answer = await mobile.api('POST', `${conversations}/${id}/messages`, draft());
+      const answer = await client.api('POST', `${conversations}/${id}/messages`, draft());
       expect(answer.status).toBe(201);
       ids.push((answer.body as { data: MessageData }).data.id);
-      const place = { workspace_id: mobile.workspaceId, conversation_id: id };
-      const ack = (await mobile.socket.emitWithAck('message.send', { ...place, ...draft() })) as Acknowledged;
+      const place = { workspace_id: client.workspaceId, conversation_id: id };
+      const ack = (await client.socket.emitWithAck('message.send', { ...place, ...draft() })) as Acknowledged;
       expect(ack).toMatchObject({ ok: true });
       ids.push(ack.message_id);
     }
     return ids;
   }
   const seen = (id: string): boolean =>
-    mobile.events.some(
+    client.events.some(
       ({ name, payload }) => name === 'message.new' && (payload['message'] as MessageData | undefined)?.id === id,
     );
 
   /** All acknowledged messages are in the event log, without gaps. */
   async function nothingIsMissing(ids: readonly string[]): Promise<void> {
-    const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/events?since=0`);
+    const { body } = await client.api('GET', `/v1/workspaces/${client.workspaceId}/events?since=0`);
     const events = (body as { data: { seq: number; event: string; payload: { message?: MessageData } }[] }).data;
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     const stored = events.filter(({ event }) => event === 'message.new').map(({ payload }) => payload.message?.id);
@@ -99,7 +99,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     await valkey.kill();
     await busBecomes('orchestrator', '0');
     await busBecomes('gateway', '0');
-    mobile.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
+    client.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
     const ids = await sendBothWays();
     expect(await readiness()).toEqual([200, 200]);
     expect(ids.filter(seen)).toEqual([]);
@@ -113,7 +113,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
       process.kill(orchestrator!.pid, 'SIGCONT');
     }
     for (const id of ids) {
-      await mobile.saw('message.new', ({ message }: { message: MessageData }) => message.id === id);
+      await client.saw('message.new', ({ message }: { message: MessageData }) => message.id === id);
     }
     await nothingIsMissing(ids);
   });
@@ -125,7 +125,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     try {
       // Traffic continues until both services detect the failure: writes must not keep a dead connection alive.
       while ((await busUp('orchestrator')) === '1' || (await busUp('gateway')) === '1') {
-        mobile.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
+        client.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
         during = [...during, ...(await sendBothWays())];
       }
       expect(await readiness()).toEqual([200, 200]);
@@ -137,7 +137,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     await busBecomes('orchestrator', '1');
     const after = await sendBothWays();
     for (const id of after) {
-      await mobile.saw('message.new', ({ message }: { message: MessageData }) => message.id === id);
+      await client.saw('message.new', ({ message }: { message: MessageData }) => message.id === id);
     }
     await nothingIsMissing([...before, ...during, ...after]);
   });

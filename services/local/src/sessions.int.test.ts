@@ -2,28 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
-import { type Mobile, startMobile } from '../test/mobile.js';
+import { type TestClient, startTestClient } from '../test/test-client.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 describeWith('valkey', 'sessions, over orchestrator and gateway as separate processes', () => {
   let services: SeparateServices;
-  const mobiles: Mobile[] = [];
+  const clients: TestClient[] = [];
   beforeAll(async () => {
     services = await startSeparateServices({ RUNTIME_WORKERS: '0', TURN_WORKERS: '0' });
   });
   afterEach(() => {
-    for (const mobile of mobiles.splice(0)) mobile.close();
+    for (const client of clients.splice(0)) client.close();
   });
   afterAll(() => services?.close());
 
   const tokenOf = (email: string) => services.issuer.issueToken({ email, name: 'Ada', claims: { jti: randomUUID() } });
-  async function connect(token: string, device: Record<string, string> = {}): Promise<Mobile> {
+  async function connect(token: string, device: Record<string, string> = {}): Promise<TestClient> {
     const credentials = () => ({ 'x-token': token, ...device });
-    const mobile = await startMobile({ ...services, token, credentials, socketOptions: { reconnection: false } });
-    mobiles.push(mobile);
-    return mobile;
+    const client = await startTestClient({ ...services, token, credentials, socketOptions: { reconnection: false } });
+    clients.push(client);
+    return client;
   }
-  const closed = async ({ socket }: Mobile): Promise<unknown> => (await once(socket as never, 'disconnect'))[0];
+  const closed = async ({ socket }: TestClient): Promise<unknown> => (await once(socket as never, 'disconnect'))[0];
 
   it('closes and rejects the sockets of a token after its logout, but no others', async () => {
     const email = `${randomUUID()}@example.com`;

@@ -5,7 +5,7 @@ import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort, identifyProcess, type ProcessIdentity, stillRuns, waitForExit } from '@uswarm/testkit';
 import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from '../test/local.js';
-import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 import { childrenOf, loggedRuntimes } from '../test/processes.js';
 import { checkPortFree } from './port-check.js';
 
@@ -18,12 +18,12 @@ interface UserData {
 }
 
 /** Signs the same user in on the current port. */
-async function ada({ url, issuer }: RunningProgram): Promise<Mobile> {
+async function ada({ url, issuer }: RunningProgram): Promise<TestClient> {
   const token = await developmentToken(issuer, 'ada@example.com');
-  return startMobile({ restUrl: url, socketUrl: url, token });
+  return startTestClient({ restUrl: url, socketUrl: url, token });
 }
 
-async function belongingsOf({ workspaceId, conversationId, api }: Mobile): Promise<UserData> {
+async function belongingsOf({ workspaceId, conversationId, api }: TestClient): Promise<UserData> {
   const { data: profile } = (await api('GET', '/v1/users/profile')).body as { data: unknown };
   const list = `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
   const { data } = (await api('GET', list)).body as { data: MessageData[] };
@@ -35,18 +35,18 @@ async function belongingsOf({ workspaceId, conversationId, api }: Mobile): Promi
 describe('local mode as a process', () => {
   let directory: string;
   let local: RunningProgram;
-  let mobile: Mobile;
+  let client: TestClient;
   let children: ProcessIdentity[];
   let before: UserData;
   const start = async (): Promise<void> => {
     local = await runLocalMode({ USWARM_DATA_DIR: directory });
-    mobile = await ada(local);
+    client = await ada(local);
   };
   const remember = async (): Promise<void> => {
-    await mobile.ask('Please remember this');
-    before = await belongingsOf(mobile);
+    await client.ask('Please remember this');
+    before = await belongingsOf(client);
     children = childrenOf(local.program.pid);
-    mobile.close();
+    client.close();
   };
   const running = (): ProcessIdentity[] => [
     ...children.filter(stillRuns),
@@ -59,7 +59,7 @@ describe('local mode as a process', () => {
     await remember();
   });
   afterAll(async () => {
-    mobile?.close();
+    client?.close();
     await local?.program.stop('SIGKILL');
     for (const child of children?.filter(stillRuns) ?? []) process.kill(child.pid, 'SIGKILL');
     await rm(path.dirname(directory), { recursive: true, force: true });
@@ -103,12 +103,12 @@ describe('local mode as a process', () => {
     it('keeps the user, the conversation and the messages', async () => {
       expect(local.url).not.toBe(first.url);
       expect(before.messages).toHaveLength(2);
-      expect(await belongingsOf(mobile)).toEqual(before);
+      expect(await belongingsOf(client)).toEqual(before);
     });
 
     it('continues the conversation', async () => {
-      await mobile.ask('And this');
-      expect((await belongingsOf(mobile)).messages.slice(2)).toEqual(before.messages);
+      await client.ask('And this');
+      expect((await belongingsOf(client)).messages.slice(2)).toEqual(before.messages);
     });
   });
 
@@ -128,8 +128,8 @@ describe('local mode as a process', () => {
     });
 
     it('keeps all messages and answers', async () => {
-      expect(await belongingsOf(mobile)).toEqual(before);
-      const { done } = await mobile.ask('Are you well?');
+      expect(await belongingsOf(client)).toEqual(before);
+      const { done } = await client.ask('Are you well?');
       expect(done.payload['status']).toBe('delivered');
     });
   });
@@ -137,7 +137,7 @@ describe('local mode as a process', () => {
   describe('stopped by SIGTERM', () => {
     it('exits with 0 and stops all its processes', async () => {
       children = childrenOf(local.program.pid);
-      mobile.close();
+      client.close();
       expect(await local.program.stop('SIGTERM')).toBe(0);
       expect(children.length).toBeGreaterThanOrEqual(2);
       expect(running()).toEqual([]);

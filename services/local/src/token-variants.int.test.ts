@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { describeWith, type KeyIssuer, type KeyIssuerAlgorithm, startKeyIssuer, tokenVariants } from '@uswarm/testkit';
-import { type Mobile, startMobile } from '../test/mobile.js';
+import { type TestClient, startTestClient } from '../test/test-client.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const ALGORITHMS: KeyIssuerAlgorithm[] = ['RS256', 'ES256'];
@@ -10,7 +10,7 @@ const ALGORITHMS: KeyIssuerAlgorithm[] = ['RS256', 'ES256'];
 describeWith('valkey', 'variants of a token at the sockets of a separate gateway', () => {
   let services: SeparateServices;
   let issuers: Record<KeyIssuerAlgorithm, KeyIssuer>;
-  const mobiles: Mobile[] = [];
+  const clients: TestClient[] = [];
   beforeAll(async () => {
     issuers = { RS256: await startKeyIssuer('RS256'), ES256: await startKeyIssuer('ES256') };
     const known = Object.entries(issuers).map(([id, { issuer }]) => ({ id, issuer, audience: 'app' }));
@@ -21,18 +21,18 @@ describeWith('valkey', 'variants of a token at the sockets of a separate gateway
     });
   });
   afterEach(() => {
-    for (const mobile of mobiles.splice(0)) mobile.close();
+    for (const client of clients.splice(0)) client.close();
   });
   afterAll(async () => {
     await services?.close();
     await Promise.all(Object.values(issuers ?? {}).map((issuer) => issuer.close()));
   });
 
-  async function connect(token: string): Promise<Mobile> {
+  async function connect(token: string): Promise<TestClient> {
     const credentials = () => ({ 'x-token': token });
-    const mobile = await startMobile({ ...services, token, credentials, socketOptions: { reconnection: false } });
-    mobiles.push(mobile);
-    return mobile;
+    const client = await startTestClient({ ...services, token, credentials, socketOptions: { reconnection: false } });
+    clients.push(client);
+    return client;
   }
 
   it.each(ALGORITHMS)('are all logged out together, with their sockets: %s', async (algorithm) => {
@@ -45,7 +45,7 @@ describeWith('valkey', 'variants of a token at the sockets of a separate gateway
     expect((await open[0]?.api('POST', '/v1/auth/logout'))?.status).toBe(204);
     expect(await reasons).toEqual(open.map(() => 'io server disconnect'));
 
-    const { socket } = open[0] as Mobile;
+    const { socket } = open[0] as TestClient;
     for (const text of [token, ...Object.values(variants)]) {
       socket.auth = { 'x-token': text };
       const refused = once(socket as never, 'connect_error');

@@ -10,7 +10,7 @@ export interface SeenEvent {
   payload: Record<string, unknown>;
 }
 
-export interface Mobile {
+export interface TestClient {
   token: string;
   workspaceId: string;
   conversationId: string;
@@ -25,7 +25,7 @@ export interface Mobile {
   close(): void;
 }
 
-export interface MobilePlace {
+export interface TestClientOptions {
   restUrl: string;
   socketUrl: string;
   token: string;
@@ -52,7 +52,7 @@ export function createApi({
   fetch: request = fetch,
   restUrl,
   unchecked = false,
-}: Pick<MobilePlace, 'restUrl' | 'fetch' | 'unchecked'> & Required<Pick<MobilePlace, 'credentials'>>): Api {
+}: Pick<TestClientOptions, 'restUrl' | 'fetch' | 'unchecked'> & Required<Pick<TestClientOptions, 'credentials'>>): Api {
   return async (method, path, body) => {
     const response = await request(`${restUrl}${path}`, {
       method,
@@ -67,9 +67,9 @@ export function createApi({
 }
 
 /** A client like the mobile app, with `fetch` and `socket.io-client`: signs up, subscribes, sends messages. */
-export async function startMobile(place: MobilePlace): Promise<Mobile> {
-  const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
-  const { eventDeadlineMs = 150_000, fetch: request = fetch, socketOptions = {}, unchecked = false } = place;
+export async function startTestClient(options: TestClientOptions): Promise<TestClient> {
+  const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = options;
+  const { eventDeadlineMs = 150_000, fetch: request = fetch, socketOptions = {}, unchecked = false } = options;
   const api = createApi({ restUrl, credentials, fetch: request, unchecked });
 
   await api('POST', '/v1/auth/sign-up');
