@@ -129,7 +129,7 @@ describe('a runtime with tools', () => {
   it('answers without tools if the orchestrator sends no token', async () => {
     const setup = await setUp(() => ({ text: '' }));
     const { done, tools } = await ask(setup, 'Hello', { toolToken: '' });
-    expect([done.outcome, tools]).toEqual([Outcome.COMPLETED, []]);
+    expect({ outcome: done.outcome, tools }).toEqual({ outcome: Outcome.COMPLETED, tools: [] });
   });
 
   it('does not log the tool token, also if the tool server rejects it', async () => {

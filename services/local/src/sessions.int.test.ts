@@ -43,7 +43,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     expect((await refused)[0]).toMatchObject({ data: { code: 'token_revoked' } });
     // Their messages still arrive, so they are not about to be closed.
     await Promise.all([tablet.send('still here'), other.send('so am I')]);
-    expect([tablet.socket.connected, other.socket.connected]).toEqual([true, true]);
+    expect({ tablet: tablet.socket.connected, other: other.socket.connected }).toEqual({ tablet: true, other: true });
   });
 
   it('closes all sockets of a user who signs out everywhere, and rejects all their tokens', async () => {

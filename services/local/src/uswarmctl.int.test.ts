@@ -64,7 +64,7 @@ describe('npm run ctl beside local mode', () => {
     );
     expect((await api('GET', '/v1/users/usage/summary')).body.data).toMatchObject({ plan_id: 'pro' });
     const wrong = await ctl(['user', 'plan', email, 'platinum']);
-    expect([wrong.code, wrong.stderr]).toEqual([1, 'plan must be one of free, pro\n']);
+    expect(wrong).toMatchObject({ code: 1, stderr: 'plan must be one of free, pro\n' });
   });
 
   it('publishes a legal document from a file', async () => {
@@ -90,7 +90,7 @@ describe('npm run ctl beside local mode', () => {
     const { stdout } = await ctl(['workspace', 'show', id]);
     expect(stdout).toMatch(/^ {2}turns {7}0 queued, 0 running, 0 failed$/m);
     const none = await ctl(['workspace', 'show', crypto.randomUUID()]);
-    expect([none.code, none.stderr]).toEqual([1, 'Workspace not found.\n']);
+    expect(none).toMatchObject({ code: 1, stderr: 'Workspace not found.\n' });
   });
 
   it('lists turns and explains why one cannot be requeued', async () => {
@@ -133,7 +133,7 @@ describe('npm run ctl beside local mode', () => {
       args.map((arg) => (arg === 'INTERNAL' ? info.url : arg)),
       env,
     );
-    expect([code, stdout]).toEqual([1, '']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(sentence);
   });
 });

@@ -26,7 +26,10 @@ describe('the search command', () => {
       SVC_SEARCH_ENDPOINT: passedOver.endpoint,
     });
     expect(finished).toMatchObject({ code: 0, stdout: 'No results.\n' });
-    expect([asked.requests.length, passedOver.requests.length]).toEqual([1, 0]);
+    expect({ asked: asked.requests.length, passedOver: passedOver.requests.length }).toEqual({
+      asked: 1,
+      passedOver: 0,
+    });
   });
 
   it('TOOL-003: prints the default endpoint in its help', async () => {
@@ -67,7 +70,7 @@ describe('a failed search command', () => {
 
   it('prints the error as JSON with --json', async () => {
     const { code, stdout, stderr } = await cli(['tea', '--json', '--searxng-endpoint=']);
-    expect([code, stderr]).toEqual([1, '']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'not_configured' } });
   });
 

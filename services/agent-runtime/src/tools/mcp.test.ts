@@ -133,7 +133,7 @@ describe('tools of an MCP server', () => {
     const { toolServer, server } = await setUp(() => ({ text: '' }), { token: 'token-a' });
     await toolServer.forTurn(() => undefined).list(NEVER);
     await toolServer.forTurn(() => 'token-b').call('echo_tool', { query: '' }, NEVER);
-    expect([server.shown()[0], server.shown().at(-1)]).toEqual(['token-a', 'token-b']);
+    expect({ first: server.shown()[0], last: server.shown().at(-1) }).toEqual({ first: 'token-a', last: 'token-b' });
   });
 
   it('are available again after the server recovers', async () => {

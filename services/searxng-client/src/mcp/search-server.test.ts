@@ -174,7 +174,10 @@ describe('access to the MCP server', () => {
     ['a malformed token', { authorization: 'Bearer nonsense' }, 'Bearer realm="mcp", error="invalid_token"'],
   ])('%s is answered with 401 and a challenge', async (_, headers, challenge) => {
     const response = await fetch(await start(unset), { method: 'POST', body: '{}', headers });
-    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge]);
+    expect({ status: response.status, challenge: response.headers.get('www-authenticate') }).toEqual({
+      status: 401,
+      challenge,
+    });
   });
 
   it('is denied with 401 for a token of an unknown key', async () => {
