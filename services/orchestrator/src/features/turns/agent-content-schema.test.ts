@@ -8,26 +8,26 @@ const CARD = {
   actions: [{ id: 'a', label: 'A', style: 'primary' }],
 };
 
-describe('what a runtime offers', () => {
-  it('is a card on which nothing is chosen, whatever it says', () => {
+describe('offeredContent', () => {
+  it('returns a card without a selected action', () => {
     expect(offeredContent({ ...CARD, selected_action_id: 'a' })).toEqual({ ...CARD, selected_action_id: null });
   });
 
-  it('can be stored', () => {
+  it('returns text that can be stored', () => {
     expect(offeredContent({ ...CARD, title: 'a\u0000b\ud800' })).toMatchObject({ title: 'ab\ufffd' });
   });
 
   it.each([
     ['nothing', undefined],
     ['a text, which is what replies are for', { type: 'text', text: 'x' }],
-    ['a word of the system', { type: 'system', text: 'x' }],
+    ['a system message', { type: 'system', text: 'x' }],
     ['a delegation', { type: 'delegation', status: 'running', task_preview: 'x' }],
     ['an unknown type', { type: 'video' }],
     ['a card without actions', { ...CARD, actions: [] }],
     ['a card with two actions of one id', { ...CARD, actions: [...CARD.actions, ...CARD.actions] }],
     ['a card of another shape', { ...CARD, more: 1 }],
     ['a card that is far too large', { ...CARD, description: 'x'.repeat(70_000) }],
-  ])('is not %s', (_what, value) => {
+  ])('rejects %s', (_what, value) => {
     expect(offeredContent(value)).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import type { MessageData } from '@uswarm/contract';
 import { createAdminStore } from '../admin/admin.store.js';
 import { useTurnWorld } from '../../../test/turns.js';
 
-describe('the turns of a user who was banned', () => {
+describe('the turns of a banned user', () => {
   const world = useTurnWorld();
 
   const asked = async () => {
@@ -20,7 +20,7 @@ describe('the turns of a user who was banned', () => {
     await createAdminStore(world.uswarm.database).setBanned(id, true, world.uswarm.database);
   };
 
-  it('are to be stopped while they are written', async () => {
+  it('are stopped while they run', async () => {
     const work = await asked();
     await (await world.taker.writerOf(work)).begin();
     expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(false);
@@ -28,11 +28,11 @@ describe('the turns of a user who was banned', () => {
     expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(true);
   });
 
-  it('are known as such when they are taken, and right before the runtime is asked', async () => {
+  it('are recognized when they are claimed, and before the call to the runtime', async () => {
     const work = await asked();
     await ban();
     expect((await world.taker.turnOf(work)).user_banned).toBe(true);
-    // The ban came between the look at the turn and its begin.
+    // The ban happened after the turn was read and before it begins.
     await (await world.taker.writerOf(work)).begin();
     expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(true);
   });

@@ -1,7 +1,7 @@
 export interface CancellationPollerOptions {
   /** Whether a stop was requested. */
   requested: () => Promise<boolean>;
-  /** Called once they do. */
+  /** Called when a stop was requested, until it succeeds. */
   stop: () => Promise<void>;
   everyMs: number;
   onError: (error: unknown) => void;
@@ -11,21 +11,21 @@ export interface CancellationPollerOptions {
  * Polls for a stop request until one is handled. It covers lost notifications: a stop request also notifies the runtime
  * immediately.
  *
- * @returns what ends the looking
+ * @returns a function that ends the polling
  */
 export function pollForCancellation({ requested, stop, everyMs, onError }: CancellationPollerOptions): () => void {
-  let looking = false;
-  async function look(): Promise<void> {
+  let polling = false;
+  async function poll(): Promise<void> {
     if (!(await requested())) return;
     await stop();
     clearInterval(timer);
   }
   const timer = setInterval(() => {
-    if (looking) return;
-    looking = true;
-    look()
+    if (polling) return;
+    polling = true;
+    poll()
       .catch(onError)
-      .finally(() => (looking = false));
+      .finally(() => (polling = false));
   }, everyMs);
   return () => clearInterval(timer);
 }

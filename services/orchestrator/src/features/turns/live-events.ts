@@ -1,6 +1,6 @@
 import type { AgentStatus, BusEnvelope } from '@uswarm/contract';
 
-/** Ephemeral events of one agent in one workspace: shown while they happen, stored nowhere. */
+/** Ephemeral events of one agent; they are not stored. */
 export interface LiveEvents {
   status(status: AgentStatus, afterSeq: number): void;
   tool(event: { tool: string; running: boolean; query?: string; failed?: boolean }, afterSeq: number): void;
@@ -13,21 +13,21 @@ export interface LiveEventsContext {
   agentId: string;
 }
 
-/** Publishing is never waited for: a slow bus must not slow an answer down. */
+/** Publishing is not awaited: a slow bus must not slow down a turn. */
 export function createLiveEvents(
   publish: (envelope: BusEnvelope) => Promise<boolean>,
   { workspaceId, conversationId, agentId }: LiveEventsContext,
 ): LiveEvents {
-  const place = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };
+  const context = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };
   const header = (afterSeq: number) =>
     ({ v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: afterSeq }) as const;
   return {
     status(status, afterSeq) {
-      void publish({ ...header(afterSeq), event: 'agent.status', payload: { ...place, status } });
+      void publish({ ...header(afterSeq), event: 'agent.status', payload: { ...context, status } });
     },
     tool({ tool, running, query, failed }, afterSeq) {
       const payload = {
-        ...place,
+        ...context,
         tool,
         status: running ? ('running' as const) : ('done' as const),
         ...(query === undefined ? {} : { query }),
@@ -36,7 +36,7 @@ export function createLiveEvents(
       void publish({ ...header(afterSeq), event: 'agent.tool', payload });
     },
     chunk({ messageId, text, chunkSeq, generation }, afterSeq) {
-      const payload = { ...place, message_id: messageId, chunk: text, chunk_seq: chunkSeq, generation };
+      const payload = { ...context, message_id: messageId, chunk: text, chunk_seq: chunkSeq, generation };
       void publish({ ...header(afterSeq), event: 'message.chunk', payload });
     },
   };

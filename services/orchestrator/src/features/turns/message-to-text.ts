@@ -1,19 +1,19 @@
 import type { MessageContent } from '@uswarm/contract';
 import type { StoredAttachment } from '../uploads/attachments.js';
 
-/** The parts of a message that a model gets. */
+/** The parts of a message that the model receives. */
 export interface Said {
   content: MessageContent;
   attachments: readonly Pick<StoredAttachment, 'name' | 'mime_type' | 'size'>[];
 }
 
-/** A message as text: what was attached is named, a card is read out. Pure. */
+/** Renders a message as text, with the names of attachments and the options of cards. Pure. */
 export function messageToText({ content, attachments }: Said): string {
   const files = attachments.map(({ name, mime_type, size }) => `[attached: ${name}, ${mime_type}, ${size} bytes]`);
-  return [...spoken(content), ...files].join('\n');
+  return [...textLines(content), ...files].join('\n');
 }
 
-function spoken(content: MessageContent): string[] {
+function textLines(content: MessageContent): string[] {
   if (content.type === 'text') return content.text === '' ? [] : [content.text];
   if (content.type !== 'action_card') return [];
   const options = content.actions.map(({ label }) => `- ${label}`);

@@ -8,7 +8,7 @@ import { LeaseLost } from './turn-writer.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
 
-describe('stopping a reply that waits', () => {
+describe('a stop request for a queued turn', () => {
   const world = useTurnWorld();
 
   const ask = async (text: string) =>
@@ -28,7 +28,7 @@ describe('stopping a reply that waits', () => {
         .execute()
     ).map(({ status, stop_requested }) => (stop_requested ? `${status}, to be stopped` : status));
 
-  it('POST …/messages/{mid}/stop answers 204: it ends at once, and says so', async () => {
+  it('POST …/messages/{mid}/stop returns 204 and stops the turn immediately', async () => {
     const question = await ask('why?');
     expect((await stop(question)).body).toBeUndefined();
     expect(await turns()).toEqual(['stopped']);
@@ -40,17 +40,18 @@ describe('stopping a reply that waits', () => {
     expect(events.at(-1)).toMatchObject({ event: 'message.done', payload: { status: 'failed' } });
   });
 
-  it('leaves nothing to do, and the agent is no error', async () => {
+  it('leaves no job, and the agent is online', async () => {
     await stop(await ask('why?'));
     const work = world.uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', 'turn');
     const agent = world.uswarm.database
       .selectFrom('agents')
       .select('activity')
       .where('id', '=', world.home.agents[0]?.id ?? '');
-    expect([await work.execute(), await agent.executeTakeFirst()]).toEqual([[], { activity: 'online' }]);
+    expect(await work.execute()).toEqual([]);
+    expect(await agent.executeTakeFirst()).toEqual({ activity: 'online' });
   });
 
-  it('that waits behind another leaves that one alone', async () => {
+  it('does not stop the running turn before it', async () => {
     const first = await ask('one');
     const writer = await world.taker.writerOf(await world.taker.claim());
     await writer.begin();
@@ -71,14 +72,14 @@ describe('stopping a reply that waits', () => {
     ]);
   });
 
-  it('takes it from a worker that is about to begin', async () => {
+  it('takes the lease from a worker that has not begun the turn', async () => {
     const question = await ask('why?');
     const writer = await world.taker.writerOf(await world.taker.claim());
     await stop(question);
     await expect(writer.begin()).rejects.toThrow(LeaseLost);
   });
 
-  it('at the same time as it begins, does the one or the other', async () => {
+  it('either stops the turn or requests its stop, when the turn begins concurrently', async () => {
     for (let round = 0; round < 10; round += 1) {
       const question = await ask('why?');
       const work = await world.taker.claim();
@@ -95,7 +96,7 @@ describe('stopping a reply that waits', () => {
     }
   });
 
-  it('that runs only asks for it: whoever writes it ends it', async () => {
+  it('only requests the stop of a running turn, which its worker ends', async () => {
     const question = await ask('why?');
     const writer = await world.taker.writerOf(await world.taker.claim());
     const { replyId } = await writer.begin();
@@ -105,7 +106,7 @@ describe('stopping a reply that waits', () => {
     expect((await messages())[1]).toMatchObject({ id: replyId, status: 'failed', extended_status: 'incomplete' });
   });
 
-  it('turn_not_running: one that has ended, in whatever way', async () => {
+  it('returns turn_not_running for a turn that has ended', async () => {
     const [answered, stopped] = [await ask('one'), await ask('two')];
     await stop(stopped);
     const writer = await world.taker.writerOf(await world.taker.claim());
@@ -116,7 +117,7 @@ describe('stopping a reply that waits', () => {
     expect(await storedRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('twenty times at once, ends it once', async () => {
+  it('stops the turn once when it is sent twenty times concurrently', async () => {
     const question = await ask('why?');
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => world.user.raw<{ code?: string }>({ method: 'POST', path: pathOf(question) })),
@@ -127,22 +128,22 @@ describe('stopping a reply that waits', () => {
     expect(events.filter(({ event }) => event === 'message.done')).toHaveLength(1);
   });
 
-  it('of somebody else is not found, and goes on', async () => {
+  it('of another user returns not_found, and the turn continues', async () => {
     const question = await ask('why?');
-    const stranger = await world.uswarm.user();
-    const own = await world.uswarm.home(stranger);
+    const otherUser = await world.uswarm.user();
+    const own = await world.uswarm.home(otherUser);
     for (const path of [
       pathOf(question),
       pathOf(question, own.workspace),
       pathOf(crypto.randomUUID(), own.workspace),
     ]) {
-      expect(await stranger.refusal('POST', path)).toMatch(/^(workspace|message)_not_found$/);
+      expect(await otherUser.refusal('POST', path)).toMatch(/^(workspace|message)_not_found$/);
     }
     expect(await turns()).toEqual(['queued']);
   });
 });
 
-describe('stopping a reply that is being written', () => {
+describe('a stop request for a running turn', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({
@@ -151,10 +152,10 @@ describe('stopping a reply that is being written', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** Words enough for minutes. */
+  /** A text that the demo model streams for minutes. */
   const LONG = Array.from({ length: 2_000 }, (_, n) => `word${n}`).join(' ');
 
-  it('ends it soon, with what it says by then; the next question is answered', async () => {
+  it('ends the turn soon with its text so far, and the next turn completes', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const chunks: string[] = [];
@@ -173,7 +174,8 @@ describe('stopping a reply that is being written', () => {
     const ended = await eventually(reply, (message) => message?.extended_status === 'incomplete', 15_000);
     expect(ended).toMatchObject({ status: 'failed', extended_status: 'incomplete', content: { type: 'text' } });
     const text = ended?.content.type === 'text' ? ended.content.text : '';
-    expect([text.startsWith('[demo] You'), text.endsWith('word1999')]).toEqual([true, false]);
+    expect(text.startsWith('[demo] You')).toBe(true);
+    expect(text.endsWith('word1999')).toBe(false);
     await user.post(home.messages, body('and now?'), 201);
     const next = await eventually(reply, (message) => message?.extended_status === 'delivered', 30_000);
     expect(next?.content).toMatchObject({ text: expect.stringContaining('and now?') });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from '@uswarm/contract';
 import { AgentActivity, Outcome, ToolState } from '@uswarm/runtime-proto';
-import { type Call, chunk, createScene, done, NOW } from '../../../test/turn-scene.js';
+import { type Call, chunk, createTurnHarness, done, NOW } from '../../../test/turn-harness.js';
 
 type EventInit = NonNullable<Call['events']>[number];
 const KIB = 'x'.repeat(1_024);
@@ -12,30 +12,32 @@ const tool = (callId: string, name = 't'): EventInit => ({
   value: { callId, tool: name, state: ToolState.RUNNING },
 });
 
-describe('what a runtime may stream', () => {
-  it('ends at 1 MiB of text, and keeps the text until then', async () => {
-    const scene = createScene([{ events: [...many(10_000, () => chunk(KIB)), done()] }], {});
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'reply_too_long' });
-    expect([scene.reply()?.status, scene.reply()?.text?.length]).toEqual(['incomplete', LIMITS.replyBytes]);
-    expect(scene.seen.stops).toHaveLength(1);
+describe('the limits of a stream', () => {
+  it('end a turn at 1 MiB of text, and keep that text', async () => {
+    const harness = createTurnHarness([{ events: [...many(10_000, () => chunk(KIB)), done()] }], {});
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'reply_too_long' });
+    expect(harness.reply()?.status).toBe('incomplete');
+    expect(harness.reply()?.text?.length).toEqual(LIMITS.replyBytes);
+    expect(harness.recorded.stops).toHaveLength(1);
   });
 
-  it('takes exactly 1 MiB of text', async () => {
-    const scene = createScene([{ events: [...many(1_024, () => chunk(KIB)), done()] }], {});
-    await scene.run();
-    expect([scene.seen.ended?.status, scene.reply()?.text?.length]).toEqual(['done', LIMITS.replyBytes]);
+  it('allow exactly 1 MiB of text', async () => {
+    const harness = createTurnHarness([{ events: [...many(1_024, () => chunk(KIB)), done()] }], {});
+    await harness.run();
+    expect(harness.recorded.ended?.status).toBe('done');
+    expect(harness.reply()?.text?.length).toEqual(LIMITS.replyBytes);
   });
 
   it.each<[string, string, EventInit[]]>([
-    ['a final text that is longer', 'reply_too_long', [done('x'.repeat(LIMITS.replyBytes + 1))]],
-    ['more tools', 'reply_too_many_parts', many(LIMITS.replyParts + 1, (n) => tool(`c${n}`))],
+    ['a final text over the limit', 'reply_too_long', [done('x'.repeat(LIMITS.replyBytes + 1))]],
+    ['too many tools', 'reply_too_many_parts', many(LIMITS.replyParts + 1, (n) => tool(`c${n}`))],
     [
       'more messages',
       'reply_too_many_parts',
       many(LIMITS.replyParts + 1, (n) => ({ case: 'message', value: { key: `k${n}` } })),
     ],
-    ['changes of one tool without end', 'reply_too_many_parts', many(10 * LIMITS.replyParts + 1, () => tool('c'))],
+    ['too many changes of one tool', 'reply_too_many_parts', many(10 * LIMITS.replyParts + 1, () => tool('c'))],
     [
       'changes of its activity without end',
       'reply_too_many_parts',
@@ -52,70 +54,76 @@ describe('what a runtime may stream', () => {
       'runtime_output_invalid',
       [{ case: 'done', value: { outcome: Outcome.FAILED, errorCode: 'e'.repeat(257) } }],
     ],
-  ])('ends as failed with a code of its own for %s', async (_what, errorCode, events) => {
-    const scene = createScene([{ events: [...events, done('42')] }], {});
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode });
+  ])('fail a turn with %s with a specific code', async (_what, errorCode, events) => {
+    const harness = createTurnHarness([{ events: [...events, done('42')] }], {});
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode });
   });
 
-  it('takes as many tools as a reply may use, with names as long as they may be', async () => {
+  it('allow the maximum number of tools with names of the maximum length', async () => {
     const events = many(LIMITS.replyParts, (n) => tool(`${n}`.padStart(256, 'c'), 't'.repeat(256)));
-    const scene = createScene([{ events: [...events, done('42')] }], {});
-    await scene.run();
-    expect(scene.seen.ended?.status).toBe('done');
+    const harness = createTurnHarness([{ events: [...events, done('42')] }], {});
+    await harness.run();
+    expect(harness.recorded.ended?.status).toBe('done');
   });
 });
 
 describe('the deadline of a turn', () => {
   const MINUTE_MS = 60_000;
 
-  it('ends a stream that goes on and on', async () => {
+  it('ends an endless stream', async () => {
     let now = NOW.getTime();
     const clock = { now: () => new Date((now += 4 * MINUTE_MS)) };
-    const scene = createScene([{ events: many(1_000, () => chunk('.')) }], { clock });
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'turn_deadline_exceeded' });
-    expect([scene.reply()?.status, scene.seen.stops.length]).toEqual(['incomplete', 1]);
-    expect(scene.reply()?.text?.length).toBeLessThan(10);
+    const harness = createTurnHarness([{ events: many(1_000, () => chunk('.')) }], { clock });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'turn_deadline_exceeded' });
+    expect(harness.reply()?.status).toBe('incomplete');
+    expect(harness.recorded.stops.length).toBe(1);
+    expect(harness.reply()?.text?.length).toBeLessThan(10);
   });
 
-  it('counts from the begin of the reply, whoever goes on with it', async () => {
+  it('is measured from the start of the turn, also after another worker takes over', async () => {
     const started_at = new Date(NOW.getTime() - 31 * MINUTE_MS);
     const turn = { status: 'running', reply_message_id: 'r', runtime_instance: 'i', started_at } as const;
-    const scene = createScene([{ events: [done('42')] }], { turn });
-    await scene.run();
-    expect([scene.seen.ended?.errorCode, scene.asked()]).toEqual(['turn_deadline_exceeded', []]);
+    const harness = createTurnHarness([{ events: [done('42')] }], { turn });
+    await harness.run();
+    expect(harness.recorded.ended?.errorCode).toBe('turn_deadline_exceeded');
+    expect(harness.calls()).toEqual([]);
   });
 
-  it('can be set', async () => {
+  it('is configurable', async () => {
     const started_at = new Date(NOW.getTime() - 31 * MINUTE_MS);
     const turn = { status: 'running', reply_message_id: 'r', runtime_instance: 'i', started_at } as const;
-    const scene = createScene([{ events: [done('42')] }], { turn, deadlineMs: 24 * 60 * MINUTE_MS });
-    await scene.run();
-    expect(scene.seen.ended?.status).toBe('done');
+    const harness = createTurnHarness([{ events: [done('42')] }], { turn, deadlineMs: 24 * 60 * MINUTE_MS });
+    await harness.run();
+    expect(harness.recorded.ended?.status).toBe('done');
   });
 });
 
 describe('a turn of a user who is banned', () => {
-  it('ends without asking the runtime while it waits', async () => {
-    const scene = createScene([], { turn: { user_banned: true } });
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.seen.ended, scene.asked()]).toEqual([{ status: 'stopped', errorCode: 'user_banned' }, []]);
+  it('ends without a call to the runtime while it is queued', async () => {
+    const harness = createTurnHarness([], { turn: { user_banned: true } });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'stopped', errorCode: 'user_banned' });
+    expect(harness.calls()).toEqual([]);
   });
 
   it('does not wait for a runtime that is not ready', async () => {
-    const scene = createScene([], { turn: { user_banned: true }, runtime: { phase: 'Progressing', address: null } });
-    expect(await scene.run()).toEqual({ done: true });
+    const harness = createTurnHarness([], {
+      turn: { user_banned: true },
+      runtime: { phase: 'Progressing', address: null },
+    });
+    expect(await harness.run()).toEqual({ done: true });
   });
 });
 
-describe('a turn for which no tokens are left unreserved', () => {
-  it('waits, and begins once there are', async () => {
+describe('a turn for which no unreserved tokens are left', () => {
+  it('waits until tokens are available', async () => {
     let reserved = true;
-    const scene = createScene([{ events: [done('42')] }], { reserved: () => reserved });
-    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
-    expect(scene.asked()).toEqual([]);
+    const harness = createTurnHarness([{ events: [done('42')] }], { reserved: () => reserved });
+    expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(harness.calls()).toEqual([]);
     reserved = false;
-    expect(await scene.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true });
   });
 });

@@ -7,7 +7,7 @@ import type { TurnRow, UsageEntry } from './turns.store.js';
 
 type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
 
-/** What is counted of replies, each once its transaction is committed. */
+/** Metrics of turns, updated after each commit. */
 export interface TurnMetrics {
   begun(turn: Pick<TurnRow, 'created_at'>): void;
   ended(turn: Pick<TurnRow, 'created_at'>, how: { turnStatus: Ended; errorCode: string | null }): void;
@@ -16,7 +16,7 @@ export interface TurnMetrics {
 }
 
 export interface TurnMetricsDeps {
-  /** The tools that there are; runtimes name others, and those share a label. */
+  /** Known tools. Other names share one label. */
   tools: readonly string[];
   clock: Clock;
 }
@@ -30,39 +30,39 @@ const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {
   const [reasons, providers, toolNames] = [new Set(REASONS), new Set(PROVIDERS), new Set(tools)];
-  const ends = initializedCounter(registry, 'uswarm_turns_total', 'Replies that ended, by how.', { status: STATUSES });
-  const failures = initializedCounter(registry, 'uswarm_turn_failures_total', 'Replies that failed, by the reason.', {
+  const ends = initializedCounter(registry, 'uswarm_turns_total', 'Total turns by final status.', { status: STATUSES });
+  const failures = initializedCounter(registry, 'uswarm_turn_failures_total', 'Total failed turns by reason.', {
     reason: [...REASONS, OTHER],
   });
   const wait = new Histogram({
     name: 'uswarm_turn_wait_seconds',
-    help: 'Time from a question until its reply was begun, a start of the runtime included.',
+    help: 'Time from the creation of a turn to its start, including the start of the runtime.',
     buckets: SECONDS,
     registers: [registry],
   });
   const duration = new Histogram({
     name: 'uswarm_turn_duration_seconds',
-    help: 'Time from a question until its reply ended, by how it ended.',
+    help: 'Time from the creation of a turn to its end, by final status.',
     labelNames: ['status'],
     buckets: SECONDS,
     registers: [registry],
   });
-  const calls = initializedCounter(registry, 'uswarm_model_calls_total', 'Model calls whose usage was reported.', {
+  const calls = initializedCounter(registry, 'uswarm_model_calls_total', 'Total model calls with reported usage.', {
     provider: [...PROVIDERS, OTHER],
   });
-  const tokens = initializedCounter(registry, 'uswarm_model_tokens_total', 'Tokens that model providers reported.', {
-    provider: [...PROVIDERS, OTHER],
-    direction: ['prompt', 'completion'],
-  });
-  const toolCalls = initializedCounter(
+  const tokens = initializedCounter(
     registry,
-    'uswarm_tool_calls_total',
-    'Tool calls of agents that ended, by how.',
+    'uswarm_model_tokens_total',
+    'Total tokens that model providers reported.',
     {
-      tool: [...tools, OTHER],
-      outcome: ['completed', 'failed'],
+      provider: [...PROVIDERS, OTHER],
+      direction: ['prompt', 'completion'],
     },
   );
+  const toolCalls = initializedCounter(registry, 'uswarm_tool_calls_total', 'Total tool calls by outcome.', {
+    tool: [...tools, OTHER],
+    outcome: ['completed', 'failed'],
+  });
   for (const status of STATUSES) duration.zero({ status });
 
   const since = ({ created_at }: Pick<TurnRow, 'created_at'>): number =>

@@ -7,13 +7,13 @@ import type { NewTurn, TurnStore } from './turns.store.js';
 
 export const TURN_JOB = 'turn';
 
-/** About as long as a reply takes, after which one less waits. */
+/** The retry hint for a full queue: about the duration of a turn. */
 const QUEUE_RETRY_MS = 5_000;
 
-/** Of a UUID of version 7, its first 48 bits. */
+/** The length of the timestamp at the start of a UUID of version 7. */
 const TIMESTAMP_LENGTH = 13;
 
-/** Replies that wait to be written. */
+/** The queue of turns. */
 export interface TurnQueue {
   /**
    * `ordinal` is the seq of the user's message: turns of a conversation run in this order, one at a time; those of one
@@ -40,7 +40,7 @@ export function createTurnQueue(
 
   return {
     async enqueue({ ordinal, ...turn }, tx) {
-      // Here, so that whatever asks the agents for something is refused before anything is stored.
+      // Checked here, so that every request for a turn is refused before anything is stored.
       await limits.requireRoom(turn.workspaceId, tx);
       const id = nextId();
       const inserted = await store.insert({ id, ...turn }, LIMITS.queuedTurns, tx);

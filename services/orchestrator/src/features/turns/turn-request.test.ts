@@ -14,7 +14,7 @@ describe('the history sent with a turn', () => {
     maxLength: HISTORY_MESSAGES + 20,
   });
 
-  it('is the newest part, oldest first, and never without the message to answer', () => {
+  it('contains the newest messages, oldest first, and always the user message', () => {
     fc.assert(
       fc.property(texts, fc.nat({ max: 400 }), (newestFirst, maxBytes) => {
         const rows = newestFirst.map((text, index) => message(text, String(index)));
@@ -26,7 +26,7 @@ describe('the history sent with a turn', () => {
     );
   });
 
-  it('fits, unless one message alone does not, and leaves nothing out that would fit', () => {
+  it('fits the limit unless one message exceeds it, and omits no message that fits', () => {
     const bytes = (rows: readonly HistoryRow[]) => rows.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
     fc.assert(
       fc.property(texts, fc.nat({ max: 400 }), (newestFirst, maxBytes) => {
@@ -42,7 +42,8 @@ describe('the history sent with a turn', () => {
   it('is bounded at 200 messages and 512 KiB', () => {
     const many = Array.from({ length: 300 }, () => message('x'));
     const large = Array.from({ length: 20 }, () => message('x'.repeat(64 * 1024)));
-    expect([boundedHistory(many).length, boundedHistory(large).length]).toEqual([200, 8]);
+    expect(boundedHistory(many).length).toBe(200);
+    expect(boundedHistory(large).length).toBe(8);
   });
 });
 
@@ -75,19 +76,17 @@ describe('the request of a turn', () => {
     reader: { name: 'Ada', language: 'de', time_zone: 'Pacific/Auckland' },
   };
 
-  it('names who answers, and the others as colleagues', () => {
+  it('contains the agent of the turn, and the others as colleagues', () => {
     const { agent, colleagues } = turnRequest(input);
-    expect([agent?.id, agent?.role, colleagues.map(({ id, role }) => [id, role])]).toEqual([
-      'b',
-      AgentRole.SUB_AGENT,
-      [
-        ['a', AgentRole.MANAGER],
-        ['c', AgentRole.SUB_AGENT],
-      ],
+    expect(agent?.id).toBe('b');
+    expect(agent?.role).toEqual(AgentRole.SUB_AGENT);
+    expect(colleagues.map(({ id, role }) => [id, role])).toEqual([
+      ['a', AgentRole.MANAGER],
+      ['c', AgentRole.SUB_AGENT],
     ]);
   });
 
-  it('carries where to go on from', () => {
+  it('contains the generation and the position to continue from', () => {
     expect(turnRequest(input)).toMatchObject({
       turnId: 't',
       generation: 2,
@@ -96,7 +95,7 @@ describe('the request of a turn', () => {
     });
   });
 
-  it('carries the settings, tools and memories of who answers, and of nobody else', () => {
+  it('contains settings, tools and memories of the agent of the turn only', () => {
     const { agent, tools, memories, colleagues } = turnRequest(input);
     expect({ agent, tools, memories }).toMatchObject({
       agent: { model: 'opus', responseLength: 'short', prompts: agentContext.prompts },
@@ -109,11 +108,11 @@ describe('the request of a turn', () => {
     ]);
   });
 
-  it('leaves the model to the runtime where the agent has none', () => {
+  it('leaves the model empty if the agent has none', () => {
     expect(turnRequest({ ...input, agentContext: { ...agentContext, model: null } }).agent?.model).toBe('');
   });
 
-  it('carries the current time and what is known of the user', () => {
+  it('contains the current time and the profile of the user', () => {
     expect(turnRequest(input).context).toMatchObject({
       nowMs: BigInt(Date.UTC(2026, 10, 22, 23, 30)),
       timeZone: 'Pacific/Auckland',
@@ -122,7 +121,7 @@ describe('the request of a turn', () => {
     });
   });
 
-  it('tells who said what', () => {
+  it('contains role and agent of each message', () => {
     expect(turnRequest(input).history.map(({ role, agentId, text }) => [role, agentId, text])).toEqual([
       [HistoryRole.USER, '', 'hi'],
       [HistoryRole.AGENT, 'a', 'hello'],

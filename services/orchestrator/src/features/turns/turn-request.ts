@@ -20,7 +20,7 @@ import type { TurnRow } from './turns.store.js';
 export const HISTORY_MESSAGES = 200;
 const HISTORY_BYTES = 512 * 1024;
 
-/** The newest messages that fit, oldest first; the message to be answered always does. Pure. */
+/** The newest messages within the limits, oldest first; always contains the user message. Pure. */
 export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HISTORY_BYTES): HistoryRow[] {
   const rows = newestFirst.slice(0, HISTORY_MESSAGES);
   // Other agents may have answered the question already.
@@ -40,15 +40,15 @@ export interface TurnRequestInput {
   generation: number;
   members: readonly SwarmMember[];
   history: readonly HistoryRow[];
-  /** Of the agent that answers. */
+  /** The context of the agent of the turn. */
   agentContext: AgentContext;
   firstStep: number;
   now: Date;
-  /** Whom the agent answers. */
+  /** The user who reads the reply. */
   reader: Reader;
-  /** How many events the caller has already. */
+  /** The number of events that the caller has received. */
   fromEvent: number;
-  /** With which the runtime calls tools; empty for none. */
+  /** The token for tool calls; empty if the agent has no tools. */
   toolToken: string;
 }
 
@@ -60,7 +60,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     turnId: turn.id,
     generation: input.generation,
     fromEvent: BigInt(input.fromEvent),
-    agent: equipped(toAgent(answering), agentContext),
+    agent: withContext(toAgent(answering), agentContext),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
     history: input.history.map(toHistory),
     tools: agentContext.tools,
@@ -87,8 +87,8 @@ function toAgent(member: SwarmMember): Agent {
   });
 }
 
-/** Only for the agent of the turn. */
-function equipped(agent: Agent, { model, responseLength, prompts }: AgentContext): Agent {
+/** Adds the settings of the agent of the turn. */
+function withContext(agent: Agent, { model, responseLength, prompts }: AgentContext): Agent {
   return { ...agent, model: model ?? '', responseLength, prompts };
 }
 

@@ -1,138 +1,148 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Clock } from '@uswarm/service-kit';
-import { ANSWERED, type Call, chunk, createScene, done, failure, NOW, thinking } from '../../../test/turn-scene.js';
+import {
+  ANSWERED,
+  type Call,
+  chunk,
+  createTurnHarness,
+  done,
+  failure,
+  NOW,
+  thinking,
+} from '../../../test/turn-harness.js';
 import type { RuntimeRow } from '../runtimes/runtimes.store.js';
 import type { TurnRow } from './turns.store.js';
 
-describe('a turn', () => {
-  let scene: ReturnType<typeof createScene>;
-  const play = (script: Call[], more: Parameters<typeof createScene>[1] = {}) => (scene = createScene(script, more));
+describe('the turn runner', () => {
+  let harness: ReturnType<typeof createTurnHarness>;
+  const play = (script: Call[], more: Parameters<typeof createTurnHarness>[1] = {}) =>
+    (harness = createTurnHarness(script, more));
 
-  it('is answered', async () => {
+  it('completes a turn', async () => {
     play([{ events: [thinking, chunk('4'), chunk('2'), done()] }]);
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.asked(), scene.reply()]).toEqual([[[1, 0]], { text: '42', status: 'delivered' }]);
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
+    expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
 
   it.each([
     ['ends', {}],
-    ['breaks', failure(Code.Unavailable)],
-  ])('whose stream %s goes on behind the events that were seen', async (_what, end) => {
+    ['fails', failure(Code.Unavailable)],
+  ])('continues after the last received event when the stream %s', async (_what, end) => {
     play([{ events: [thinking, chunk('4')], ...end }, { events: [chunk('2'), done()] }]);
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.asked(), scene.reply()]).toEqual([
-      [
-        [1, 0],
-        [1, 2],
-      ],
-      { text: '42', status: 'delivered' },
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.calls()).toEqual([
+      { generation: 1, fromEvent: 0 },
+      { generation: 1, fromEvent: 2 },
     ]);
+    expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
 
-  it('that the runtime lost starts again, with nothing of what it said before', async () => {
+  it('restarts a turn that the runtime lost, without its earlier text', async () => {
     play([{ events: [chunk('never mind')] }, failure(Code.NotFound), ANSWERED]);
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.asked()).toEqual([
-      [1, 0],
-      [1, 1],
-      [2, 0],
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.calls()).toEqual([
+      { generation: 1, fromEvent: 0 },
+      { generation: 1, fromEvent: 1 },
+      { generation: 2, fromEvent: 0 },
     ]);
-    expect(scene.reply()).toEqual({ text: '42', status: 'delivered' });
+    expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
 
-  it('that the runtime lost twice fails', async () => {
+  it('fails a turn that the runtime lost twice', async () => {
     play([failure(Code.NotFound), failure(Code.NotFound)]);
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.asked()).toEqual([
-      [1, 0],
-      [2, 0],
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.calls()).toEqual([
+      { generation: 1, fromEvent: 0 },
+      { generation: 2, fromEvent: 0 },
     ]);
-    expect([scene.seen.ended, scene.reply()?.status]).toEqual([
-      { status: 'failed', errorCode: 'runtime_lost' },
-      'failed',
-    ]);
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_lost' });
+    expect(harness.reply()?.status).toBe('failed');
   });
 
-  it('that fails after some text keeps it', async () => {
+  it('keeps the text of a turn that fails later', async () => {
     play([{ events: [chunk('half')], ...failure(Code.InvalidArgument) }]);
-    await scene.run();
-    expect(scene.reply()).toEqual({ text: 'half', status: 'incomplete' });
+    await harness.run();
+    expect(harness.reply()).toEqual({ text: 'half', status: 'incomplete' });
   });
 
-  it('whose runtime started anew meanwhile starts again', async () => {
-    play([ANSWERED], { turn: { runtime_instance: 'of before', status: 'running', reply_message_id: 'r' } });
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.asked(), scene.reply()?.text]).toEqual([[[2, 0]], '42']);
+  it('restarts a turn whose runtime was restarted before the attempt', async () => {
+    play([ANSWERED], { turn: { runtime_instance: 'earlier', status: 'running', reply_message_id: 'r' } });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.calls()).toEqual([{ generation: 2, fromEvent: 0 }]);
+    expect(harness.reply()?.text).toBe('42');
   });
 
-  it('whose runtime starts anew in the middle starts again', async () => {
-    play([{ events: [chunk('never mind')], atTheEnd: () => scene.startAgain('another') }, ANSWERED]);
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.asked(), scene.reply()?.text]).toEqual([
-      [
-        [1, 0],
-        [2, 0],
-      ],
-      '42',
+  it('restarts a turn whose runtime is restarted during the stream', async () => {
+    play([{ events: [chunk('never mind')], atTheEnd: () => harness.restartRuntime('another') }, ANSWERED]);
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.calls()).toEqual([
+      { generation: 1, fromEvent: 0 },
+      { generation: 2, fromEvent: 0 },
     ]);
+    expect(harness.reply()?.text).toBe('42');
   });
 
   it.each([Code.InvalidArgument, Code.OutOfRange, Code.Unauthenticated, Code.PermissionDenied, Code.Unimplemented])(
-    'that the runtime refuses for good fails at once: code %d',
+    'fails a turn immediately if the runtime refuses it with code %d',
     async (code) => {
       play([failure(code)]);
-      expect(await scene.run()).toEqual({ done: true });
-      expect(scene.asked()).toEqual([[1, 0]]);
-      expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_refused' });
+      expect(await harness.run()).toEqual({ done: true });
+      expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
+      expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_refused' });
     },
   );
 
-  it('of which the runtime has a later generation is left to who started that', async () => {
+  it('leaves a turn to the other worker if the runtime has a later generation', async () => {
     play([failure(Code.FailedPrecondition)]);
-    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
-    expect([scene.seen.ended, scene.reply()]).toEqual([undefined, {}]);
+    expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(harness.recorded.ended).toBeUndefined();
+    expect(harness.reply()).toEqual({});
   });
 
-  it('that ended in errors of ours five times is given up', async () => {
+  it('fails a turn after five internal errors', async () => {
     play([]);
-    expect(await scene.run({ failures: 5 })).toEqual({ done: true });
-    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'internal_error' });
-    expect([scene.asked(), scene.question()?.status, scene.reply()?.status]).toEqual([[], 'failed', 'failed']);
+    expect(await harness.run({ failures: 5 })).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'internal_error' });
+    expect(harness.calls()).toEqual([]);
+    expect(harness.userMessage()?.status).toBe('failed');
+    expect(harness.reply()?.status).toBe('failed');
   });
 
-  it('that ended in errors of ours four times is tried once more', async () => {
+  it('retries a turn after four internal errors', async () => {
     play([ANSWERED]);
-    expect(await scene.run({ failures: 4 })).toEqual({ done: true });
-    expect(scene.reply()?.text).toBe('42');
+    expect(await harness.run({ failures: 4 })).toEqual({ done: true });
+    expect(harness.reply()?.text).toBe('42');
   });
 
-  it('has its runtime looked at once while it is interrupted without progress', async () => {
+  it('makes the runtime job due once during interruptions without progress', async () => {
     play([failure(Code.Unavailable), failure(Code.Unavailable), failure(Code.Internal), ANSWERED]);
-    await scene.run();
-    expect([scene.seen.hurried, scene.asked().length]).toEqual([1, 4]);
+    await harness.run();
+    expect(harness.recorded.runtimeMadeDue).toBe(1);
+    expect(harness.calls().length).toBe(4);
   });
 
-  it('has its runtime looked at again when it is interrupted after progress', async () => {
+  it('makes the runtime job due again after an interruption with progress', async () => {
     play([failure(Code.Unavailable), { events: [chunk('a')] }, ANSWERED]);
-    await scene.run();
-    expect(scene.seen.hurried).toBe(2);
+    await harness.run();
+    expect(harness.recorded.runtimeMadeDue).toBe(2);
   });
 
-  it('whose runtime cannot be reached for a minute fails', async () => {
+  it('fails a turn whose runtime is unreachable for a minute', async () => {
     let now = NOW.getTime();
     const clock: Clock = { now: () => new Date((now += 61_000)) };
     play([failure(Code.Unavailable), failure(Code.Unavailable)], { clock });
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
   });
 
-  it('that no runtime has begun waits longer than a minute while the pod is replaced, and is answered', async () => {
+  it('completes a turn that waits longer than a minute for a replaced pod', async () => {
     let now = NOW.getTime();
     let refusals = 0;
     let reads = 0;
     const runtime = {
-      // Ready until it refuses, then away for two minutes.
+      // Ready until it refuses, then unavailable for two minutes.
       get phase() {
         if (refusals === 0 || reads >= 2) return 'Ready' as const;
         reads += 1;
@@ -148,64 +158,79 @@ describe('a turn', () => {
         if (refusals === 1) throw new ConnectError('shutting down', Code.Unavailable);
       },
     });
-    expect(await scene.run()).toEqual({ done: true });
-    expect([reads, scene.reply()]).toEqual([2, { text: '42', status: 'delivered' }]);
+    expect(await harness.run()).toEqual({ done: true });
+    expect(reads).toBe(2);
+    expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
 
   const minutesLater = (minutes: number): Clock => ({ now: () => new Date(NOW.getTime() + minutes * 60_000) });
 
-  it('whose runtime is not ready waits for it', async () => {
+  it('waits for a runtime that is not ready', async () => {
     play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(9) });
-    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
-    expect([scene.seen.ended, scene.asked()]).toEqual([undefined, []]);
+    expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(harness.recorded.ended).toBeUndefined();
+    expect(harness.calls()).toEqual([]);
   });
 
-  it('that no runtime became ready for in ten minutes fails', async () => {
+  it('fails a turn whose runtime is not ready after ten minutes', async () => {
     play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(11) });
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_not_ready' });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_not_ready' });
   });
 
-  it('whose runtime was wanted only lately waits for it, however old the question is', async () => {
+  it('waits for a recently resumed runtime regardless of the age of the message', async () => {
     const runtime = { phase: 'Progressing', wanted_at: new Date(NOW.getTime() + 5 * 60_000) } as const;
     play([], { runtime, clock: minutesLater(14) });
-    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
-    expect(scene.seen.ended).toBeUndefined();
+    expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(harness.recorded.ended).toBeUndefined();
   });
 
-  it.each<TurnRow['status']>(['queued', 'running'])('that is %s waits while its runtime is held', async (status) => {
-    play([], { runtime: { phase: 'Suspended', address: null }, turn: { status }, clock: minutesLater(10_000) });
-    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
-    expect([scene.seen.ended, scene.asked(), scene.reply()]).toEqual([undefined, [], undefined]);
-  });
+  it.each<TurnRow['status']>(['queued', 'running'])(
+    'keeps a %s turn waiting while an operator has suspended the runtime',
+    async (status) => {
+      play([], { runtime: { phase: 'Suspended', address: null }, turn: { status }, clock: minutesLater(10_000) });
+      expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+      expect(harness.recorded.ended).toBeUndefined();
+      expect(harness.calls()).toEqual([]);
+      expect(harness.reply()).toBeUndefined();
+    },
+  );
 
-  it('that is interrupted because its runtime is held waits, and keeps nothing busy', async () => {
+  it('releases an interrupted turn while the runtime is suspended', async () => {
     const runtime: Partial<RuntimeRow> = {};
-    const hold = (): void => void Object.assign(runtime, { phase: 'Suspended', address: null });
-    play([{ events: [chunk('4')], atTheEnd: hold, ...failure(Code.Unavailable) }], { runtime });
-    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
-    expect([scene.seen.ended, scene.asked()]).toEqual([undefined, [[1, 0]]]);
+    const suspend = (): void => void Object.assign(runtime, { phase: 'Suspended', address: null });
+    play([{ events: [chunk('4')], atTheEnd: suspend, ...failure(Code.Unavailable) }], { runtime });
+    expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(harness.recorded.ended).toBeUndefined();
+    expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
   });
 
-  it.each<TurnRow['status']>(['done', 'failed', 'stopped'])('that is %s already is not touched', async (status) => {
-    play([], { turn: { status } });
-    expect([await scene.run(), scene.seen.ended, scene.asked()]).toEqual([{ done: true }, undefined, []]);
-  });
+  it.each<TurnRow['status']>(['done', 'failed', 'stopped'])(
+    'does not change a turn that is already %s',
+    async (status) => {
+      play([], { turn: { status } });
+      expect(await harness.run()).toEqual({ done: true });
+      expect(harness.recorded.ended).toBeUndefined();
+      expect(harness.calls()).toEqual([]);
+    },
+  );
 
-  describe('whose process stops', () => {
+  describe('when the process stops', () => {
     let stopping: AbortController;
     beforeEach(() => {
       stopping = new AbortController();
     });
-    it('in the middle of an answer is given back at once', async () => {
+    it('releases a streaming turn immediately', async () => {
       play([{ events: [chunk('4')], atTheEnd: () => stopping.abort(), ...failure(Code.Canceled) }]);
-      expect([await scene.run({}, stopping.signal), scene.seen.ended]).toEqual([{ againInMs: 0 }, undefined]);
+      expect(await harness.run({}, stopping.signal)).toEqual({ againInMs: 0 });
+      expect(harness.recorded.ended).toBeUndefined();
     });
 
-    it('while it waits for the runtime is given back at once', async () => {
+    it('releases a turn that waits for the runtime immediately', async () => {
       play([{ atTheEnd: () => void setImmediate(() => stopping.abort()), ...failure(Code.Unavailable) }]);
-      expect([await scene.run({}, stopping.signal), scene.seen.ended]).toEqual([{ againInMs: 0 }, undefined]);
-      expect(scene.asked()).toHaveLength(1);
+      expect(await harness.run({}, stopping.signal)).toEqual({ againInMs: 0 });
+      expect(harness.recorded.ended).toBeUndefined();
+      expect(harness.calls()).toHaveLength(1);
     });
   });
 });

@@ -29,10 +29,10 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   users: Pick<UserStore, 'reader'>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
-  /** What the runtime may call tools with during a turn. */
+  /** Creates the tokens with which the runtime calls tools. */
   toolTokens: ToolTokens;
   publish: Parameters<typeof createLiveEvents>[0];
-  /** Milliseconds that a reply may take from its begin. Default: half an hour. */
+  /** Milliseconds from the start of a turn to its deadline. Default: half an hour. */
   deadlineMs?: number;
   /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
   renewToolTokenMs?: number;
@@ -53,15 +53,15 @@ const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 const NOT_READY_MS = 2_000;
 /** A suspended runtime notifies when it is ready again; this covers a lost notification. */
-const HELD_MS = 10_000;
-const STOP_LOOK_MS = 1_000;
+const SUSPENDED_MS = 10_000;
+const STOP_POLL_MS = 1_000;
 const DEADLINE_MS = 30 * 60_000;
-/** Until then a reply that is being written may have used less than it reserved. */
+/** The delay before a turn tries again to reserve tokens. */
 const RESERVED_MS = 1_000;
 /** The user was deleted while the turn ran. */
 const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
-/** Answers that asking again does not change. */
+/** Errors that a retry does not change. */
 const FINAL_CODES = new Set([
   Code.InvalidArgument,
   Code.OutOfRange,
@@ -70,12 +70,12 @@ const FINAL_CODES = new Set([
   Code.Unimplemented,
 ]);
 
-/** The runtime is suspended while it is wanted: the turn waits, however long, and holds no worker. */
-class RuntimeHeld extends Error {
-  override name = 'RuntimeHeld';
+/** The runtime is suspended: the turn waits without a worker and without a time limit. */
+class RuntimeSuspended extends Error {
+  override name = 'RuntimeSuspended';
 }
 
-/** One attempt of this process at a turn, with what it needs all along. */
+/** One attempt of this process to run a turn. */
 interface Run {
   turn: TurnRow;
   writer: TurnWriter;
@@ -83,26 +83,26 @@ interface Run {
   signal: AbortSignal;
   /** The runtime was asked to stop. */
   stopped: boolean;
-  /** When it is given up, in milliseconds of the clock. */
+  /** The deadline in milliseconds of the clock. */
   deadlineAt: number;
 }
 
-/** Takes a turn through to its end, whatever dies on the way. */
+/** The handler of turn jobs: runs a turn to its end, across restarts of runtimes and orchestrators. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
   const { turns, agents, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
 
-  /** @throws RuntimeHeld */
+  /** @throws RuntimeSuspended */
   async function target(workspaceId: string): Promise<RuntimeTarget | undefined> {
     const runtime = await runtimes.get(workspaceId);
-    if (runtime?.phase === 'Suspended') throw new RuntimeHeld();
+    if (runtime?.phase === 'Suspended') throw new RuntimeSuspended();
     if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
     return { workspaceId, address: runtime.address };
   }
 
   /** The result for a turn that cannot begin yet; undefined if it can. */
   async function notYet(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
-    // What is to end needs no runtime for it.
+    // A turn that is about to end needs no runtime.
     if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
     const to = await target(turn.workspace_id);
     return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
@@ -137,14 +137,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const toolTokenOf = ({ id, workspace_id, agent_id }: TurnRow): Promise<string> =>
     deps.toolTokens({ workspaceId: workspace_id, agentId: agent_id, turnId: id });
 
-  /** A turn that was deleted, is stopped or whose user is banned gets no further token: what it has expires. */
+  /** A turn that is deleted, stopped or of a banned user gets no new token. */
   async function mayUseTools(turnId: string): Promise<boolean> {
     const turn = await turns.get(turnId);
     return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
   }
 
   /** The runtime lost this turn. @returns false if it was lost once before. */
-  async function startAnew({ writer, reply, turn }: Run): Promise<boolean> {
+  async function restart({ writer, reply, turn }: Run): Promise<boolean> {
     const generation = await writer.nextGeneration(GENERATIONS);
     turn.runtime_instance = null;
     if (generation === undefined) return false;
@@ -153,7 +153,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return true;
   }
 
-  /** The turn goes on to say how it ends, and what it used until then counts. */
+  /** Stops the turn in the runtime. The stream still reports its end and its usage. */
   async function stopOverLimit(run: Run, to: RuntimeTarget): Promise<void> {
     const { turn, reply, signal } = run;
     if (reply.overLimit === undefined || run.stopped) return;
@@ -202,7 +202,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const endWatch = pollForCancellation({
       requested: () => turns.stopRequested(turn.id),
       stop: () => client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal),
-      everyMs: STOP_LOOK_MS,
+      everyMs: STOP_POLL_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
     let endRenewals = (): void => undefined;
@@ -271,7 +271,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (outcome === 'lost') {
         if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.text));
         if (await limitReached(run)) return reply.finish(limitedReply(reply.text));
-        if (await startAnew(run)) continue;
+        if (await restart(run)) continue;
         return fail(run, 'runtime_lost');
       }
       const now = clock.now().getTime();
@@ -364,7 +364,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     } catch (error) {
       // This process stops: the next holder goes on from here.
       if (signal.aborted) return { againInMs: 0 };
-      if (error instanceof RuntimeHeld) return { againInMs: HELD_MS };
+      if (error instanceof RuntimeSuspended) return { againInMs: SUSPENDED_MS };
       if (error instanceof TokensReserved) return { againInMs: RESERVED_MS };
       // Another worker has the turn, or the runtime has a later generation.
       if (error instanceof LeaseLost) return { againInMs: NOT_READY_MS };

@@ -1,68 +1,73 @@
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
-import { ANSWERED, chunk, createScene, failure, stopped } from '../../../test/turn-scene.js';
+import { ANSWERED, chunk, createTurnHarness, failure, stopped } from '../../../test/turn-harness.js';
 import { pollForCancellation } from './cancellation-poller.js';
 
 const RUNNING = { status: 'running', reply_message_id: 'r', runtime_instance: 'i' } as const;
-const WANTED = { ...RUNNING, stop_requested: true };
+const STOP_REQUESTED = { ...RUNNING, stop_requested: true };
 const STOPPED = { status: 'stopped', errorCode: null };
 
-describe('a turn that somebody wants to end', () => {
-  it('ends with what the runtime says it wrote by then', async () => {
-    const scene = createScene([{ events: [chunk('Let me see'), stopped] }], { turn: WANTED });
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.seen.stops, scene.seen.ended]).toEqual([[{ turnId: 't', generation: 1 }], STOPPED]);
-    expect(scene.reply()).toEqual({ text: 'Let me see', status: 'incomplete' });
+describe('a turn with a stop request', () => {
+  it('ends with the text that the runtime reports', async () => {
+    const harness = createTurnHarness([{ events: [chunk('Let me see'), stopped] }], { turn: STOP_REQUESTED });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);
+    expect(harness.recorded.ended).toEqual(STOPPED);
+    expect(harness.reply()).toEqual({ text: 'Let me see', status: 'incomplete' });
   });
 
-  it('and wrote nothing yet says so', async () => {
-    const scene = createScene([{ events: [stopped] }], { turn: WANTED });
-    await scene.run();
-    expect(scene.reply()).toEqual({ text: 'The reply was stopped.', status: 'failed' });
+  it('ends with the stop message if there is no text', async () => {
+    const harness = createTurnHarness([{ events: [stopped] }], { turn: STOP_REQUESTED });
+    await harness.run();
+    expect(harness.reply()).toEqual({ text: 'The reply was stopped.', status: 'failed' });
   });
 
-  it('and is through by then is answered', async () => {
-    const scene = createScene([ANSWERED], { turn: WANTED });
-    await scene.run();
-    expect([scene.seen.ended?.status, scene.reply()]).toEqual(['done', { text: '42', status: 'delivered' }]);
+  it('is completed if the runtime finishes it first', async () => {
+    const harness = createTurnHarness([ANSWERED], { turn: STOP_REQUESTED });
+    await harness.run();
+    expect(harness.recorded.ended?.status).toBe('done');
+    expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
 
   it.each([
-    ['never had it', { turn: { ...WANTED, runtime_instance: null } }],
-    ['does not have it any more', { turn: WANTED, unstoppable: true }],
-    ['is held', { turn: WANTED, runtime: { phase: 'Suspended', address: null } as const }],
-    ['is not ready', { turn: WANTED, runtime: { phase: 'Progressing', address: null } as const }],
-  ])('and whose runtime %s ends without it', async (_what, more) => {
-    const scene = createScene([], more);
-    expect(await scene.run()).toEqual({ done: true });
-    expect([scene.seen.ended, scene.asked()]).toEqual([STOPPED, []]);
+    ['never received it', { turn: { ...STOP_REQUESTED, runtime_instance: null } }],
+    ['no longer has it', { turn: STOP_REQUESTED, unstoppable: true }],
+    ['is suspended by an operator', { turn: STOP_REQUESTED, runtime: { phase: 'Suspended', address: null } as const }],
+    ['is not ready', { turn: STOP_REQUESTED, runtime: { phase: 'Progressing', address: null } as const }],
+  ])('ends without the runtime if the runtime %s', async (_what, more) => {
+    const harness = createTurnHarness([], more);
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual(STOPPED);
+    expect(harness.calls()).toEqual([]);
   });
 
-  it('and is interrupted is stopped before it is taken up again', async () => {
-    const scene = createScene(
+  it('is stopped before it is resumed after an interruption', async () => {
+    const harness = createTurnHarness(
       [
-        { events: [chunk('Let')], atTheEnd: () => scene.wantStopped(), ...failure(Code.Unavailable) },
+        { events: [chunk('Let')], atTheEnd: () => harness.requestStop(), ...failure(Code.Unavailable) },
         { events: [chunk(' me'), stopped] },
       ],
       {},
     );
-    await scene.run();
-    expect([scene.seen.stops.length, scene.reply()]).toEqual([1, { text: 'Let me', status: 'incomplete' }]);
+    await harness.run();
+    expect(harness.recorded.stops.length).toBe(1);
+    expect(harness.reply()).toEqual({ text: 'Let me', status: 'incomplete' });
   });
 
-  it('and is lost does not start again', async () => {
-    const scene = createScene(
-      [{ events: [chunk('Let')], atTheEnd: () => scene.wantStopped(), ...failure(Code.NotFound) }],
+  it('is not restarted after the runtime lost it', async () => {
+    const harness = createTurnHarness(
+      [{ events: [chunk('Let')], atTheEnd: () => harness.requestStop(), ...failure(Code.NotFound) }],
       {},
     );
-    await scene.run();
-    expect([scene.asked(), scene.reply()]).toEqual([[[1, 0]], { text: 'Let', status: 'incomplete' }]);
+    await harness.run();
+    expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
+    expect(harness.reply()).toEqual({ text: 'Let', status: 'incomplete' });
   });
 });
 
-describe('the look whether to stop', () => {
-  it('goes on until it did, whatever fails meanwhile', async () => {
-    const answers = [false, new Error('away'), true, true, true];
+describe('the cancellation poller', () => {
+  it('polls until the stop succeeds, also after errors', async () => {
+    const answers = [false, new Error('unavailable'), true, true, true];
     const errors: unknown[] = [];
     let stops = 0;
     await new Promise<void>((resolve) => {
@@ -82,6 +87,7 @@ describe('the look whether to stop', () => {
         onError: (error) => errors.push(error),
       });
     });
-    expect([stops, errors.length]).toEqual([2, 2]);
+    expect(stops).toBe(2);
+    expect(errors.length).toBe(2);
   });
 });

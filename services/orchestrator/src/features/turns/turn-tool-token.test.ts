@@ -1,37 +1,42 @@
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../../packages/kube-client/test/eventually.js';
-import { ANSWERED, chunk, createScene, done, failure } from '../../../test/turn-scene.js';
+import { ANSWERED, chunk, createTurnHarness, done, failure } from '../../../test/turn-harness.js';
 import type { TurnRow } from './turns.store.js';
 
 const TOOLS = ['web_search_tool'];
 
 describe('the tool token of a turn', () => {
   it('goes to the runtime with the request, for this workspace, agent and turn', async () => {
-    const scene = createScene([ANSWERED], { tools: TOOLS });
-    await scene.run();
-    expect(scene.seen.requests.map(({ toolToken }) => toolToken)).toEqual(['token of w a t 1']);
+    const harness = createTurnHarness([ANSWERED], { tools: TOOLS });
+    await harness.run();
+    expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual(['token of w a t 1']);
   });
 
   it('is another one when the orchestrator attaches again', async () => {
-    const scene = createScene([{ events: [chunk('4')], ...failure(Code.Unavailable) }, ANSWERED], { tools: TOOLS });
-    await scene.run();
-    expect(scene.seen.requests.map(({ toolToken }) => toolToken)).toEqual(['token of w a t 1', 'token of w a t 2']);
+    const harness = createTurnHarness([{ events: [chunk('4')], ...failure(Code.Unavailable) }, ANSWERED], {
+      tools: TOOLS,
+    });
+    await harness.run();
+    expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual([
+      'token of w a t 1',
+      'token of w a t 2',
+    ]);
   });
 
   it('is not created for an agent without tools', async () => {
-    const scene = createScene([ANSWERED], { tools: [] });
-    await scene.run();
-    expect(scene.seen.requests.map(({ toolToken }) => toolToken)).toEqual(['']);
+    const harness = createTurnHarness([ANSWERED], { tools: [] });
+    await harness.run();
+    expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual(['']);
   });
 
   it('is renewed while the turn runs', async () => {
-    const scene = createScene(
-      [{ events: [chunk('4')], atTheEnd: () => eventually(() => scene.seen.renewals.length >= 2) }, ANSWERED],
+    const harness = createTurnHarness(
+      [{ events: [chunk('4')], atTheEnd: () => eventually(() => harness.recorded.renewals.length >= 2) }, ANSWERED],
       { tools: TOOLS, renewToolTokenMs: 5 },
     );
-    expect(await scene.run()).toEqual({ done: true });
-    expect(scene.seen.renewals.slice(0, 2)).toEqual(['token of w a t 2', 'token of w a t 3']);
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.renewals.slice(0, 2)).toEqual(['token of w a t 2', 'token of w a t 3']);
   });
 
   it.each<[string, Partial<TurnRow> | undefined]>([
@@ -40,20 +45,20 @@ describe('the tool token of a turn', () => {
     ['that ended', { status: 'stopped' }],
     ['that was deleted with its workspace', undefined],
   ])('is not renewed for a turn %s', async (_what, change) => {
-    const scene = createScene(
+    const harness = createTurnHarness(
       [
         {
           events: [chunk('4')],
           async atTheEnd() {
-            const before = scene.change(change);
-            await eventually(() => scene.seen.reads >= before + 3);
+            const before = harness.change(change);
+            await eventually(() => harness.recorded.reads >= before + 3);
           },
         },
         { events: [done('42')] },
       ],
       { tools: TOOLS, renewToolTokenMs: 5 },
     );
-    await scene.run();
-    expect(scene.seen.renewals).toEqual([]);
+    await harness.run();
+    expect(harness.recorded.renewals).toEqual([]);
   });
 });

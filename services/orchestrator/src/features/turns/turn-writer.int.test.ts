@@ -16,7 +16,7 @@ import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js
 const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };
 const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state: 'running' } as const;
 
-describe('what a turn writes', () => {
+describe('the turn writer', () => {
   let uswarm: TestOrchestrator;
   let taker: TurnTaker;
   let stores: Stores;
@@ -29,8 +29,8 @@ describe('what a turn writes', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** A new user that asked something, and the turn that is to answer. */
-  const asked = async () => {
+  /** Stores a message of a new user, and claims its turn. */
+  const claimTurn = async () => {
     await uswarm.database.deleteFrom('work').execute();
     user = await uswarm.user();
     home = await uswarm.home(user);
@@ -55,8 +55,8 @@ describe('what a turn writes', () => {
     return rows.map(({ type }) => type);
   };
 
-  it('RES-070 begins as a message of the agent that is loading and has nothing else, and delivers the question', async () => {
-    const { writer } = await asked();
+  it('RES-070: stores a loading message of the agent, and marks the user message as delivered', async () => {
+    const { writer } = await claimTurn();
     await writer.begin();
     expect(await messages()).toMatchObject([
       { role: 'user', extended_status: 'delivered' },
@@ -65,22 +65,22 @@ describe('what a turn writes', () => {
     expect((await reply())?.content).toEqual({ type: 'loading' });
   });
 
-  it('begins once, however often it is taken up', async () => {
-    const { writer, work } = await asked();
+  it('stores one reply although the turn begins repeatedly', async () => {
+    const { writer, work } = await claimTurn();
     const begun = await writer.begin();
     expect((await (await taker.writerOf(work)).begin()).replyId).toBe(begun.replyId);
     expect(await messages()).toHaveLength(2);
   });
 
-  it('marks the question as read', async () => {
-    const { writer } = await asked();
+  it('marks the user message as read', async () => {
+    const { writer } = await claimTurn();
     await writer.begin();
     await writer.markRead();
     expect((await messages())[0]).toMatchObject({ role: 'user', extended_status: 'read' });
   });
 
-  it('RES-068 a tool call is a message with tool, description and state, which changes in place', async () => {
-    const { writer } = await asked();
+  it('RES-068: stores a tool call as a message with tool, description and state, and updates it', async () => {
+    const { writer } = await claimTurn();
     await writer.begin();
     const seen: (MessageContent | undefined)[] = [];
     for (const state of ['running', 'completed'] as const) {
@@ -119,27 +119,24 @@ describe('what a turn writes', () => {
   it.each<[string, OfferedContent, OfferedContent]>([
     ['an artifact', ARTIFACT, { ...ARTIFACT, version: 3, status: 'final' }],
     ['a workflow', WORKFLOW, { ...WORKFLOW, status: 'completed' }],
-  ])(
-    '%s is a message of the agent’s own with the fields of its type, which changes in place',
-    async (_what, first, then) => {
-      const { writer } = await asked();
-      await writer.begin();
-      const seen = [];
-      for (const content of [first, then]) {
-        await writer.offer('k', content);
-        seen.push(...(await messages()).slice(2));
-      }
-      expect(seen.map(({ content }) => content)).toEqual([first, then]);
-      expect(seen.map(({ role, agent, status }) => [role, agent?.id, status])).toEqual([
-        ['agent', home.agents[0]?.id, 'delivered'],
-        ['agent', home.agents[0]?.id, 'delivered'],
-      ]);
-      expect((await types()).slice(-2)).toEqual(['message.new', 'message.updated']);
-    },
-  );
+  ])('stores %s as a separate message with the fields of its type, and updates it', async (_what, first, then) => {
+    const { writer } = await claimTurn();
+    await writer.begin();
+    const seen = [];
+    for (const content of [first, then]) {
+      await writer.offer('k', content);
+      seen.push(...(await messages()).slice(2));
+    }
+    expect(seen.map(({ content }) => content)).toEqual([first, then]);
+    expect(seen.map(({ role, agent, status }) => [role, agent?.id, status])).toEqual([
+      ['agent', home.agents[0]?.id, 'delivered'],
+      ['agent', home.agents[0]?.id, 'delivered'],
+    ]);
+    expect((await types()).slice(-2)).toEqual(['message.new', 'message.updated']);
+  });
 
-  it('RES-069 what the system has to say is a message with a text, of no agent, once for each key', async () => {
-    const { writer } = await asked();
+  it('RES-069: stores a system note as a text message without an agent, once per key', async () => {
+    const { writer } = await claimTurn();
     await writer.begin();
     for (const text of ['Enough.', 'Enough, again.']) await writer.note('k', text);
     expect((await messages()).slice(2)).toMatchObject([
@@ -147,8 +144,8 @@ describe('what a turn writes', () => {
     ]);
   });
 
-  it('ends as a text, in the same message, with the event that says so last', async () => {
-    const { writer } = await asked();
+  it('finishes the reply as a text in the same message, with message.done as the last event', async () => {
+    const { writer } = await claimTurn();
     const { replyId } = await writer.begin();
     await writer.finish(DONE);
     expect(await reply()).toMatchObject({
@@ -160,8 +157,8 @@ describe('what a turn writes', () => {
     expect(await stores.jobs.claim(TURN_JOB, 1, LEASE_MS)).toEqual([]);
   });
 
-  it('counts usage once for each step', async () => {
-    const { writer, work } = await asked();
+  it('counts usage once per step', async () => {
+    const { writer, work } = await claimTurn();
     const { id: userId } = await uswarm.database
       .selectFrom('users')
       .select('id')
@@ -186,16 +183,17 @@ describe('what a turn writes', () => {
     expect(rows).toHaveLength(2);
   });
 
-  it('a new generation is given once, and tools that still ran have failed', async () => {
-    const { writer } = await asked();
+  it('starts a new generation once, and fails running tools', async () => {
+    const { writer } = await claimTurn();
     await writer.begin();
     await writer.tool(1, { callId: 'c', content: TOOL });
-    expect([await writer.nextGeneration(2), await writer.nextGeneration(2)]).toEqual([2, undefined]);
+    expect(await writer.nextGeneration(2)).toBe(2);
+    expect(await writer.nextGeneration(2)).toBeUndefined();
     expect((await tools())[0]?.content).toEqual({ ...TOOL, state: 'failed' });
   });
 
-  it('tools that still ran when it ended have failed', async () => {
-    const { writer } = await asked();
+  it('fails tools that are still running at the end', async () => {
+    const { writer } = await claimTurn();
     await writer.begin();
     await writer.tool(1, { callId: 'a', content: { ...TOOL, state: 'completed' } });
     await writer.tool(1, { callId: 'b', content: TOOL });
@@ -204,44 +202,45 @@ describe('what a turn writes', () => {
       { ...TOOL, state: 'completed' },
       { ...TOOL, state: 'failed' },
     ]);
-    // The tool, then the reply: who follows the events sees each end.
+    // The tool first, then the reply.
     expect((await types()).slice(-3)).toEqual(['message.updated', 'message.updated', 'message.done']);
   });
 
   const GIVEN_UP = [
     { role: 'user', status: 'failed' },
-    { role: 'agent', status: 'failed', content: { type: 'text', text: 'Nobody is there.' } },
+    { role: 'agent', status: 'failed', content: { type: 'text', text: 'The agents did not start.' } },
   ];
 
-  it('given up before it began, fails the question, and a reply says why', async () => {
-    const { writer } = await asked();
-    await writer.abandon('runtime_not_ready', 'Nobody is there.');
+  it('abandons a queued turn: the user message fails, and a reply states the reason', async () => {
+    const { writer } = await claimTurn();
+    await writer.abandon('runtime_not_ready', 'The agents did not start.');
     expect(await messages()).toMatchObject(GIVEN_UP);
     expect(await types()).toEqual(['message.new', 'message.new', 'message.updated', 'message.updated', 'message.done']);
   });
 
-  it('given up in the middle, says why in the reply that is there', async () => {
-    const { writer } = await asked();
+  it('abandons a running turn: the existing reply states the reason', async () => {
+    const { writer } = await claimTurn();
     const { replyId } = await writer.begin();
-    await writer.abandon('internal_error', 'Nobody is there.');
+    await writer.abandon('internal_error', 'The agents did not start.');
     expect(await messages()).toMatchObject(GIVEN_UP);
     expect((await reply())?.id).toBe(replyId);
     expect((await types()).slice(-3)).toEqual(['message.updated', 'message.updated', 'message.done']);
   });
 
-  it('given up, leaves no work, and the turn keeps the code', async () => {
-    const { writer, work } = await asked();
-    await writer.abandon('runtime_not_ready', 'Nobody is there.');
+  it('abandons a turn: no job is left, and the turn has the error code', async () => {
+    const { writer, work } = await claimTurn();
+    await writer.abandon('runtime_not_ready', 'The agents did not start.');
     const rows = await uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', TURN_JOB).execute();
     const turn = await uswarm.database
       .selectFrom('turns')
       .select(['status', 'error_code'])
       .where('id', '=', work.subjectId)
       .executeTakeFirstOrThrow();
-    expect([rows, turn]).toEqual([[], { status: 'failed', error_code: 'runtime_not_ready' }]);
+    expect(rows).toEqual([]);
+    expect(turn).toEqual({ status: 'failed', error_code: 'runtime_not_ready' });
   });
 
-  describe('of the agent', () => {
+  describe('the activity of the agent', () => {
     const activity = async () =>
       (
         await uswarm.database
@@ -250,8 +249,8 @@ describe('what a turn writes', () => {
           .where('id', '=', home.agents[0]?.id ?? '')
           .executeTakeFirstOrThrow()
       ).activity;
-    /** Another conversation with the same agent, where its reply is being written. */
-    const busyElsewhere = async () => {
+    /** Begins a turn of the same agent in another conversation. */
+    const beginTurnElsewhere = async () => {
       const agentId = home.agents[0]?.id;
       const conversation = await user.post<{ data: { id: string } }>(
         `${home.workspace}/conversations`,
@@ -263,54 +262,57 @@ describe('what a turn writes', () => {
       await (await taker.writerOf(await taker.claim())).begin();
     };
 
-    it('is that it reads, once it began', async () => {
-      const { writer } = await asked();
+    it('is reading after the begin', async () => {
+      const { writer } = await claimTurn();
       await writer.begin();
       expect(await activity()).toBe('reading');
     });
 
     it.each([
-      ['online, once it ended', DONE, 'online'],
-      ['online, once it was stopped', { ...DONE, turnStatus: 'stopped' }, 'online'],
-      ['an error, once it failed', { ...DONE, turnStatus: 'failed' }, 'error'],
+      ['online after the end', DONE, 'online'],
+      ['online after a stop', { ...DONE, turnStatus: 'stopped' }, 'online'],
+      ['error after a failure', { ...DONE, turnStatus: 'failed' }, 'error'],
     ] satisfies [string, FinishedReply, string][])('is %s', async (_what, finished, expected) => {
-      const { writer } = await asked();
+      const { writer } = await claimTurn();
       await writer.begin();
       await writer.activity('writing');
       const ended = await writer.finish(finished);
-      expect([ended.activity, await activity()]).toEqual([expected, expected]);
+      expect(ended.activity).toBe(expected);
+      expect(await activity()).toBe(expected);
     });
 
-    it('is an error, once it was given up', async () => {
-      const { writer } = await asked();
-      const ended = await writer.abandon('runtime_not_ready', 'Nobody is there.');
-      expect([ended.activity, await activity()]).toEqual(['error', 'error']);
+    it('is error after the turn is abandoned', async () => {
+      const { writer } = await claimTurn();
+      const ended = await writer.abandon('runtime_not_ready', 'The agents did not start.');
+      expect(ended.activity).toBe('error');
+      expect(await activity()).toBe('error');
     });
 
-    it('stays as it is while the agent writes another reply', async () => {
-      const { writer } = await asked();
+    it('does not change while the agent has another running turn', async () => {
+      const { writer } = await claimTurn();
       await writer.begin();
-      await busyElsewhere();
+      await beginTurnElsewhere();
       await writer.activity('thinking');
       const ended = await writer.finish({ ...DONE, turnStatus: 'failed' });
-      expect([ended.activity, await activity()]).toEqual([undefined, 'thinking']);
+      expect(ended.activity).toBeUndefined();
+      expect(await activity()).toBe('thinking');
     });
   });
 
   const lost: [string, (writer: TurnWriter) => Promise<unknown>][] = [
     ['begin', (writer) => writer.begin()],
-    ['mark the question', (writer) => writer.markRead()],
-    ['show what it does', (writer) => writer.activity('writing')],
-    ['name its runtime', (writer) => writer.setInstance('i')],
+    ['mark the user message', (writer) => writer.markRead()],
+    ['set the activity', (writer) => writer.activity('writing')],
+    ['set the instance', (writer) => writer.setInstance('i')],
     ['start a generation', (writer) => writer.nextGeneration(2)],
-    ['offer anything', (writer) => writer.offer('k', ARTIFACT)],
-    ['show a tool', (writer) => writer.tool(1, { callId: 'c', content: TOOL })],
+    ['offer content', (writer) => writer.offer('k', ARTIFACT)],
+    ['store a tool call', (writer) => writer.tool(1, { callId: 'c', content: TOOL })],
     ['finish', (writer) => writer.finish(DONE)],
-    ['give up', (writer) => writer.abandon('x', 'y')],
+    ['abandon', (writer) => writer.abandon('x', 'y')],
   ];
 
-  it.each(lost)('a holder that lost its lease cannot %s', async (_what, write) => {
-    const { writer, work } = await asked();
+  it.each(lost)('cannot %s after it lost the lease', async (_what, write) => {
+    const { writer, work } = await claimTurn();
     await writer.begin();
     await uswarm.database
       .updateTable('work')
@@ -323,8 +325,8 @@ describe('what a turn writes', () => {
     expect(await storedRows(uswarm.database)).toEqual(before);
   });
 
-  it.each(lost)('once the account is deleted, cannot %s', async (_what, write) => {
-    const { writer } = await asked();
+  it.each(lost)('cannot %s after the account is deleted', async (_what, write) => {
+    const { writer } = await claimTurn();
     await writer.begin();
     await user.delete('/v1/auth/delete', {}, 204);
     const before = await storedRows(uswarm.database);

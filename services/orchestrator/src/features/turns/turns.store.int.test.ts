@@ -61,7 +61,7 @@ describe('the history of a turn', () => {
 
   it('leaves out questions and replies that failed', async () => {
     for (const text of ['M1', 'M2', 'M3']) await ask(text);
-    await (await taker.writerOf(await taker.claim())).abandon('runtime_not_ready', 'Nobody is there.');
+    await (await taker.writerOf(await taker.claim())).abandon('runtime_not_ready', 'The agents did not start.');
     await answer({ turnStatus: 'failed', messageStatus: 'failed', text: 'It broke.' });
     expect(await historyOf(await taker.claim())).toEqual(['user: M2', 'user: M3']);
   });

@@ -13,12 +13,12 @@ export interface LimitReached {
   resets_at: string;
 }
 
-/** Whether there is anything left of the tokens of the period, for a workspace and for its owner. */
+/** The token limits of the period, for a workspace and its owner. */
 export interface UsageLimits {
   reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined>;
   /**
-   * Whether another reply may begin: each one that is being written has reserved an estimate of a model call. Holds for
-   * the transaction, in which the turn is marked as running.
+   * Whether another turn may begin: each running turn reserves the estimate of a model call. The result holds for the
+   * transaction, which marks the turn as running.
    */
   reserve(workspaceId: string, db: Database): Promise<boolean>;
   /** @throws ApiError `token_limit_reached` */
@@ -31,10 +31,10 @@ export interface UsageLimitsDeps {
   clock: Clock;
 }
 
-/** Tokens that a model call is assumed to use at least. */
+/** The minimum estimate of the tokens of a model call. */
 const LEAST_ESTIMATE = 2_000;
 
-/** Tokens that one more model call may use: what those of the period used on average. Pure. */
+/** Estimates the tokens of a model call by the average of the period. Pure. */
 export function estimatedCall({ prompt_tokens, completion_tokens, requests }: Used): number {
   const average = requests === 0 ? 0 : Math.ceil((prompt_tokens + completion_tokens) / requests);
   return Math.max(LEAST_ESTIMATE, average);

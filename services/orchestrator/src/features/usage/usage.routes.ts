@@ -1,7 +1,6 @@
 import type { Handler } from '../../http/handlers.js';
 import type { UsageService } from './usage.service.js';
 
-/** spec: orchestrator §4.2, §4.3 */
 export function usageHandlers(service: UsageService) {
   const getUsageSummary: Handler<'getUsageSummary'> = async ({ actor }) => ({
     status: 200,

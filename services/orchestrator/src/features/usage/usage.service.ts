@@ -17,7 +17,6 @@ export interface UsageService {
   ofWorkspace(userId: string, workspaceId: string): Promise<WorkspaceUsage>;
 }
 
-/** spec: orchestrator §2.6 */
 function counters({ prompt_tokens, completion_tokens, requests }: Used) {
   return {
     tokens_used: prompt_tokens + completion_tokens,
@@ -27,7 +26,7 @@ function counters({ prompt_tokens, completion_tokens, requests }: Used) {
   };
 }
 
-/** What model providers reported, month by month in UTC. */
+/** The usage that model providers reported, per month in UTC. */
 export function createUsageService({ store, plans, clock }: UsageServiceDeps): UsageService {
   return {
     async ofUser(userId) {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { StoredPlan } from '../plans/plans.js';
 
-/** What was used in one period. */
+/** The usage of one period. */
 export interface Used {
   prompt_tokens: number;
   completion_tokens: number;
@@ -16,17 +16,17 @@ export interface WorkspaceUsageRow extends StoredPlan, Used {
   user_tokens: number;
 }
 
-/** How many replies are being written. */
-export interface RunningReplies {
+/** The number of running turns. */
+export interface RunningTurns {
   user: number;
   workspace: number;
 }
 
 export interface UsageStore {
-  /** Of the owner of a workspace and of the workspace; no other one of the owner begins until the transaction ends. */
-  lockRunning(workspaceId: string, db: Database): Promise<RunningReplies>;
+  /** Counts the running turns, and blocks the start of other turns of the owner until the transaction ends. */
+  lockRunning(workspaceId: string, db: Database): Promise<RunningTurns>;
   ofUser(userId: string, period: string): Promise<UserUsage | undefined>;
-  /** With `ownerId`, only where the workspace is that user's. */
+  /** @param ownerId if set, the workspace must have this owner */
   ofWorkspace(
     workspaceId: string,
     period: string,
@@ -42,7 +42,7 @@ export function createUsageStore(database: Database): UsageStore {
         SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = ${workspaceId}`.execute(
         db,
       );
-      const { rows } = await sql<RunningReplies>`
+      const { rows } = await sql<RunningTurns>`
         SELECT count(*) AS "user", count(*) FILTER (WHERE t.workspace_id = ${workspaceId}) AS workspace
         FROM workspaces own
         JOIN workspaces w ON w.owner_id = own.owner_id

@@ -17,7 +17,7 @@ import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { withoutAfterCommit } from './transaction.js';
 
 export const NOW = new Date();
-const WORK: LeasedJob = {
+const JOB: LeasedJob = {
   kind: 'turn',
   subjectId: 't',
   workspaceId: 'w',
@@ -42,15 +42,15 @@ const RUNTIME: RuntimeRow = {
   wanted_at: NOW,
   updated_at: NOW,
 };
-/** The transaction of stores that store nothing. */
+/** A transaction for stores in memory. */
 const NO_DATABASE = withoutAfterCommit({} as Database);
 
 type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
-/** What one call of the runtime gives: its events, and then an end without `done`, or an error. */
+/** One `runTurn` call: its events, then the end of the stream or an error. */
 export interface Call {
   events?: EventInit[];
   error?: ConnectError;
-  /** Happens once the events are given. */
+  /** Called after the events. */
   atTheEnd?: () => void | Promise<void>;
 }
 
@@ -66,23 +66,23 @@ export const used: EventInit = {
 export const tool: EventInit = { case: 'tool', value: { callId: 'c', tool: 't', state: ToolState.RUNNING } };
 export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOPPED } };
 
-/** A turn in memory, and a runtime that does what the script says, call by call. */
-export function createScene(
+/** A turn in memory, and a runtime that follows the script, one entry per `runTurn` call. */
+export function createTurnHarness(
   script: Call[],
   more: {
     turn?: Partial<TurnRow>;
     runtime?: Partial<RuntimeRow>;
     clock?: Clock;
     limited?: () => boolean;
-    /** Other replies have reserved the tokens that are left. */
+    /** Whether other turns have reserved the remaining tokens. */
     reserved?: () => boolean;
     deadlineMs?: number;
-    /** The runtime has no turn that it could stop. */
+    /** The runtime does not know the turn when it is stopped. */
     unstoppable?: boolean;
     /** Names of the tools that the agent may use. */
     tools?: string[];
     renewToolTokenMs?: number;
-    /** Called when the runtime is asked who it is; may throw. */
+    /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
 ) {
@@ -104,9 +104,9 @@ export function createScene(
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
-  const seen = {
+  const recorded = {
     requests,
-    hurried: 0,
+    runtimeMadeDue: 0,
     ended: undefined as { status: string; errorCode: string | null } | undefined,
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
@@ -123,7 +123,7 @@ export function createScene(
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
     requests.push(request);
     const call = script[requests.length - 1];
-    if (call === undefined) throw new Error('the script is over');
+    if (call === undefined) throw new Error('the script has no further call');
     let number = request.fromEvent;
     for (const event of call.events ?? []) yield create(TurnEventSchema, { number: (number += 1n), event });
     await call.atTheEnd?.();
@@ -135,11 +135,11 @@ export function createScene(
     jobs: {
       holds: async () => true,
       complete: async () => undefined,
-      makeDueNow: async () => void (seen.hurried += 1),
+      makeDueNow: async () => void (recorded.runtimeMadeDue += 1),
     },
     turns: {
       get: async () => {
-        seen.reads += 1;
+        recorded.reads += 1;
         return deleted ? undefined : { ...turn };
       },
       start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
@@ -147,7 +147,7 @@ export function createScene(
       nextGeneration: async (_id, limit) => (turn.generation < limit ? (turn.generation += 1) : undefined),
       isBusyElsewhere: async () => false,
       answeredElsewhere: async () => false,
-      finish: async (_id, status, errorCode) => void (seen.ended = { status, errorCode }),
+      finish: async (_id, status, errorCode) => void (recorded.ended = { status, errorCode }),
       history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
       runningTools: async () => [],
       openCards: async () => [],
@@ -169,7 +169,7 @@ export function createScene(
     }),
     messages: {
       insert: async ({ id, content }) => {
-        if (content.type === 'system') seen.notes.push(content.text);
+        if (content.type === 'system') recorded.notes.push(content.text);
         else messages.set(id, {});
         return undefined;
       },
@@ -196,11 +196,11 @@ export function createScene(
       },
       runTurn: (_to, request) => runTurn(request),
       status: async () => ({ busy: false, idleMs: 0 }),
-      stopTurn: async (_to, asked) => {
+      stopTurn: async (_to, stop) => {
         if (more.unstoppable === true) throw new ConnectError('', Code.NotFound);
-        seen.stops.push(asked);
+        recorded.stops.push(stop);
       },
-      renewToolToken: async (_to, renewal) => void seen.renewals.push(renewal.toolToken),
+      renewToolToken: async (_to, renewal) => void recorded.renewals.push(renewal.toolToken),
       forget: () => undefined,
       close: () => undefined,
     },
@@ -213,19 +213,19 @@ export function createScene(
     logger: silentLogger,
   };
   return {
-    seen,
+    recorded,
     reply: () => messages.get(turn.reply_message_id ?? ''),
-    question: () => messages.get('question'),
-    asked: () => requests.map(({ generation, fromEvent }) => [generation, Number(fromEvent)]),
-    wantStopped: () => void (turn.stop_requested = true),
-    /** Changes the turn, or deletes it. @returns how often it was read until then */
+    userMessage: () => messages.get('question'),
+    calls: () => requests.map(({ generation, fromEvent }) => ({ generation, fromEvent: Number(fromEvent) })),
+    requestStop: () => void (turn.stop_requested = true),
+    /** Changes the turn, or deletes it. @returns how often it was read before */
     change(changed: Partial<TurnRow> | undefined): number {
       if (changed === undefined) deleted = true;
       else Object.assign(turn, changed);
-      return seen.reads;
+      return recorded.reads;
     },
-    startAgain: (name: string) => void (instance = name),
-    run: (work: Partial<LeasedJob> = {}, signal: AbortSignal = new AbortController().signal) =>
-      createTurnRunner(deps)({ ...WORK, ...work }, signal),
+    restartRuntime: (name: string) => void (instance = name),
+    run: (job: Partial<LeasedJob> = {}, signal: AbortSignal = new AbortController().signal) =>
+      createTurnRunner(deps)({ ...JOB, ...job }, signal),
   };
 }
