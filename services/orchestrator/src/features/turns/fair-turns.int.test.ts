@@ -63,7 +63,7 @@ describe('the turns of several users', () => {
     }
   }
 
-  it('begin in turn: 100 that wait of one user do not hold up the first chunk of another', async () => {
+  it('begin fairly: 100 queued turns of one user do not delay the first chunk of another user', async () => {
     const before = busy.begun;
     await queueMany(busy);
     other.chunks = 0;

@@ -53,7 +53,7 @@ describe('the error of a message', () => {
     expect((await events()).at(-1)).toMatchObject({ event: 'message.done', payload: { error: null } });
   });
 
-  it('is that of a question that could not be answered, too', async () => {
+  it('is also set in a user message whose turn was abandoned', async () => {
     await ended((writer) => writer.abandon('runtime_not_ready', 'The agents did not start.'));
     const expected = errorOf('runtime_not_ready');
     expect((await list()).map(({ error }) => error)).toEqual([expected, expected]);

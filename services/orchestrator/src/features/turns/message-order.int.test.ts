@@ -40,7 +40,7 @@ describe('the order of what a turn writes', () => {
   const preview = async () =>
     (await world.user.get<{ data: Workspace }>(world.home.workspace)).body.data.runtime.last_message_preview;
 
-  it('is question, tool lines, answer, also while the answer is loading', async () => {
+  it('is user message, tool messages, reply, also while the reply is loading', async () => {
     await ask();
     const writer = await begun();
     const loading = [];
@@ -57,7 +57,7 @@ describe('the order of what a turn writes', () => {
     expect((await list('direction=backward')).data.map(shown)).toEqual(['Because.', 'tool two', 'tool one', 'why?']);
   });
 
-  it('is kept by another holder of the turn', async () => {
+  it('is kept when another worker takes over the turn', async () => {
     await ask();
     const work = await world.taker.claim();
     await (await world.taker.writerOf(work)).begin();
@@ -67,7 +67,7 @@ describe('the order of what a turn writes', () => {
     expect(await forward()).toEqual(['why?', 'tool Searching', 'loading']);
   });
 
-  it('has cards and notes behind the answer', async () => {
+  it('places cards and notes after the reply', async () => {
     await ask();
     const writer = await begun();
     await writer.tool(1, { callId: 'c', content: TOOL });
@@ -146,7 +146,7 @@ describe('the order of what a turn writes', () => {
     );
   });
 
-  it('makes the answer the last message and the preview, never a tool line', async () => {
+  it('makes the reply the last message and the preview, never a tool message', async () => {
     await ask();
     const writer = await begun();
     await writer.tool(1, { callId: 'c', content: TOOL });
@@ -157,7 +157,7 @@ describe('the order of what a turn writes', () => {
     expect(await preview()).toMatchObject({ text: 'Because.', sender_name: 'Manager' });
   });
 
-  it('keeps a tool line that the release before wrote out of last message and preview', async () => {
+  it('excludes a tool message of the previous release from last message and preview', async () => {
     await ask();
     const writer = await begun();
     await writer.tool(1, { callId: 'c', content: TOOL });
@@ -169,7 +169,7 @@ describe('the order of what a turn writes', () => {
     expect(await preview()).toMatchObject({ text: 'Because.' });
   });
 
-  it('is given by the migration to what the release before wrote', async () => {
+  it('is applied by the migration to messages of the previous release', async () => {
     await ask();
     const writer = await begun();
     await writer.tool(1, { callId: 'c', content: TOOL });

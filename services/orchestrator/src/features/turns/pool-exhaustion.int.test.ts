@@ -9,7 +9,7 @@ const SLOW_REQUESTS = 40;
 /** A quarter of a minute of the demo model's time: many leases. */
 const LONG = Array.from({ length: 150 }, (_, n) => `word${n}`).join(' ');
 
-describe('a reply while requests hold every connection of their pool', () => {
+describe('a running turn while requests use all connections of their pool', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({
@@ -52,7 +52,7 @@ describe('a reply while requests hold every connection of their pool', () => {
     };
   }
 
-  it('goes on to its end with the same lease', async () => {
+  it('completes with the same lease', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const events: string[] = [];

@@ -32,7 +32,7 @@ describe('the renewal of a tool token', () => {
     expect(calls()).toBe(2);
   });
 
-  it('is tried again in the next interval after a failure', async () => {
+  it('is retried in the next interval after a failure', async () => {
     const { calls, errors, end } = start([Code.Unavailable]);
     await jest.advanceTimersByTimeAsync(2_500);
     end();
@@ -40,7 +40,7 @@ describe('the renewal of a tool token', () => {
     expect(errors.length).toBe(1);
   });
 
-  it('is given up when the runtime does not know the call', async () => {
+  it('ends when the runtime does not implement the call', async () => {
     const { calls, errors, end } = start([Code.Unimplemented]);
     await jest.advanceTimersByTimeAsync(5_000);
     end();

@@ -30,7 +30,7 @@ describe('a message that mentions several agents', () => {
   };
   const stop = (id: string) => world.user.post(`${world.home.workspace}/messages/${id}/stop`, undefined, 204);
 
-  it('is answered by each of them once, one after the other, in the order of the mentions', async () => {
+  it('starts one turn per agent, which run one after the other in the order of the mentions', async () => {
     await ask();
     const [first, second] = agents();
     const one = await claimed();
@@ -72,7 +72,7 @@ describe('a message that mentions several agents', () => {
     await world.user.post(world.home.messages, text, 201);
   });
 
-  it('has failed only if no agent could answer it', async () => {
+  it('fails only if the turns of all agents fail', async () => {
     await ask();
     const statuses = [];
     for (const code of ['runtime_not_ready', 'runtime_not_ready']) {
@@ -82,7 +82,7 @@ describe('a message that mentions several agents', () => {
     expect(statuses).toEqual(['sent', 'failed']);
   });
 
-  it('has not failed if one agent answered it', async () => {
+  it('does not fail if the turn of one agent completes', async () => {
     await ask();
     const { writer } = await claimed();
     await writer.markRead();
@@ -91,7 +91,7 @@ describe('a message that mentions several agents', () => {
     expect((await list()).map(({ extended_status }) => extended_status)).toEqual(['read', 'delivered', 'failed']);
   });
 
-  it('is no longer answered by any of them once it is stopped', async () => {
+  it('starts no further turn after it is stopped', async () => {
     const question = await ask();
     const { work } = await claimed();
     await stop(question.id);
@@ -103,7 +103,7 @@ describe('a message that mentions several agents', () => {
     ]);
   });
 
-  it('is still answered by the others if one reply is stopped', async () => {
+  it('keeps the turns of the other agents if one reply is stopped', async () => {
     await ask();
     await claimed();
     const reply = (await list()).find(({ role }) => role === 'agent');

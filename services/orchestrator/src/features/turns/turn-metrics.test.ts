@@ -11,8 +11,8 @@ function setUp() {
   return { metrics, lines: async () => (await registry.metrics()).split('\n') };
 }
 
-describe('what is counted of replies', () => {
-  it('is how they ended, after how long, and why they failed', async () => {
+describe('the turn metrics', () => {
+  it('count turns by status and failure reason, and measure their duration', async () => {
     const { metrics, lines } = setUp();
     metrics.begun(turn);
     metrics.ended(turn, { turnStatus: 'done', errorCode: null });
@@ -29,7 +29,7 @@ describe('what is counted of replies', () => {
     );
   });
 
-  it('is what models used', async () => {
+  it('count model calls and tokens', async () => {
     const { metrics, lines } = setUp();
     metrics.used({ provider: 'openai', promptTokens: 10, completionTokens: 5 });
     metrics.used({ provider: 'openai', promptTokens: 1, completionTokens: 1 });
@@ -42,7 +42,7 @@ describe('what is counted of replies', () => {
     );
   });
 
-  it('makes no series of what a runtime makes up', async () => {
+  it('create no series for unknown names of a runtime', async () => {
     const { metrics, lines } = setUp();
     const before = (await lines()).length;
     for (const made of ['x1', 'x2', 'x"}']) {

@@ -7,13 +7,13 @@ import type { TurnRow } from './turns.store.js';
 const TOOLS = ['web_search_tool'];
 
 describe('the tool token of a turn', () => {
-  it('goes to the runtime with the request, for this workspace, agent and turn', async () => {
+  it('is sent with the request, for the workspace, agent and turn', async () => {
     const harness = createTurnHarness([ANSWERED], { tools: TOOLS });
     await harness.run();
     expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual(['token of w a t 1']);
   });
 
-  it('is another one when the orchestrator attaches again', async () => {
+  it('is replaced when the orchestrator reconnects to the turn', async () => {
     const harness = createTurnHarness([{ events: [chunk('4')], ...failure(Code.Unavailable) }, ANSWERED], {
       tools: TOOLS,
     });

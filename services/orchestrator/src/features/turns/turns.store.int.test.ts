@@ -36,13 +36,13 @@ describe('the history of a turn', () => {
     return rows.toReversed().map(({ role, text }) => `${role}: ${text}`);
   };
 
-  it('has each reply behind its own question, also where the next question came before it', async () => {
+  it('places each reply after its user message, also if the next user message is older than the reply', async () => {
     for (const text of ['M1', 'M2', 'M3']) await ask(text);
     await answer({ text: 'R1' });
     expect(await historyOf(await taker.claim())).toEqual(['user: M1', 'agent: R1', 'user: M2']);
   });
 
-  it('ends with the question, whatever its own turn wrote already', async () => {
+  it('ends with the user message, without messages of its own turn', async () => {
     await ask('M1');
     const job = await taker.claim();
     const writer = await taker.writerOf(job);
@@ -52,21 +52,21 @@ describe('the history of a turn', () => {
     expect(await historyOf(job)).toEqual(['user: M1']);
   });
 
-  it('leaves out replies that say nothing, and keeps what is incomplete', async () => {
+  it('omits silent replies, and contains incomplete ones', async () => {
     for (const text of ['M1', 'M2', 'M3']) await ask(text);
     await answer({ messageStatus: 'silent' });
     await answer({ turnStatus: 'stopped', messageStatus: 'incomplete', text: 'R2, half' });
     expect(await historyOf(await taker.claim())).toEqual(['user: M1', 'user: M2', 'agent: R2, half', 'user: M3']);
   });
 
-  it('leaves out questions and replies that failed', async () => {
+  it('omits failed user messages and replies', async () => {
     for (const text of ['M1', 'M2', 'M3']) await ask(text);
     await (await taker.writerOf(await taker.claim())).abandon('runtime_not_ready', 'The agents did not start.');
     await answer({ turnStatus: 'failed', messageStatus: 'failed', text: 'It broke.' });
     expect(await historyOf(await taker.claim())).toEqual(['user: M2', 'user: M3']);
   });
 
-  it('is the newest part where it is long', async () => {
+  it('contains the newest messages of a long conversation', async () => {
     for (const text of ['M1', 'M2']) await ask(text);
     await answer({ text: 'R1' });
     expect(await historyOf(await taker.claim(), 2)).toEqual(['agent: R1', 'user: M2']);

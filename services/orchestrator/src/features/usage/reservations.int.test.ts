@@ -11,7 +11,7 @@ const LIMIT = 100_000;
 const TURNS = 10;
 const CALL = 900;
 
-describe('the tokens that replies reserve', () => {
+describe('the reserved tokens of running turns', () => {
   let db: MigratedDatabase;
   let workspaceId: string;
   let limits: ReturnType<typeof createUsageLimits>;
@@ -68,7 +68,7 @@ describe('the tokens that replies reserve', () => {
     expect(used).toBeLessThanOrEqual(LIMIT + CALL);
   });
 
-  it('are 2,000 for each reply, or what a model call used on average', () => {
+  it('are 2,000 per turn, or the average of a model call if it is higher', () => {
     const used = { prompt_tokens: 0, completion_tokens: 0, requests: 0 };
     expect(estimatedCall(used)).toBe(2_000);
     expect(estimatedCall({ prompt_tokens: 9_000, completion_tokens: 1_000, requests: 2 })).toBe(5_000);

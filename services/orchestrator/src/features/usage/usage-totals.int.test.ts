@@ -138,7 +138,7 @@ describe('usage of real turns', () => {
     expect(await user.refusal('POST', home.messages, question)).toBe('token_limit_reached');
   });
 
-  it('that reaches the limit while questions wait lets none of them begin', async () => {
+  it('that reaches the limit while turns are queued prevents them from starting', async () => {
     const { user, home } = await person();
     await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
     const asked = model.requests.length;

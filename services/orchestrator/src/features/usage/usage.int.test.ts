@@ -91,7 +91,7 @@ describe('usage', () => {
     });
   });
 
-  it('REST-014 is all zeros for who used nothing', async () => {
+  it('REST-014 is zero for a user without usage', async () => {
     expect(await summary(await uswarm.user())).toMatchObject({ tokens_used: 0, request_count: 0, token_limit: 1_000 });
   });
 
@@ -118,7 +118,7 @@ describe('usage', () => {
     }
   });
 
-  it('what a workspace used stays with its owner when the workspace goes', async () => {
+  it('of a workspace stays with its owner after the workspace is deleted', async () => {
     const { user, userId } = await person();
     const gone = await addWorkspace(userId);
     await use(userId, gone, { prompt: 5, completion: 5 });
@@ -126,7 +126,7 @@ describe('usage', () => {
     expect((await summary(user)).tokens_used).toBe(10);
   });
 
-  it('a step counts once, however often it is reported, also concurrently', async () => {
+  it('counts a step once although it is reported repeatedly and concurrently', async () => {
     const { user, home, userId } = await person();
     const steps = [1, 2, 3].map((step) => ({ turnId: crypto.randomUUID(), step, prompt: 10, completion: 1 }));
     await Promise.all(
@@ -137,7 +137,7 @@ describe('usage', () => {
     expect(await ofWorkspace(user, home)).toMatchObject({ tokens_used: 33, request_count: 3 });
   });
 
-  it('concurrent steps are all counted', async () => {
+  it('counts all concurrent steps', async () => {
     const { user, home, userId } = await person();
     await Promise.all(Array.from({ length: 100 }, () => use(userId, home.workspaceId, { prompt: 3, completion: 1 })));
     expect(await summary(user)).toMatchObject({
@@ -220,25 +220,25 @@ describe('usage', () => {
       expect(await storedRows(uswarm.database)).toEqual(before);
     });
 
-    it('with one token left does not refuse', async () => {
+    it('does not refuse a message while one token is left', async () => {
       const { user, home, userId } = await person();
       await use(userId, home.workspaceId, { prompt: 699, completion: 0 });
       expect((await send(user, home)).status).toBe(201);
     });
 
-    it('of a workspace leaves the other workspaces alone', async () => {
+    it('of a workspace does not affect other workspaces', async () => {
       const { user, home, userId } = await person();
       await use(userId, await addWorkspace(userId), { prompt: 900, completion: 0 });
       expect((await send(user, home)).status).toBe(201);
     });
 
-    it('is reached for this month alone', async () => {
+    it('applies to the current month only', async () => {
       const { user, home, userId } = await person();
       await use(userId, home.workspaceId, { prompt: 5_000, completion: 0, at: '2026-01-15T00:00:00Z' });
       expect((await send(user, home)).status).toBe(201);
     });
 
-    it('does not take back what was sent before: the same local_id gives the first message', async () => {
+    it('does not affect the replay of a message with the same local_id', async () => {
       const { user, home, userId } = await person();
       const localId = crypto.randomUUID();
       const sent = await send(user, home, localId);
@@ -248,7 +248,7 @@ describe('usage', () => {
       expect(again.body.data.id).toEqual(sent.body.data.id);
     });
 
-    it('is higher right after a change of plan', async () => {
+    it('increases immediately after a change of plan', async () => {
       const { user, home, userId } = await person();
       await use(userId, home.workspaceId, { prompt: 5_000, completion: 0 });
       expect((await send(user, home)).status).toBe(429);
@@ -256,7 +256,7 @@ describe('usage', () => {
       expect((await send(user, home)).status).toBe(201);
     });
 
-    it('reached refuses nothing else', async () => {
+    it('refuses no other requests', async () => {
       const { user, home, userId } = await person();
       await use(userId, home.workspaceId, { prompt: 5_000, completion: 0 });
       expect((await user.get(home.messages)).status).toBe(200);
