@@ -42,7 +42,7 @@ describe('the history of a turn', () => {
     expect(await historyOf(await taker.claim())).toEqual(['user: M1', 'agent: R1', 'user: M2']);
   });
 
-  it('ends with the user message, without messages of its own turn', async () => {
+  it('ends with the user message, without messages of the current turn', async () => {
     await ask('M1');
     const job = await taker.claim();
     const writer = await taker.writerOf(job);
