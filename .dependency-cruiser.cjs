@@ -2,7 +2,7 @@
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const database = ['^node_modules/.*/(kysely|pg)/', '(^|/)node_modules/(kysely|pg)(/|$)'];
 const feature = '^services/[^/]+/src/features/';
-const testCode = '^((packages|services)/[^/]+|charts|e2e)/(generate|test)/';
+const testCode = '^(((packages|services)/[^/]+|charts)/(generate|test)|e2e)/';
 const tests = '\\.test\\.(ts|mjs)$';
 
 module.exports = {
@@ -28,9 +28,24 @@ module.exports = {
       { path: '^(bench|charts|e2e)/' },
     ),
     forbid(
-      'testkit-is-for-tests-and-local-mode',
-      'Nothing that runs in production may need the test kit.',
-      { path: '^(packages|services)/', pathNot: ['^packages/testkit/', '^services/local/', testCode, tests] },
+      'testkit-is-for-tests',
+      'Programs do not import test helpers.',
+      { pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|hack)/', testCode, tests] },
+      { path: '^packages/(testkit|hook-conformance)/' },
+    ),
+    forbid(
+      'dev-servers-are-for-tests-and-local-mode',
+      'A service in production does not start its own servers.',
+      {
+        path: '^(packages|services)/',
+        pathNot: ['^packages/(dev-servers|testkit)/', '^services/local/', testCode, tests],
+      },
+      { path: '^packages/dev-servers/' },
+    ),
+    forbid(
+      'dev-servers-are-below-testkit',
+      'Local mode installs dev-servers without test helpers.',
+      { path: '^packages/dev-servers/' },
       { path: '^packages/testkit/' },
     ),
     forbid(
@@ -45,6 +60,17 @@ module.exports = {
       'What lies in a test folder serves tests alone.',
       { pathNot: [testCode, tests] },
       { path: testCode },
+    ),
+    forbid(
+      'packages-import-each-other-by-name',
+      'A relative import that leaves a package bypasses its exports.',
+      // The server runs from an image that contains only the files that it imports.
+      { path: '^((?:packages|services)/[^/]+|charts|e2e|bench)/', pathNot: '^e2e/images/' },
+      {
+        path: '^(?:(?:packages|services)/[^/]+|charts|e2e|bench|hack)/',
+        pathNot: '^$1/',
+        dependencyTypes: ['local'],
+      },
     ),
     forbid(
       'store-is-the-bottom',
@@ -67,7 +93,10 @@ module.exports = {
     forbid(
       'only-the-orchestrator-has-a-database',
       'The orchestrator is the only writer of Postgres.',
-      { path: '^services/(agent-runtime|searxng-client|realtime-gateway|uswarm-controller)/', pathNot: tests },
+      {
+        path: '^services/(agent-runtime|searxng-client|realtime-gateway|model-gateway|uswarm-controller)/',
+        pathNot: tests,
+      },
       { path: database },
     ),
     {

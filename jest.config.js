@@ -1,4 +1,4 @@
-// Two projects: `unit` needs nothing, `int` uses the real servers that packages/testkit starts.
+// Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
   testEnvironment: 'node',
   // Workspace packages resolve to their sources, so a test never sees a stale build.

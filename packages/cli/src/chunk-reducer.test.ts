@@ -47,6 +47,20 @@ describe('the chunk reducer', () => {
     );
   });
 
+  it('removes retracted text for chunks in any order', () => {
+    const chunks: Chunk[] = [
+      { generation: 1, chunk_seq: 1, chunk: 'Paris is' },
+      { generation: 1, chunk_seq: 2, chunk: ' in Ita' },
+      { generation: 1, chunk_seq: 3, chunk: ' the capital', offset: 8 },
+      { generation: 1, chunk_seq: 4, chunk: ' of France.' },
+    ];
+    fc.assert(
+      fc.property(shuffled(chunks), (arrived) => {
+        expect(textOf(reduce(arrived))).toBe('Paris is the capital of France.');
+      }),
+    );
+  });
+
   it('does not modify its input', () => {
     const first = reduce([{ generation: 1, chunk_seq: 1, chunk: 'a' }]);
     addChunk(first, { generation: 1, chunk_seq: 2, chunk: 'b' });

@@ -3,12 +3,16 @@ export interface Chunk {
   generation: number;
   chunk_seq: number;
   chunk: string;
+  /** If present, the text after this position is retracted. */
+  offset?: number | undefined;
 }
+
+type Part = Pick<Chunk, 'chunk' | 'offset'>;
 
 /** The text streamed so far: the parts of the newest generation. */
 export interface StreamedText {
   readonly generation: number;
-  readonly parts: ReadonlyMap<number, string>;
+  readonly parts: ReadonlyMap<number, Part>;
 }
 
 export const NOTHING_STREAMED: StreamedText = { generation: 0, parts: new Map() };
@@ -17,17 +21,17 @@ export const NOTHING_STREAMED: StreamedText = { generation: 0, parts: new Map() 
  * Adds a chunk. A newer generation replaces the text; an older one is ignored. Duplicate and out-of-order
  * chunks do not change the result.
  */
-export function addChunk(streamed: StreamedText, { generation, chunk_seq: seq, chunk }: Chunk): StreamedText {
+export function addChunk(streamed: StreamedText, { generation, chunk_seq: seq, chunk, offset }: Chunk): StreamedText {
+  const part = { chunk, offset };
   if (generation < streamed.generation) return streamed;
-  if (generation > streamed.generation) return { generation, parts: new Map([[seq, chunk]]) };
+  if (generation > streamed.generation) return { generation, parts: new Map([[seq, part]]) };
   if (streamed.parts.has(seq)) return streamed;
-  return { generation, parts: new Map(streamed.parts).set(seq, chunk) };
+  return { generation, parts: new Map(streamed.parts).set(seq, part) };
 }
 
-/** Joins the chunks in the order of `chunk_seq`. */
+/** Joins the chunks in the order of `chunk_seq`, without retracted text. */
 export function textOf({ parts }: StreamedText): string {
   return [...parts]
     .toSorted(([a], [b]) => a - b)
-    .map(([, chunk]) => chunk)
-    .join('');
+    .reduce((text, [, { chunk, offset }]) => text.slice(0, offset) + chunk, '');
 }

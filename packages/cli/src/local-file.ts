@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { processIsAlive } from '@uswarm/file-lock/process-identity';
 import { z } from 'zod';
 import { Failure } from './failure.js';
 
@@ -34,15 +35,5 @@ function parseLocalFile(text: string, path: string): LocalFile {
     return LocalFile.parse(JSON.parse(text));
   } catch (cause) {
     throw new Failure(`${path} is invalid. Start uswarm again with: npm start`, { cause });
-  }
-}
-
-export function processIsAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process exists and has another owner.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { ListedMessage } from '@uswarm/contract';
+import { CONTROLS_IN_LINES } from '@uswarm/service-kit';
 import { contentText, type ServerEvent } from './turn.js';
 import type { Output, Renderer } from './renderer.js';
 
@@ -18,7 +19,7 @@ export function wantsColour(stream: { isTTY?: boolean }, env: Record<string, str
 
 /** Removes control characters except tabs and line breaks: an answer can quote untrusted text. */
 export function printable(text: string): string {
-  return text.replace(/(?![\t\n])\p{Cc}/gu, '');
+  return text.replaceAll(CONTROLS_IN_LINES, '');
 }
 
 /** Writes a readable transcript. */

@@ -22,21 +22,22 @@ import {
   type Script,
 } from '../test/script.js';
 
-const cleanups: (() => unknown)[] = [];
+let cleanup = new AsyncDisposableStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  await cleanup.disposeAsync();
+  cleanup = new AsyncDisposableStack();
 });
 
 async function fakeUswarm(script: Script, options?: FakeOptions) {
   const fake = await startFakeUswarm(script, options);
-  cleanups.push(fake.close);
+  cleanup.defer(fake.close);
   return fake;
 }
 
 /** Runs the command against a fake server and returns its output. */
 async function chat(url: string, args: string[], input?: string) {
   const dataDir = await mkdtemp(join(tmpdir(), 'uswarm-chat-'));
-  cleanups.push(() => rm(dataDir, { recursive: true }));
+  cleanup.defer(() => rm(dataDir, { recursive: true }));
   await writeFile(
     join(dataDir, 'local.json'),
     JSON.stringify({ url, issuer: `${url}/issuer`, e2e_token: 'x', pid: process.pid }),

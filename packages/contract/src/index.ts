@@ -1,25 +1,124 @@
-export * from './enums.js';
-export * from './errors.js';
-export * from './limits.js';
-export * from './depth.js';
-export * from './internal.js';
-export * from './admin.js';
-export * from './resources/primitives.js';
-export * from './resources/core.js';
-export * from './resources/codes.js';
-export * from './resources/export.js';
-export * from './resources/legal.js';
-export * from './resources/upload.js';
-export * from './resources/usage.js';
-export * from './resources/user.js';
-export * from './resources/agent.js';
-export * from './resources/message.js';
-export * from './resources/message-error.js';
-export * from './resources/conversation.js';
-export * from './resources/workspace.js';
-export * from './resources/integration.js';
-export * from './events/client.js';
-export * from './events/server.js';
-export * from './events/bus.js';
-export * from './events/sessions.js';
-export * from './routes/index.js';
+export {
+  AgentDataStatus,
+  AgentModel,
+  AgentRole,
+  AgentRouteStatus,
+  AgentSkill,
+  AgentStatus,
+  AttachmentType,
+  ConversationType,
+  IntegrationProvider,
+  ListedMessageStatus,
+  MessageContentType,
+  MessageRole,
+  MessageStatus,
+  ResponseLength,
+  RuntimePhase,
+  RuntimeStatus,
+} from './enums.js';
+export { ApiError, ErrorBody, ErrorCode, ERRORS, validationError } from './errors.js';
+export { LIMITS } from './limits.js';
+export { exceedsDepth } from './depth.js';
+export {
+  AuthenticateAnswer,
+  AuthenticateBody,
+  CREDENTIAL_HEADERS,
+  INTERNAL_PATHS,
+  MODEL_CALLS_PATH,
+  MODEL_GATEWAY,
+  ModelCallReservation,
+  ModelCallUsage,
+  SendAnswer,
+  SendBody,
+  SessionsAnswer,
+  SessionsBody,
+  SubscriptionsAnswer,
+  SubscriptionsBody,
+} from './internal.js';
+export {
+  ADMIN_CALLS,
+  type AdminAnswer,
+  type AdminBody,
+  type AdminCall,
+  adminPath,
+  AdminTurn,
+  AdminTurnStatus,
+  AdminUser,
+  AdminWorkspace,
+  AuditEntry,
+} from './admin.js';
+export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
+export { canonicalLanguage } from './resources/codes.js';
+export { Export, type ExportStatus } from './resources/export.js';
+export { LegalDocumentName, LegalStatus } from './resources/legal.js';
+export { Attachment } from './resources/upload.js';
+export { UserUsageSummary, WorkspaceUsage } from './resources/usage.js';
+export { UserPatch, UserProfile } from './resources/user.js';
+export {
+  AgentData,
+  AgentDetails,
+  AgentMemory,
+  AgentMemoryList,
+  AgentPrompt,
+  AgentSettings,
+  AgentSummary,
+  AgentTool,
+  CreateMemoryBody,
+  UpdateAgentSettingsBody,
+} from './resources/agent.js';
+export {
+  EditMessageBody,
+  ListedMessage,
+  Mention,
+  MessageContent,
+  MessageData,
+  MessageDraft,
+  MessagePage,
+  Pagination,
+} from './resources/message.js';
+export { MESSAGE_ERROR_CODES, MESSAGE_ERRORS, messageError, type MessageErrorCode } from './resources/message-error.js';
+export {
+  Conversation,
+  ConversationPage,
+  CreateConversationBody,
+  UpdateConversationBody,
+} from './resources/conversation.js';
+export { Workspace, workspaceExample } from './resources/workspace.js';
+export {
+  IntegrationCatalog,
+  IntegrationCategory,
+  IntegrationItem,
+  OAuthConfiguration,
+} from './resources/integration.js';
+export {
+  CLIENT_EVENTS,
+  type ClientEventName,
+  MessageSend,
+  WorkspaceSubscribe,
+  WorkspaceUnsubscribe,
+} from './events/client.js';
+export {
+  DURABLE_EVENTS,
+  type DurableEventName,
+  EPHEMERAL_EVENTS,
+  SERVER_EVENTS,
+  type ServerEventName,
+  type ServerEventPayload,
+} from './events/server.js';
+export { type BusEnvelope, parseEnvelope } from './events/bus.js';
+export { SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
+export {
+  allowedMethods,
+  findRoute,
+  type MessageListQuery,
+  type OperationId,
+  pageQuery,
+  type PageQuery,
+  type ReplayedEvent,
+  type RouteAnswer,
+  type RouteAuth,
+  type RouteDefinition,
+  type RouteInput,
+  type RouteOf,
+  ROUTES,
+} from './routes/index.js';

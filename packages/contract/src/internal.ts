@@ -4,7 +4,7 @@ import { MessageSend } from './events/client.js';
 import { TokenHash } from './events/sessions.js';
 import { Id, Timestamp } from './resources/primitives.js';
 
-/** The internal API of the orchestrator for gateways. Not part of the public documents. */
+/** The internal API of the orchestrator for the realtime gateways and the model gateway. Not part of the public documents. */
 
 /** Headers (or handshake `auth` entries) for authentication, by lower-case name. */
 export const CREDENTIAL_HEADERS = [
@@ -59,7 +59,46 @@ export const SessionsAnswer = z.object({
 });
 export type SessionsAnswer = z.output<typeof SessionsAnswer>;
 
-/** Paths of the internal API; each is a POST with a service token. */
+const tokens = z.int().nonnegative().max(1_000_000_000);
+
+/** Model calls of the model gateway: POST reserves, PUT on `/<id>` settles. */
+export const MODEL_CALLS_PATH = '/internal/v1/model-calls';
+
+/** The subject of the service token of the model gateway. */
+export const MODEL_GATEWAY = 'model-gateway';
+
+/** Reserves the estimated tokens of a model call: 201, 402 `token_limit_reached`, 404, or 409 `turn_not_running`. */
+export const ModelCallReservation = z.object({
+  id: Id,
+  workspace_id: Id,
+  turn_id: Id,
+  agent_id: Id,
+  /** `turn`: the turn must be running. `summary`: a summary or a title, written after the turn. */
+  purpose: z.enum(['turn', 'summary']),
+  provider: z.string().min(1).max(256),
+  /** The name at the provider. */
+  model: z.string().min(1).max(256),
+  estimated_prompt_tokens: tokens,
+  max_output_tokens: tokens,
+});
+export type ModelCallReservation = z.output<typeof ModelCallReservation>;
+
+/** Settles a model call with a PUT to its path: 200, or 404 if the call does not exist. */
+export const ModelCallUsage = z.object({
+  prompt_tokens: tokens,
+  completion_tokens: tokens,
+  /** Part of `prompt_tokens`. */
+  cached_tokens: tokens,
+  /** Part of `completion_tokens`. */
+  reasoning_tokens: tokens,
+  /** Whether the gateway estimated the tokens, because the provider did not report them. */
+  estimated: z.boolean(),
+  /** `refused`: the provider did not process the call, so that it counts nothing. */
+  outcome: z.enum(['completed', 'cut', 'refused']),
+});
+export type ModelCallUsage = z.output<typeof ModelCallUsage>;
+
+/** Paths of the internal API for realtime gateways; each is a POST with a service token. */
 export const INTERNAL_PATHS = {
   authenticate: '/internal/v1/authenticate',
   subscriptions: '/internal/v1/subscriptions',

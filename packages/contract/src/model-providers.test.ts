@@ -7,6 +7,7 @@ describe('configuredProvider', () => {
     [{ OPENAI_MODEL: 'm' }, 'demo'],
     [{ OPENAI_API_KEY: 'k' }, 'openai'],
     [{ OPENAI_API_KEY: '' }, 'demo'],
+    [{ ANTHROPIC_API_KEY: 'k' }, 'anthropic'],
     [{ OPENAI_BASE_URL: 'http://localhost:11434/v1' }, 'openai'],
   ])('selects the provider whose key or base URL is set: %j selects %s', (environment, provider) => {
     expect(configuredProvider(environment)).toBe(provider);

@@ -22,6 +22,16 @@ const PROVIDERS = {
     },
     options: ['OPENAI_MODEL_FLASH', 'OPENAI_MODEL_SONNET', 'OPENAI_MODEL_OPUS'],
   },
+  anthropic: {
+    label: 'Anthropic',
+    connection: {
+      baseUrl: 'ANTHROPIC_BASE_URL',
+      apiKey: 'ANTHROPIC_API_KEY',
+      model: 'ANTHROPIC_MODEL',
+      defaultHost: 'api.anthropic.com',
+    },
+    options: ['ANTHROPIC_MODEL_FLASH', 'ANTHROPIC_MODEL_SONNET', 'ANTHROPIC_MODEL_OPUS'],
+  },
 } as const satisfies Record<string, ModelProviderMetadata>;
 
 export type ModelProvider = keyof typeof PROVIDERS;
@@ -41,6 +51,12 @@ export const PROVIDER_VARIABLES: readonly string[] = [
   ...CONNECTION_VARIABLES,
   ...Object.values(MODEL_PROVIDER_METADATA).flatMap(({ options }) => options),
 ];
+
+/** A value of `ANTHROPIC_BASE_URL` as the clients of Anthropic read it: `/v1` at its end is optional. */
+export function anthropicBaseUrl(url: string): string {
+  const bare = url.replace(/\/+$/, '');
+  return bare.endsWith('/v1') ? bare : `${bare}/v1`;
+}
 
 /** The first provider whose key or base URL is set; demo if there is none. */
 export function configuredProvider(environment: Readonly<Record<string, unknown>>): ModelProvider {

@@ -4,7 +4,10 @@ export function encodeEnvelope(envelope: BusEnvelope): string {
   return JSON.stringify(envelope);
 }
 
-/** `undefined` for anything that is not an envelope of this workspace: whoever reaches the transport can write to it. */
+/**
+ * Returns `undefined` for anything that is not an envelope of this workspace: every client of the transport can write
+ * to it.
+ */
 export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope | undefined {
   try {
     const envelope = parseEnvelope(JSON.parse(text));
@@ -18,7 +21,7 @@ export function encodeSessionEnd(end: SessionEnd): string {
   return JSON.stringify(end);
 }
 
-/** As release 0.2 reads it, which refuses a field that it does not know. */
+/** Omits `code`: release 0.2 rejects unknown fields. */
 export function encodeSessionEndOf02({ code: _code, ...end }: SessionEnd): string {
   return JSON.stringify(end);
 }

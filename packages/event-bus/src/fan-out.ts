@@ -3,9 +3,9 @@ import type { BusOptions, Unsubscribe } from './event-bus.js';
 
 export type Receive = (text: string) => void;
 
-/** The part of a bus that differs between implementations: one subscription a channel. */
+/** The part of a bus that differs between implementations, with one subscription per channel. */
 export interface Transport {
-  /** Resolves once the texts of the channel arrive at `receive`. */
+  /** Resolves when the subscription is active; `receive` then gets the texts of the channel. */
   open(channel: string, receive: Receive): Promise<void>;
   close(channel: string, receive: Receive): void;
 }
@@ -17,19 +17,19 @@ export interface FanOut<Message> {
 
 export interface FanOutDeps<Message> extends BusOptions {
   transport: Transport;
-  /** `undefined` for anything that is no message of this channel. */
+  /** Returns `undefined` for anything that is not a message of this channel. */
   decode: (text: string, channel: string) => Message | undefined;
   logger: Pick<Logger, 'warn' | 'error'>;
 }
 
 interface Channel<Message> {
-  /** Wrapped, so that the same function can be subscribed twice. */
+  /** Wrapped, so that the same function can subscribe twice. */
   listeners: Set<{ listener: (message: Message) => void }>;
   receive: Receive;
   opened: Promise<void>;
 }
 
-/** Shares one subscription of the transport, and one validation, among all listeners of a channel. */
+/** Shares one transport subscription, and one validation per message, among all listeners of a channel. */
 export function createFanOut<Message>({ transport, decode, logger, onInvalid }: FanOutDeps<Message>): FanOut<Message> {
   const channels = new Map<string, Channel<Message>>();
   let closed = false;
@@ -69,7 +69,7 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
       const channel = channelOf(name);
       const entry = { listener };
       channel.listeners.add(entry);
-      const leave = (): void => {
+      const unsubscribe = (): void => {
         if (!channel.listeners.delete(entry) || channel.listeners.size > 0) return;
         if (channels.get(name) !== channel) return;
         channels.delete(name);
@@ -78,10 +78,10 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
       try {
         await channel.opened;
       } catch (error) {
-        leave();
+        unsubscribe();
         throw error;
       }
-      return leave;
+      return unsubscribe;
     },
     close() {
       closed = true;
@@ -91,5 +91,5 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
   };
 }
 
-/** The channel of all session ends; no id of a workspace looks like it. */
+/** The channel of all session ends. It is not a valid workspace id. */
 export const SESSIONS = 'sessions';

@@ -2,7 +2,7 @@ import { describe } from '@jest/globals';
 import { describeBus } from '../test/bus-contract.js';
 import { createMemoryBus } from './memory.js';
 
-describe('the memory bus', () => {
+describe('createMemoryBus', () => {
   describeBus((options) => {
     const bus = createMemoryBus(options);
     return { publisher: bus, subscriber: bus };

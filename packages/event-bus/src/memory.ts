@@ -8,8 +8,8 @@ export interface MemoryBusOptions extends BusOptions {
 }
 
 /**
- * A bus within one process. Envelopes go through JSON as on the wire, so that both ends never
- * share an object and local mode drops what the real bus would drop.
+ * A bus within one process. Envelopes are serialized as on the wire, so that publishers and listeners share no objects,
+ * and local mode drops the same invalid envelopes as the Redis bus.
  */
 export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBusOptions = {}): EventBus {
   const receivers = new Map<string, Receive>();
@@ -21,7 +21,7 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
   const send = async (channel: string, text: string): Promise<boolean> => {
-    // Later, as from a network: a publisher must not run its listeners' code.
+    // Asynchronous, as on a network: `publish` must not run the code of listeners.
     queueMicrotask(() => receivers.get(channel)?.(text));
     return !closed;
   };

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLogger, silentLogger } from '@uswarm/service-kit';
-import { describeWith, eventually, type RunningValkey, startValkey } from '@uswarm/testkit';
+import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createClient } from 'redis';
 import { collect, deleted, describeBus, seqs } from '../test/bus-contract.js';
 import type { EventBus } from './event-bus.js';
@@ -12,20 +14,20 @@ import { channelName, createRedisBus } from './redis.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';
 
-describeWith('valkey', 'the redis bus', () => {
+describeWith('valkey', 'createRedisBus', () => {
   describeBus((options) => {
     const open = (): EventBus => createRedisBus({ ...options, url, logger: silentLogger });
     return { publisher: open(), subscriber: open() };
   });
 
-  describe('beside the contract', () => {
+  describe('on a dedicated server', () => {
     const onInvalid = jest.fn();
     let folder: string;
     let server: RunningValkey;
     let admin: ReturnType<typeof createClient>;
     let bus: EventBus;
     let workspaceId: string;
-    // Of its own: connections are cut here, and those of other tests have the same names.
+    // A dedicated server, because tests kill connections by name, and other tests use the same names.
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'uswarm-bus-'));
       server = await startValkey({ directory: folder });
@@ -49,46 +51,46 @@ describeWith('valkey', 'the redis bus', () => {
       await admin.close();
     });
 
-    it('tells gateways of release 0.2 that a session ended, without the field that they would refuse', async () => {
+    it('publishes a session end to gateways of release 0.2 without `code`, which they reject', async () => {
       const gateway = createClient({ url: server.url });
       await gateway.connect();
-      const heard = Promise.withResolvers<string>();
-      await gateway.sSubscribe('ws:sessions', heard.resolve);
+      const received = Promise.withResolvers<string>();
+      await gateway.sSubscribe('ws:sessions', received.resolve);
       const end = { v: 1, user_id: randomUUID(), token_hash: 'a'.repeat(64) } as const;
       expect(await bus.publishSessionEnd({ ...end, code: 'logged_out' })).toBe(true);
-      expect(JSON.parse(await heard.promise)).toEqual(end);
+      expect(JSON.parse(await received.promise)).toEqual(end);
       gateway.destroy();
     });
 
-    it('tells the servers of the adapter first, with the reason', async () => {
+    it('publishes a session end with its code to the servers of the adapter first', async () => {
       const gateway = createClient({ url: server.url });
       await gateway.connect();
-      const heard: [string, unknown][] = [];
+      const received: [string, unknown][] = [];
       const both = Promise.withResolvers<void>();
       const listen = (text: string, channel: string): void => {
-        if (heard.push([channel, JSON.parse(text)]) === 2) both.resolve();
+        if (received.push([channel, JSON.parse(text)]) === 2) both.resolve();
       };
       await gateway.sSubscribe(['ws:sessions', 'ws:io#/v1#'], listen);
       const end = { v: 1, user_id: randomUUID(), token_hash: null, code: 'user_banned' } as const;
       await bus.publishSessionEnd(end);
       await both.promise;
-      expect(heard.map(([channel]) => channel)).toEqual(['ws:io#/v1#', 'ws:sessions']);
-      expect(heard[0]?.[1]).toMatchObject({ nsp: '/v1', data: { packet: ['session.end', end] } });
-      // It is no server of the adapter: nobody counts on its answers.
+      expect(received.map(([channel]) => channel)).toEqual(['ws:io#/v1#', 'ws:sessions']);
+      expect(received[0]?.[1]).toMatchObject({ nsp: '/v1', data: { packet: ['session.end', end] } });
+      // The bus does not subscribe as a server of the adapter, so that no server awaits its response.
       expect((await admin.pubSubShardNumSub('ws:io#/v1#'))['ws:io#/v1#']).toBe(1);
       gateway.destroy();
     });
 
-    it('holds one subscription of the server a workspace, until the last listener left', async () => {
-      const leaves = await Promise.all(Array.from({ length: 5 }, () => bus.subscribe(workspaceId, () => {})));
+    it('keeps one server subscription per workspace until the last listener unsubscribes', async () => {
+      const unsubscribes = await Promise.all(Array.from({ length: 5 }, () => bus.subscribe(workspaceId, () => {})));
       expect(await serverSubscriptions()).toBe(1);
-      for (const leave of leaves.slice(1)) leave();
+      for (const unsubscribe of unsubscribes.slice(1)) unsubscribe();
       expect(await serverSubscriptions()).toBe(1);
-      leaves[0]?.();
+      unsubscribes[0]?.();
       while ((await serverSubscriptions()) > 0);
     });
 
-    it('drops what is not JSON, or names another workspace', async () => {
+    it('drops and counts messages that are not JSON or name another workspace', async () => {
       const inbox = collect();
       await bus.subscribe(workspaceId, inbox.listener);
       await admin.sPublish(channelName(workspaceId), '{');
@@ -99,14 +101,14 @@ describeWith('valkey', 'the redis bus', () => {
       expect(onInvalid).toHaveBeenCalledTimes(2);
     });
 
-    it('comes back with its subscriptions when the server drops its connections', async () => {
+    it('restores its subscriptions after the server closed its connections', async () => {
       const inbox = collect();
       await bus.subscribe(workspaceId, inbox.listener);
       const ownConnections = (await admin.clientList()).filter(({ name }) => name.startsWith('uswarm-bus-'));
       for (const { id } of ownConnections) {
         await admin.sendCommand(['CLIENT', 'KILL', 'ID', String(id)]);
       }
-      // The subscription is in force again once the server counts it.
+      // The subscription is active when the server counts it.
       while ((await serverSubscriptions()) === 0);
       await bus.publish(deleted(workspaceId, 1));
       await inbox.until(1);
@@ -115,7 +117,7 @@ describeWith('valkey', 'the redis bus', () => {
       expect(bus.healthy()).toBe(true);
     });
 
-    it('replaces both connections when the server hangs under traffic, and delivers again when it answers', async () => {
+    it('replaces both connections when the server hangs under traffic, and delivers events afterwards', async () => {
       const lines: string[] = [];
       const destination = { write: (line: string) => void lines.push(line) };
       const logger = createLogger({ service: 'test', destination });
@@ -124,12 +126,12 @@ describeWith('valkey', 'the redis bus', () => {
         new Set(
           lines
             .map((line) => JSON.parse(line) as { msg: string; role: string })
-            .filter(({ msg }) => msg === 'the event bus does not answer; the connection is replaced')
+            .filter(({ msg }) => msg === 'event bus unresponsive; replacing the connection')
             .map(({ role }) => role),
         );
       const inbox = collect();
       await busy.subscribe(workspaceId, inbox.listener);
-      // Both connections are written to all the time, as by a streaming answer and by clients that subscribe.
+      // Both connections have continuous writes, as during streaming and while clients subscribe.
       const traffic = setInterval(() => {
         void busy.publish(deleted(randomUUID(), 1));
         busy.subscribe(randomUUID(), () => undefined).catch(() => undefined);
@@ -137,23 +139,15 @@ describeWith('valkey', 'the redis bus', () => {
       try {
         expect(replaced().size).toBe(0);
         process.kill(server.pid, 'SIGSTOP');
-        expect(await eventually(replaced, (roles) => roles.size === 2)).toEqual(new Set(['publish', 'subscribe']));
-        expect(
-          await eventually(
-            () => busy.healthy(),
-            (healthy) => !healthy,
-          ),
-        ).toBe(false);
+        expect(await eventually(replaced, { until: (roles) => roles.size === 2 })).toEqual(
+          new Set(['publish', 'subscribe']),
+        );
+        expect(await eventually(() => busy.healthy(), { until: (healthy) => !healthy })).toBe(false);
       } finally {
         process.kill(server.pid, 'SIGCONT');
         clearInterval(traffic);
       }
-      expect(
-        await eventually(
-          () => busy.healthy(),
-          (healthy) => healthy,
-        ),
-      ).toBe(true);
+      expect(await eventually(() => busy.healthy(), { until: (healthy) => healthy })).toBe(true);
       const order = Array.from({ length: 50 }, (_, index) => index + 1);
       for (const seq of order) expect(await busy.publish(deleted(workspaceId, seq))).toBe(true);
       await inbox.until(50);
@@ -161,17 +155,17 @@ describeWith('valkey', 'the redis bus', () => {
       await busy.close();
     });
 
-    it('is not healthy without a server, and closing it ends the subscriptions that wait for one', async () => {
+    it('is unhealthy without a server, and close rejects pending subscriptions', async () => {
       const early = createRedisBus({ url: 'redis://127.0.0.1:1', logger: silentLogger });
       const outcome = early
         .subscribe(workspaceId, () => {})
         .then(
           () => 'subscribed',
-          () => 'refused',
+          () => 'rejected',
         );
       expect(early.healthy()).toBe(false);
       await early.close();
-      expect(await outcome).toBe('refused');
+      expect(await outcome).toBe('rejected');
     });
   });
 });

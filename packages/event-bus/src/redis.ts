@@ -7,12 +7,12 @@ import { createFanOut, SESSIONS, type Transport } from './fan-out.js';
 import { type AdapterCommands, createSessionEndEmitter, createSocketAdapter } from './socket-adapter.js';
 
 export interface RedisBusOptions extends BusOptions {
-  /** `redis://` or `rediss://`; its own instance or ACL user, limited to the channels `ws:*`. */
+  /** `redis://` or `rediss://`, of a dedicated instance or of an ACL user that is limited to the channels `ws:*`. */
   url: string;
   logger: Logger;
-  /** Milliseconds between two checks whether the server answers. Default: 1 s */
+  /** Milliseconds between two heartbeats. Default: 1 s */
   heartbeatMs?: number;
-  /** Milliseconds without an answer after which a connection is replaced. Default: 4 s */
+  /** Milliseconds without a response after which a connection is replaced. Default: 4 s */
   answerDeadlineMs?: number;
 }
 
@@ -20,7 +20,7 @@ type Timing = Required<Pick<RedisBusOptions, 'heartbeatMs' | 'answerDeadlineMs'>
 type Client = ReturnType<typeof createRedisClient>;
 interface Connection {
   client: Client;
-  /** Ends the connection; what was handed over is written first if it still stands. */
+  /** Closes the connection; pending commands are written first if it is established. */
   close(): Promise<void>;
 }
 
@@ -28,48 +28,48 @@ interface Connection {
 export const channelName = (channel: string): string => `ws:${channel}`;
 
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
-/** Milliseconds that an envelope may wait for a connection; who must not lose it publishes it again. */
+/** Milliseconds that an envelope waits for a connection. The relay retries failed publications of durable events. */
 const PUBLISH_DEADLINE_MS = 2_000;
-/** Envelopes that may wait for a connection; more are dropped. */
+/** Maximum envelopes that wait for a connection; further ones are dropped. */
 const PUBLISH_QUEUE = 10_000;
 const TIMING: Timing = { heartbeatMs: 1_000, answerDeadlineMs: 4_000 };
 
-/** @throws on a malformed URL */
+/** @throws Error if the URL is malformed */
 const createRedisClient = (url: string, role: string, answerDeadlineMs: number) =>
   createClient({
     url,
     name: `uswarm-bus-${role}`,
     commandsQueueMaxLength: PUBLISH_QUEUE,
-    // Ends with the write of a command: what was written and is not answered is the heartbeat's to find.
+    // Applies until a command is written. The heartbeat detects commands without a response.
     commandOptions: { timeout: PUBLISH_DEADLINE_MS },
     socket: {
       connectTimeout: answerDeadlineMs,
-      // Ends a handshake that is not answered; afterwards each heartbeat resets it.
+      // Ends a handshake without a response. Later, each heartbeat resets it.
       socketTimeout: answerDeadlineMs,
       reconnectStrategy: (retries) => backoffDelay(RECONNECT, retries),
     },
   });
 
 /**
- * Connects in the background and reconnects for ever; commands wait meanwhile. A connection on which nothing
- * is answered is replaced; commands in flight fail then, and subscriptions are made again.
- * @throws on a malformed URL.
+ * Connects in the background and reconnects without limit; commands wait meanwhile. A connection without responses is
+ * replaced: commands in flight fail, and subscriptions are renewed.
+ * @throws Error if the URL is malformed
  */
 function connect(url: string, role: string, logger: Logger, { heartbeatMs, answerDeadlineMs }: Timing): Connection {
   const client = createRedisClient(url, role, answerDeadlineMs);
   let reported = false;
   client.on('error', (error) => {
-    // One line an outage, not one an attempt.
-    if (!reported) logger.warn({ err: error, role }, 'the event bus lost its connection');
+    // One log line per outage, not one per attempt.
+    if (!reported) logger.warn({ err: error, role }, 'event bus disconnected');
     reported = true;
   });
   client.on('ready', () => {
-    if (reported) logger.info({ role }, 'the event bus is connected again');
+    if (reported) logger.info({ role }, 'event bus reconnected');
     reported = false;
   });
   const open = (): void => {
     client.connect().catch((error: unknown) => {
-      if (client.isOpen) logger.error({ err: error, role }, 'the event bus cannot connect');
+      if (client.isOpen) logger.error({ err: error, role }, 'event bus connection failed');
     });
   };
   open();
@@ -77,7 +77,7 @@ function connect(url: string, role: string, logger: Logger, { heartbeatMs, answe
     connected: () => client.isReady,
     ping: () => client.ping(),
     replace() {
-      logger.warn({ role }, 'the event bus does not answer; the connection is replaced');
+      logger.warn({ role }, 'event bus unresponsive; replacing the connection');
       reported = true;
       client.destroy();
       open();
@@ -94,10 +94,10 @@ function connect(url: string, role: string, logger: Logger, { heartbeatMs, answe
   };
 }
 
-/** What the server itself refuses stays refused; everything else is the connection's fault. */
+/** An error reply of the server is final; all other errors concern the connection. */
 const connectionFailed = (error: unknown): boolean => !(error instanceof ErrorReply);
 
-/** The client restores confirmed subscriptions by itself; those in flight when it lost the connection are ours to repeat. */
+/** The client restores confirmed subscriptions. Those in flight during a disconnect are retried here. */
 function shardedTransport(client: Client, logger: Logger, signal: AbortSignal): Transport {
   const untilDone = (command: () => Promise<void>): Promise<void> =>
     retry(command, { ...RECONNECT, deadlineMs: Infinity, signal, retryable: connectionFailed });
@@ -105,13 +105,13 @@ function shardedTransport(client: Client, logger: Logger, signal: AbortSignal): 
     open: (channel, receive) => untilDone(() => client.sSubscribe(channelName(channel), receive)),
     close(channel, receive) {
       untilDone(() => client.sUnsubscribe(channelName(channel), receive)).catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error, channel }, 'could not unsubscribe');
+        if (!signal.aborted) logger.warn({ err: error, channel }, 'unsubscribing failed');
       });
     },
   };
 }
 
-/** Repeated until it is in force; the client restores it by itself from then on. Never rejects. */
+/** Retries until the subscription is active; the client restores it afterwards. Never rejects. */
 async function subscribeForAdapter(
   client: Client,
   channel: string,
@@ -122,11 +122,11 @@ async function subscribeForAdapter(
   await retry(() => client.sSubscribe(channel, listener, true), options).catch(() => undefined);
 }
 
-/** @throws when `work` takes longer than `ms`: a command that is written has no deadline of its own. */
+/** @throws Error if `work` takes longer than `ms`: node-redis has no timeout for a command that was written */
 async function withinDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis does not answer')), ms).unref();
+    timer = setTimeout(() => reject(new Error('Redis did not respond in time')), ms).unref();
   });
   try {
     return await Promise.race([work, late]);
@@ -145,7 +145,7 @@ async function disconnect(client: Client): Promise<void> {
   } else if (client.isOpen) client.destroy();
 }
 
-/** A bus on Redis or Valkey (7 or newer) by sharded publish and subscribe. */
+/** A bus that uses sharded Pub/Sub of Redis or Valkey (7 or newer). */
 export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...options }: RedisBusOptions): EventBus {
   const stop = new AbortController();
   const timing: Timing = {
@@ -161,8 +161,8 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
 
-  /** Sent again when it was in flight while the connection broke: readers can tell, or do not mind, a duplicate. */
-  const publishSurely = (channel: string, message: string | Buffer): Promise<unknown> =>
+  /** Retries a message that was in flight during a disconnect: receivers detect or tolerate duplicates. */
+  const publishWithRetry = (channel: string, message: string | Buffer): Promise<unknown> =>
     retry(() => publisher.sPublish(channel, message), {
       ...RECONNECT,
       deadlineMs: PUBLISH_DEADLINE_MS,
@@ -170,10 +170,11 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
       retryable: connectionFailed,
     });
 
-  const sendSurely = (channel: string, text: string): Promise<unknown> => publishSurely(channelName(channel), text);
+  const sendWithRetry = (channel: string, text: string): Promise<unknown> =>
+    publishWithRetry(channelName(channel), text);
 
   const adapterCommands: AdapterCommands = {
-    publish: publishSurely,
+    publish: publishWithRetry,
     subscribe: (channel, listener) => subscribeForAdapter(subscriber, channel, listener, stop.signal),
     unsubscribe: async (channel) => {
       if (subscriber.isReady) await subscriber.sUnsubscribe(channel).catch(() => undefined);
@@ -182,11 +183,11 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   };
   const emitSessionEnd = createSessionEndEmitter(adapterCommands);
 
-  // A late chunk is worth nothing.
+  // Ephemeral events are not retried: a late chunk is worthless.
   const send = (envelope: BusEnvelope, text: string): Promise<unknown> =>
     envelope.kind === 'ephemeral'
       ? publisher.sPublish(channelName(envelope.workspace_id), text)
-      : sendSurely(envelope.workspace_id, text);
+      : sendWithRetry(envelope.workspace_id, text);
 
   return {
     async publish(envelope) {
@@ -197,7 +198,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
         const level = envelope.kind === 'durable' ? 'warn' : 'debug';
         logger[level](
           { err: error, workspaceId: envelope.workspace_id, event: envelope.event },
-          'an event was not published',
+          'publishing an event failed',
         );
         return false;
       }
@@ -205,13 +206,13 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
     subscribe: (workspaceId, listener) => envelopes.subscribe(workspaceId, listener),
     async publishSessionEnd(end) {
       try {
-        // First, because it says why; gateways that hear the second one too have closed the sockets by then.
+        // First, because it includes the reason; gateways that receive both have then already closed the sockets.
         emitSessionEnd(end);
-        // For gateways of release 0.2, until no release that may run beside this one has them.
-        await sendSurely(SESSIONS, encodeSessionEndOf02(end));
+        // For gateways of release 0.2, until no supported upgrade starts from it.
+        await sendWithRetry(SESSIONS, encodeSessionEndOf02(end));
         return true;
       } catch (error) {
-        logger.warn({ err: error, userId: end.user_id }, 'the end of a session was not published');
+        logger.warn({ err: error, userId: end.user_id }, 'publishing the end of a session failed');
         return false;
       }
     },

@@ -1,34 +1,34 @@
 import { createShardedAdapter } from '@socket.io/redis-adapter';
 import type { SessionEnd } from '@uswarm/contract';
 
-/** Creates the adapter of a socket.io namespace, as the `adapter` option of a server takes it. */
+/** Creates the adapter of a socket.io namespace; the value of the `adapter` option of a server. */
 export type SocketAdapter = ReturnType<typeof createShardedAdapter>;
 
-/** Within the channels `ws:*` that the ACL user of the bus may use; no workspace id looks like it. */
+/** The ACL user of the bus may use the channels `ws:*`. The prefix does not collide with the channels of workspaces. */
 const OPTIONS = { channelPrefix: 'ws:io', subscriptionMode: 'static' } as const;
 /** The namespace of the realtime interface. */
 const NAMESPACE = '/v1';
-/** What servers of the namespace are told about sessions, with a `SessionEnd`. */
+/** Server-side event of the namespace for ended sessions; its argument is a `SessionEnd`. */
 export const SESSION_END_EVENT = 'session.end';
 
-/** The commands that the adapter needs, each with the caller's deadlines and retries. */
+/** The commands that the adapter needs. The caller adds deadlines and retries. */
 export interface AdapterCommands {
   publish(channel: string, message: string | Buffer): Promise<unknown>;
-  /** Never rejects: the adapter does not look at the result. */
+  /** Must not reject: the adapter ignores the result. */
   subscribe(channel: string, listener: (message: Buffer, channel: Buffer) => void): Promise<void>;
   unsubscribe(channel: string): Promise<void>;
-  /** How many subscribers a sharded channel has, as `PUBSUB SHARDNUMSUB` answers. */
+  /** Runs `PUBSUB SHARDNUMSUB`, which returns the number of subscribers of a sharded channel. */
   command(args: readonly string[]): Promise<unknown>;
 }
 
-/** The adapter takes what looks like a client of node-redis; these are all of its methods that it calls. */
+/** The adapter expects a client of node-redis, but calls only these methods. */
 function clientOf({ publish, subscribe, unsubscribe, command }: AdapterCommands) {
   return { sPublish: publish, sSubscribe: subscribe, sUnsubscribe: unsubscribe, sendCommand: command };
 }
 
 /**
- * Joins the socket.io servers that use the same Redis. Only one channel for each server and namespace is subscribed,
- * and none for each room: rooms are used for counting and closing, not for workspace events.
+ * Connects the socket.io servers that use the same Redis. It subscribes to one channel per server and namespace, and
+ * to none per room: rooms are only used to count and close sockets, not for workspace events.
  */
 export function createSocketAdapter(commands: AdapterCommands): SocketAdapter {
   const client = clientOf(commands);
@@ -36,8 +36,8 @@ export function createSocketAdapter(commands: AdapterCommands): SocketAdapter {
 }
 
 /**
- * Speaks to those servers without being one: it subscribes to nothing, so that they neither count nor wait for it.
- * `@socket.io/redis-emitter` cannot: it does not know sharded channels.
+ * Sends events to these servers without a subscription, so that they neither count nor await this process.
+ * `@socket.io/redis-emitter` does not support sharded channels.
  */
 export function createSessionEndEmitter({ publish }: Pick<AdapterCommands, 'publish'>): (end: SessionEnd) => void {
   const client = clientOf({
@@ -46,7 +46,7 @@ export function createSessionEndEmitter({ publish }: Pick<AdapterCommands, 'publ
     unsubscribe: async () => undefined,
     command: async () => undefined,
   });
-  // The adapter reads nothing else of a namespace as long as no socket joins it.
+  // The adapter uses no other fields of a namespace without sockets.
   const adapter = createShardedAdapter(client, client, OPTIONS)({ name: NAMESPACE, server: { encoder: undefined } });
   return (end) => void adapter.serverSideEmit([SESSION_END_EVENT, end]);
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { BusEnvelope, SessionEnd } from '@uswarm/contract';
 import type { BusOptions, EventBus } from '../src/event-bus.js';
 
-/** A durable envelope that every check of the contract accepts. */
+/** A valid durable envelope. */
 export function deleted(workspaceId: string, seq: number): BusEnvelope {
   return {
     v: 1,
@@ -18,7 +18,7 @@ export function deleted(workspaceId: string, seq: number): BusEnvelope {
 export const seqs = (envelopes: readonly BusEnvelope[]): unknown[] =>
   envelopes.map((envelope) => (envelope.kind === 'durable' ? envelope.seq : envelope.event));
 
-/** Resolves with the envelopes once the one with `seq` came. */
+/** Records envelopes; `until` resolves when the one with `seq` arrives. */
 export function collect(): {
   received: BusEnvelope[];
   listener: (envelope: BusEnvelope) => void;
@@ -42,7 +42,7 @@ export function collect(): {
   };
 }
 
-/** What every event bus promises. `open` makes one end: buses that it returns reach each other. */
+/** Tests the contract of `EventBus`. `open` returns a connected pair of buses, or one bus twice. */
 export function describeBus(open: (options: BusOptions) => { publisher: EventBus; subscriber: EventBus }): void {
   let publisher: EventBus;
   let subscriber: EventBus;
@@ -58,7 +58,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     await Promise.all([publisher.close(), subscriber.close()]);
   });
 
-  it('delivers what is published after the subscription, whole', async () => {
+  it('delivers an envelope that is published after the subscription', async () => {
     const inbox = collect();
     await subscriber.subscribe(workspaceId, inbox.listener);
     const envelope = deleted(workspaceId, 1);
@@ -76,7 +76,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     expect(seqs(inbox.received)).toEqual(order);
   });
 
-  it('delivers nothing of other workspaces', async () => {
+  it('delivers no envelopes of other workspaces', async () => {
     const inbox = collect();
     await subscriber.subscribe(workspaceId, inbox.listener);
     await publisher.publish(deleted(randomUUID(), 1));
@@ -85,7 +85,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     expect(seqs(inbox.received)).toEqual([2]);
   });
 
-  it('serves every listener of a workspace, also the same one twice', async () => {
+  it('delivers to every listener of a workspace, and twice to a listener with two subscriptions', async () => {
     const [first, second] = [collect(), collect()];
     await Promise.all([
       subscriber.subscribe(workspaceId, first.listener),
@@ -99,21 +99,21 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     expect(seqs(second.received)).toEqual([1, 1, 2, 2]);
   });
 
-  it('stops for the listener that leaves and goes on for the others', async () => {
+  it('stops delivery to a listener that unsubscribes, but not to others', async () => {
     const [leaving, staying] = [collect(), collect()];
-    const leave = await subscriber.subscribe(workspaceId, leaving.listener);
+    const unsubscribe = await subscriber.subscribe(workspaceId, leaving.listener);
     await subscriber.subscribe(workspaceId, staying.listener);
-    leave();
-    leave();
+    unsubscribe();
+    unsubscribe();
     await publisher.publish(deleted(workspaceId, 1));
     await staying.until(1);
     expect(leaving.received).toEqual([]);
   });
 
-  it('can be subscribed again right after the last listener left', async () => {
+  it('accepts a subscription immediately after the last listener unsubscribed', async () => {
     const [before, after] = [collect(), collect()];
-    const leave = await subscriber.subscribe(workspaceId, before.listener);
-    leave();
+    const unsubscribe = await subscriber.subscribe(workspaceId, before.listener);
+    unsubscribe();
     await subscriber.subscribe(workspaceId, after.listener);
     await publisher.publish(deleted(workspaceId, 1));
     await after.until(1);
@@ -121,7 +121,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     expect(seqs(after.received)).toEqual([1]);
   });
 
-  it('drops and counts what is not an envelope, and goes on', async () => {
+  it('drops and counts invalid envelopes, and delivers later ones', async () => {
     const inbox = collect();
     await subscriber.subscribe(workspaceId, inbox.listener);
     await publisher.publish({ ...deleted(workspaceId, 1), seq: -1 } as BusEnvelope);
@@ -132,7 +132,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     expect(onInvalid).toHaveBeenCalledTimes(2);
   });
 
-  it('keeps a failing listener from the others', async () => {
+  it('delivers to other listeners when a listener throws', async () => {
     const inbox = collect();
     await subscriber.subscribe(workspaceId, () => {
       throw new Error('a broken listener');
@@ -149,7 +149,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
       user_id: randomUUID(),
       token_hash: tokenHash,
     });
-    /** Those that came, and a wait for the next one. */
+    /** Records session ends; `until` resolves when `count` have arrived. */
     const ends = () => {
       const received: SessionEnd[] = [];
       let next = Promise.withResolvers<void>();
@@ -166,26 +166,26 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
       };
     };
 
-    it('come to every listener, whole, and stop for who leaves', async () => {
+    it('session ends are delivered to every listener until it unsubscribes', async () => {
       const [staying, leaving] = [ends(), ends()];
       await subscriber.onSessionEnd(staying.listener);
-      const leave = await subscriber.onSessionEnd(leaving.listener);
+      const unsubscribe = await subscriber.onSessionEnd(leaving.listener);
       const [one, other] = [end(), end('ab'.repeat(32))];
       expect(await publisher.publishSessionEnd(one)).toBe(true);
       await Promise.all([staying.until(1), leaving.until(1)]);
-      leave();
+      unsubscribe();
       await publisher.publishSessionEnd(other);
       await staying.until(2);
       expect(staying.received).toEqual([one, other]);
       expect(leaving.received).toEqual([one]);
     });
 
-    it('that are none are dropped and counted, and no workspace sees any', async () => {
+    it('invalid session ends are dropped and counted, and no workspace listener receives any', async () => {
       const [inbox, events] = [ends(), collect()];
       await subscriber.onSessionEnd(inbox.listener);
       await subscriber.subscribe(workspaceId, events.listener);
       await publisher.publishSessionEnd({ ...end(), token_hash: 'short' });
-      await publisher.publishSessionEnd({ ...end(), user_id: 'nobody' });
+      await publisher.publishSessionEnd({ ...end(), user_id: 'not-a-uuid' });
       const good = end();
       await publisher.publishSessionEnd(good);
       await inbox.until(1);
@@ -195,8 +195,8 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     });
   });
 
-  describe('once closed', () => {
-    it('is not healthy, refuses subscriptions and swallows what is published', async () => {
+  describe('after close', () => {
+    it('a closed bus is unhealthy, rejects subscriptions and returns false for publications', async () => {
       await subscriber.subscribe(workspaceId, () => {});
       await subscriber.publish(deleted(workspaceId, 1));
       expect(subscriber.healthy()).toBe(true);

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { createKubeClient, type KubeClient } from './client.js';
 import { createCredentials, type Credentials } from './credentials.js';
 import { isAlreadyExists, isConflict, isDenied, isGone, isNotFound, isRefusal, KubeError } from './errors.js';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import type { Resource } from './resource.js';
 
 const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
@@ -17,7 +17,7 @@ const deployment = (metadata: object = {}): KubernetesObject => ({
   metadata: { ...A, ...metadata },
 });
 
-describe('calls of the Kubernetes API', () => {
+describe('createKubeClient', () => {
   let api: ScriptedApi;
   let credentials: Credentials;
   let client: KubeClient;
@@ -33,9 +33,9 @@ describe('calls of the Kubernetes API', () => {
     await credentials.close();
     await api.close();
   });
-  const answer = (say: (response: ServerResponse) => void) => {
+  const answer = (respond: (response: ServerResponse) => void) => {
     api.script((_request, response) => {
-      say(response);
+      respond(response);
       return true;
     });
   };
@@ -77,13 +77,14 @@ describe('calls of the Kubernetes API', () => {
   });
 
   it.each<[string, (response: ServerResponse) => void]>([
-    ['an answer of another kind', (response) => response.writeHead(200).end('<html>')],
-    ['a proxy that has no server', (response) => response.writeHead(503).end('<html>')],
+    ['a response that is not JSON', (response) => response.writeHead(200).end('<html>')],
+    ['the error page of a proxy', (response) => response.writeHead(503).end('<html>')],
     ['a connection that breaks', (response) => response.destroy()],
-  ])('does not classify %s as a refusal', async (_what, say) => {
-    answer(say);
+  ])('does not classify %s as a refusal', async (_what, respond) => {
+    answer(respond);
     const error = await failed(client.get(DEPLOYMENTS, A));
-    expect([error instanceof Error, isRefusal(error)]).toEqual([true, false]);
+    expect(error).toBeInstanceOf(Error);
+    expect(isRefusal(error)).toBe(false);
   });
 
   it('retries a busy server after its Retry-After', async () => {
@@ -100,24 +101,24 @@ describe('calls of the Kubernetes API', () => {
 
   it('does not retry a busy server beyond the request timeout', async () => {
     answer((response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'));
-    const hasty = createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 500 });
-    expect(await failed(hasty.get(DEPLOYMENTS, A))).not.toBeInstanceOf(KubeError);
+    const clientWithTimeout = createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 500 });
+    expect(await failed(clientWithTimeout.get(DEPLOYMENTS, A))).not.toBeInstanceOf(KubeError);
     expect(api.requests).toHaveLength(1);
   });
 
   it('times out when the server does not respond', async () => {
     api.script(() => true);
-    const hasty = createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 50 });
-    await expect(hasty.get(DEPLOYMENTS, A)).rejects.toThrow('timeout');
+    const clientWithTimeout = createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 50 });
+    await expect(clientWithTimeout.get(DEPLOYMENTS, A)).rejects.toThrow('timeout');
   });
 
   it('aborts when the caller aborts', async () => {
-    const giving = new AbortController();
+    const controller = new AbortController();
     api.script(() => {
-      giving.abort(new Error('enough'));
+      controller.abort(new Error('enough'));
       return true;
     });
-    await expect(client.get(DEPLOYMENTS, A, giving.signal)).rejects.toThrow('enough');
+    await expect(client.get(DEPLOYMENTS, A, controller.signal)).rejects.toThrow('enough');
   });
 
   it('lists whole objects of all namespaces or of one', async () => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { parseJson } from '@uswarm/service-kit';
 import { request } from 'undici';
 import type { Credentials } from './credentials.js';
 import { KubeError, type StatusAnswer } from './errors.js';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { type ObjectName, type Resource, resourcePath } from './resource.js';
 
 /**
@@ -95,7 +95,7 @@ const BUSY_WAIT_MS = 5_000;
 
 export function createKubeClient(deps: KubeClientDeps): KubeClient {
   const { fieldManager, onWrite = () => {} } = deps;
-  const send = (call: Call, signal?: AbortSignal): Promise<unknown> => sendPatiently(deps, call, signal);
+  const send = (call: Call, signal?: AbortSignal): Promise<unknown> => sendWithRetries(deps, call, signal);
   const object = async (call: Call, signal?: AbortSignal): Promise<KubernetesObject> =>
     (await send(call, signal)) as KubernetesObject;
   const write = (verb: string, resource: Resource, call: Call, signal?: AbortSignal): Promise<KubernetesObject> => {
@@ -174,7 +174,7 @@ function readList(answer: unknown): ObjectList {
   return { items, resourceVersion, continueToken: next === '' ? undefined : next };
 }
 
-async function sendPatiently(deps: KubeClientDeps, call: Call, cancel?: AbortSignal): Promise<unknown> {
+async function sendWithRetries(deps: KubeClientDeps, call: Call, cancel?: AbortSignal): Promise<unknown> {
   const { credentials, timeoutMs = 30_000, busyRetries = BUSY_RETRIES } = deps;
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = cancel === undefined ? deadline : AbortSignal.any([deadline, cancel]);

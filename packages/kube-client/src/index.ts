@@ -10,6 +10,7 @@ export { createCredentials, type Credentials } from './credentials.js';
 export { isAlreadyExists, isConflict, isDenied, isNotFound, isRefusal, KubeError } from './errors.js';
 export { DEFAULT_TIMING, type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
 export { loadKubeConfig, loadOperatorKubeConfig } from './kube-config.js';
+export type { KubernetesObject, ManagedFields, OwnerReference, StatusCondition } from '@uswarm/kube-types';
 export { apiVersionOf, type ObjectName, type Resource } from './resource.js';
 export { type Change, createStore, keyOf, type Store } from './store.js';
 export { createWatch, type Watch } from './watch.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { createKubeClient } from './client.js';
 import { createCredentials, type Credentials } from './credentials.js';
 import { type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
@@ -10,7 +10,7 @@ import { createWatch } from './watch.js';
 
 const FAST: InformerTiming = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } };
 
-describe('the informer', () => {
+describe('startInformer', () => {
   let api: ScriptedApi;
   let credentials: Credentials;
   let faults: InformerFault[];
@@ -28,7 +28,7 @@ describe('the informer', () => {
       onFault: (fault) => faults.push(fault),
     });
   };
-  const watching = (): Promise<void> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
+  const watching = (): Promise<true> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
   const refuseWatches = (): (() => void) =>
     api.script(({ query }, response) => {
       if (!query.has('watch')) return undefined;
@@ -47,43 +47,43 @@ describe('the informer', () => {
     await api.close();
   });
 
-  it('is alive while a watch runs, not after the server has refused one for a while, and again after that', async () => {
+  it('is alive while a watch runs, but not after the server has rejected watches for a while', async () => {
     start({ staleMs: 40 });
     expect(informer.alive()).toBe(false);
     await eventually(() => informer.alive());
-    const heal = refuseWatches();
+    const restoreServer = refuseWatches();
     api.endWatches('end');
     await eventually(() => !informer.alive());
     expect(informer.listed()).toBe(true);
-    heal();
+    restoreServer();
     await eventually(() => informer.alive());
   });
 
-  it('is alive after a quiet watch of a long time has lost its connection', async () => {
+  it('is alive immediately after a long watch without events has lost its connection', async () => {
     const staleMs = 2_000;
     start({ staleMs });
     await watching();
     const opened = performance.now();
     await eventually(() => performance.now() - opened > staleMs);
-    const heal = refuseWatches();
-    api.endWatches('cut');
+    const restoreServer = refuseWatches();
+    api.endWatches('disconnect');
     await eventually(() => faults.includes('connection'));
     expect(informer.alive()).toBe(true);
-    heal();
+    restoreServer();
   });
 
-  it('is not alive while its watch is open and silent for too long', async () => {
-    let swallow = false;
-    const heal = api.script(({ query }, response) => {
-      if (!swallow || !query.has('watch')) return undefined;
+  it('is not alive while its watch is open but receives no data for too long', async () => {
+    let unanswered = false;
+    const restoreServer = api.script(({ query }, response) => {
+      if (!unanswered || !query.has('watch')) return undefined;
       response.writeHead(200).flushHeaders();
       return true;
     });
     start({ silenceMs: 60, staleMs: 30 });
     await eventually(() => informer.alive());
-    swallow = true;
+    unanswered = true;
     await eventually(() => faults.includes('silence') && !informer.alive());
-    heal();
+    restoreServer();
     await eventually(() => informer.alive());
     expect(informer.state()).toBe('ready');
   });

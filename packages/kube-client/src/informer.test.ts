@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { createKubeClient } from './client.js';
 import { createCredentials, type Credentials } from './credentials.js';
 import {
@@ -12,6 +11,7 @@ import {
   type InformerTiming,
   startInformer,
 } from './informer.js';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { createStore, type Store } from './store.js';
 import { createWatch } from './watch.js';
 
@@ -24,7 +24,7 @@ const service = (name: string): KubernetesObject => ({
   metadata: { name, namespace: 'ns', labels: { 'controller-uid': 'x' } },
 });
 
-describe('the informer', () => {
+describe('startInformer', () => {
   let api: ScriptedApi;
   let credentials: Credentials;
   let store: Store;
@@ -51,13 +51,13 @@ describe('the informer', () => {
       .list()
       .map(({ metadata }) => metadata.name)
       .toSorted();
-  const sees = (...expected: string[]): Promise<void> =>
+  const sees = (...expected: string[]): Promise<true> =>
     eventually(() => JSON.stringify(names()) === JSON.stringify(expected));
   const lists = (): number =>
     api.requests.filter(({ method, path, query }) => method === 'GET' && path === SERVICES && !query.has('watch'))
       .length;
-  /** A watch that runs has seen everything up to now. */
-  const watching = (): Promise<void> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
+  /** Waits until the list is complete and a watch is running. */
+  const watching = (): Promise<true> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
 
   const refuseWatches = (times: number): (() => void) =>
     api.script(({ query }, response) => {
@@ -110,7 +110,7 @@ describe('the informer', () => {
     await sees('a', 'b');
   });
 
-  it.each(['end', 'cut'] as const)('resumes from the last version when its watch ends (%s)', async (how) => {
+  it.each(['end', 'disconnect'] as const)('resumes from the last version when its watch ends (%s)', async (how) => {
     start();
     await watching();
     api.put(SERVICES, service('a'));
@@ -125,19 +125,23 @@ describe('the informer', () => {
     start();
     await watching();
     const object = { kind: 'Service', apiVersion: 'v1', metadata: { resourceVersion: '5000' } };
-    api.say(SERVICES, JSON.stringify({ type: 'BOOKMARK', object }));
+    api.sendToWatches(SERVICES, JSON.stringify({ type: 'BOOKMARK', object }));
     api.endWatches('end');
     const watched = (): string[] =>
       api.requests.filter(({ query }) => query.has('watch')).map(({ query }) => query.get('resourceVersion') ?? '');
     await eventually(() => watched().length > 1);
-    expect([watched().at(-1), names(), lists()]).toEqual(['5000', [], 1]);
+    expect({ watchedFrom: watched().at(-1), names: names(), lists: lists() }).toEqual({
+      watchedFrom: '5000',
+      names: [],
+      lists: 1,
+    });
   });
 
   it('lists again when the last version has expired (410 in the stream)', async () => {
     api.put(SERVICES, service('a'));
     start();
     await watching();
-    api.endWatches('cut');
+    api.endWatches('disconnect');
     api.remove(SERVICES, 'a');
     api.put(SERVICES, service('b'));
     api.compact();
@@ -145,17 +149,17 @@ describe('the informer', () => {
     expect(faults).toContain('gone');
   });
 
-  it('lists again when the watch request is answered with 410', async () => {
+  it('lists again when the watch request returns 410', async () => {
     start();
     await watching();
-    const heal = api.script(({ query }, response) => {
+    const restoreServer = api.script(({ query }, response) => {
       if (!query.has('watch')) return undefined;
       response.writeHead(410).end('{"code":410,"reason":"Gone"}');
       return true;
     });
     api.endWatches('end');
     await eventually(() => faults.includes('gone'));
-    heal();
+    restoreServer();
     api.put(SERVICES, service('a'));
     await sees('a');
     expect(lists()).toBeGreaterThan(1);
@@ -166,8 +170,8 @@ describe('the informer', () => {
     async (text) => {
       start();
       await watching();
-      // What the broken line stood for is lost to the watch.
-      api.say(SERVICES, text);
+      // The event of the broken line is lost.
+      api.sendToWatches(SERVICES, text);
       await eventually(() => lists() > 1);
       api.put(SERVICES, service('a'));
       await sees('a');
@@ -175,27 +179,27 @@ describe('the informer', () => {
     },
   );
 
-  it('replaces a silent connection by a new one', async () => {
-    let swallowed = 0;
-    const heal = api.script(({ query }, response) => {
-      if (!query.has('watch') || swallowed > 0) return undefined;
-      swallowed += 1;
+  it('replaces a connection without data', async () => {
+    let unanswered = 0;
+    const restoreServer = api.script(({ query }, response) => {
+      if (!query.has('watch') || unanswered > 0) return undefined;
+      unanswered += 1;
       response.writeHead(200).flushHeaders();
       return true;
     });
     start({ silenceMs: 100 });
     await eventually(() => faults.includes('silence'));
-    heal();
+    restoreServer();
     api.put(SERVICES, service('a'));
     await sees('a');
     expect(lists()).toBe(1);
   });
 
   it('times out a list', async () => {
-    let swallowed = 0;
+    let unanswered = 0;
     api.script(({ query }) => {
-      if (query.has('watch') || swallowed > 0) return undefined;
-      swallowed += 1;
+      if (query.has('watch') || unanswered > 0) return undefined;
+      unanswered += 1;
       return true;
     });
     api.put(SERVICES, service('a'));
@@ -208,24 +212,24 @@ describe('the informer', () => {
     start();
     await watching();
     await api.restart(500);
-    // Three failures in a row and more.
+    // At least three consecutive failures.
     expect(faults.filter((fault) => fault === 'connection').length).toBeGreaterThan(2);
     api.put(SERVICES, service('a'));
     await sees('a');
     expect({ lists: lists(), listed: informer.listed() }).toEqual({ lists: 1, listed: true });
   });
 
-  it('resumes its watch after the server has refused it many times, without a new list', async () => {
+  it('resumes its watch after the server has rejected it many times, without a new list', async () => {
     start();
     await watching();
-    const heal = api.script(({ query }, response) => {
+    const restoreServer = api.script(({ query }, response) => {
       if (!query.has('watch')) return undefined;
       response.writeHead(500).end('{"code":500,"reason":"InternalError"}');
       return true;
     });
     api.endWatches('end');
     await eventually(() => faults.length > 6);
-    heal();
+    restoreServer();
     api.put(SERVICES, service('a'));
     await sees('a');
     expect(lists()).toBe(1);
@@ -235,10 +239,10 @@ describe('the informer', () => {
     start({ relistMs: 20 });
     await watching();
     const before = lists();
-    const heal = refuseWatches(Infinity);
+    const restoreServer = refuseWatches(Infinity);
     api.endWatches('end');
     await eventually(() => lists() > before);
-    heal();
+    restoreServer();
     api.put(SERVICES, service('a'));
     await sees('a');
     expect(lists()).toBeGreaterThan(before);
@@ -252,18 +256,18 @@ describe('the informer', () => {
     const old = { kind: 'ServiceList', metadata: { resourceVersion: '5' }, items: [service('a')] };
     api.script(({ path, query }, response) => {
       if (path !== SERVICES) return undefined;
-      // A watch from a version that the server does not have yet is open and silent.
+      // A watch from a future version stays open without data.
       if (query.has('watch')) response.writeHead(200).flushHeaders();
       else response.end(JSON.stringify(old));
       return true;
     });
-    api.endWatches('cut');
+    api.endWatches('disconnect');
     await sees('a');
     expect(faults).toEqual(['connection']);
   });
 
-  it('reports denied while it is refused, and recovers afterwards', async () => {
-    const heal = api.script(({ path }, response) => {
+  it('reports denied while the server denies access, and recovers afterwards', async () => {
+    const restoreServer = api.script(({ path }, response) => {
       if (path !== SERVICES) return undefined;
       response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
       return true;
@@ -271,14 +275,14 @@ describe('the informer', () => {
     start();
     await eventually(() => informer.state() === 'denied');
     expect(informer.listed()).toBe(false);
-    heal();
+    restoreServer();
     api.put(SERVICES, service('a'));
     await sees('a');
     await eventually(() => informer.state() === 'ready');
     expect(informer.listed()).toBe(true);
   });
 
-  it('reports loading and not denied after a single refusal', async () => {
+  it('reports loading instead of denied after a single refusal', async () => {
     start();
     await watching();
     refuseWatches(1);
@@ -290,25 +294,25 @@ describe('the informer', () => {
   it('stays denied with permission to list but not to watch', async () => {
     start();
     await watching();
-    const heal = refuseWatches(Infinity);
+    const restoreServer = refuseWatches(Infinity);
     api.endWatches('end');
     await eventually(() => faults.length > 8);
     expect(states).toEqual(['ready', 'loading', 'denied']);
-    heal();
+    restoreServer();
     await eventually(() => informer.state() === 'ready');
   });
 
   it('lists again when the server rejects the version of the watch', async () => {
     start();
     await watching();
-    const heal = api.script(({ query }, response) => {
+    const restoreServer = api.script(({ query }, response) => {
       if (!query.has('watch')) return undefined;
       response.writeHead(504).end('{"code":504,"reason":"Timeout","message":"Too large resource version"}');
       return true;
     });
     api.endWatches('end');
     await eventually(() => lists() > 1);
-    heal();
+    restoreServer();
     api.put(SERVICES, service('a'));
     await sees('a');
     expect(faults).toContain('refused');
@@ -335,13 +339,13 @@ describe('the informer', () => {
       start();
       await new Promise((resolve) => setTimeout(resolve, pause));
       await informer.stop();
-      // What was on its way arrives.
+      // Responses in flight arrive.
       await new Promise((resolve) => setTimeout(resolve, 30));
       await eventually(() => api.watches() === 0);
-      const asked = api.requests.length;
+      const requested = api.requests.length;
       api.put(SERVICES, service(`after-${pause}`));
       await new Promise((resolve) => setTimeout(resolve, 30));
-      expect(api.requests.length).toBe(asked);
+      expect(api.requests.length).toBe(requested);
     }
   });
 });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { type Backoff, backoffDelay, type Logger } from '@uswarm/service-kit';
 import type { KubeClient } from './client.js';
 import { isDenied, isGone, isVersionRefused, KubeError } from './errors.js';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { isNewer } from './resource-version.js';
 import type { Resource } from './resource.js';
 import type { Store } from './store.js';

@@ -11,12 +11,12 @@ const file = (name: string, context = name): string =>
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name, cluster: { server: `https://${name}:6443/` } }],
-    users: [{ name, user: { token: `token of ${name}`, as: 'somebody' } }],
+    users: [{ name, user: { token: `token of ${name}`, as: 'another-user' } }],
     contexts: [{ name, context: { cluster: name, user: name } }],
     'current-context': context,
   });
 
-describe('loading the kubeconfig', () => {
+describe('loadKubeConfig', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'uswarm-kubeconfig-'));
@@ -33,7 +33,7 @@ describe('loading the kubeconfig', () => {
     expect(credentials.server).toBe('https://one:6443');
     expect(await credentials.headers()).toEqual({
       authorization: 'Bearer token of one',
-      'impersonate-user': 'somebody',
+      'impersonate-user': 'another-user',
     });
     await credentials.close();
   });

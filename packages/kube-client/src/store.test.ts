@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { isNewer } from './resource-version.js';
 import { type Change, createStore, type Store } from './store.js';
 
@@ -10,7 +10,7 @@ const object = (name: string, version: number, uid = `uid-${name}`): KubernetesO
   metadata: { name, namespace: 'ns', uid, resourceVersion: `${version}`, labels: { team: uid } },
 });
 
-describe('versions', () => {
+describe('isNewer', () => {
   it.each([
     ['9', '10', false],
     ['10', '9', true],
@@ -32,19 +32,19 @@ const step: fc.Arbitrary<Step> = fc.record({
   name: fc.constantFrom('a', 'b'),
 });
 
-/** A server whose events arrive late, and a list that may be on its way while things happen. */
+/** A server with delayed events, whose objects can change while a list request is in flight. */
 function createServer() {
   const objects = new Map<string, KubernetesObject>();
   let version = 0;
-  let born = 0;
+  let created = 0;
   const events: { type: 'put' | 'remove'; object: KubernetesObject }[] = [];
   return {
     objects,
     events,
     write(name: string): KubernetesObject {
       version += 1;
-      born += objects.has(name) ? 0 : 1;
-      const uid = objects.get(name)?.metadata.uid ?? `uid-${name}-${born}`;
+      created += objects.has(name) ? 0 : 1;
+      const uid = objects.get(name)?.metadata.uid ?? `uid-${name}-${created}`;
       const written = object(name, version, uid);
       objects.set(name, written);
       events.push({ type: 'put', object: written });
@@ -62,14 +62,14 @@ function createServer() {
   };
 }
 
-describe('the store', () => {
+describe('createStore', () => {
   it('is never older than our own writes and converges to the server', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const server = createServer();
         const store = createStore();
         const stale: string[] = [];
-        /** What the server answered to our own writes, still on its way. */
+        /** Responses to our own writes that are in flight. */
         const answers: (() => void)[] = [];
         let listing: ReturnType<typeof server.snapshot> | undefined;
         const deliver = (): void => {
@@ -80,7 +80,7 @@ describe('the store', () => {
         for (const { kind, name } of steps) {
           if (kind === 'write') server.write(name);
           else if (kind === 'delete') server.delete(name);
-          // While a list is on its way, no watch runs.
+          // No watch runs while a list is in flight.
           else if (kind === 'deliver' && listing === undefined) deliver();
           else if (kind === 'own write') {
             const written = server.write(name);
@@ -102,7 +102,7 @@ describe('the store', () => {
             });
           } else if (kind === 'answer') answers.shift()?.();
           else if (kind === 'list' && listing === undefined) {
-            // A watch that is lost ends with a list; its events are not delivered any more.
+            // The events of a lost watch are no longer delivered; a list follows.
             server.events.length = 0;
             listing = server.snapshot();
           } else if (kind === 'list' && listing !== undefined) {
@@ -145,15 +145,15 @@ describe('the store', () => {
   it.each([
     ['a watch', (store: Store) => store.remove(object('a', 3))],
     ['a list', (store: Store) => store.replace([], '3')],
-  ])('does not restore an object by a late response after %s reported its deletion', (_what, tell) => {
+  ])('does not restore an object by a late response after %s reported its deletion', (_what, report) => {
     const store = createStore();
     store.put(object('a', 1));
-    tell(store);
+    report(store);
     store.written(object('a', 2));
     expect(store.list()).toEqual([]);
   });
 
-  it('stores an object again that a write of ours returned to the selector', () => {
+  it('stores an object again after our own write made it match the selector', () => {
     const store = createStore();
     store.put(object('a', 1));
     store.remove(object('a', 3));

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { isNewer } from './resource-version.js';
 
 /** A change: only `before` means deleted, only `after` means added. */
@@ -44,18 +44,18 @@ export const keyOf = ({ metadata }: Pick<KubernetesObject, 'metadata'>): string 
 
 export function createStore(options: StoreOptions = {}): Store {
   const { indexBy = () => undefined, onChange = () => {}, keepManagedFields = false } = options;
-  const kept = keepManagedFields ? (object: KubernetesObject) => object : withoutManagedFields;
+  const strip = keepManagedFields ? (object: KubernetesObject) => object : withoutManagedFields;
   const objects = new Map<string, KubernetesObject>();
   const index = new Map<string, Set<string>>();
   /** Objects that we deleted and whose watch event is pending. */
-  const gone = new Set<string>();
+  const deletedUids = new Set<string>();
   /** The version up to which the cache is complete. */
-  let told: string | undefined;
-  const tellUpTo = (version: string | undefined): void => {
-    if (isNewer(version, told)) told = version;
+  let completeTo: string | undefined;
+  const advanceTo = (version: string | undefined): void => {
+    if (isNewer(version, completeTo)) completeTo = version;
   };
 
-  const set = (key: string, after: KubernetesObject | undefined, tell: boolean): void => {
+  const set = (key: string, after: KubernetesObject | undefined, notify: boolean): void => {
     const before = objects.get(key);
     if (before !== undefined) removeIndex(index, indexBy(before), key);
     if (after === undefined) objects.delete(key);
@@ -63,16 +63,16 @@ export function createStore(options: StoreOptions = {}): Store {
       objects.set(key, after);
       addIndex(index, indexBy(after), key);
     }
-    if (tell && before !== after) {
+    if (notify && before !== after) {
       onChange({ ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) });
     }
   };
-  const put = (object: KubernetesObject, tell: boolean): void => {
-    if (object.metadata.uid !== undefined && gone.has(object.metadata.uid)) return;
+  const put = (object: KubernetesObject, notify: boolean): void => {
+    if (object.metadata.uid !== undefined && deletedUids.has(object.metadata.uid)) return;
     const key = keyOf(object);
     const known = objects.get(key);
     if (known === undefined || isNewer(object.metadata.resourceVersion, known.metadata.resourceVersion)) {
-      set(key, kept(object), tell);
+      set(key, strip(object), notify);
     }
   };
   const removeAll = (filter: (object: KubernetesObject, key: string) => boolean): void => {
@@ -84,12 +84,12 @@ export function createStore(options: StoreOptions = {}): Store {
     list: () => [...objects.values()],
     indexed: (value) => [...(index.get(value) ?? [])].flatMap((key) => objects.get(key) ?? []),
     put(object) {
-      tellUpTo(object.metadata.resourceVersion);
+      advanceTo(object.metadata.resourceVersion);
       put(object, true);
     },
     remove(object) {
-      tellUpTo(object.metadata.resourceVersion);
-      gone.delete(object.metadata.uid ?? '');
+      advanceTo(object.metadata.resourceVersion);
+      deletedUids.delete(object.metadata.uid ?? '');
       const key = keyOf(object);
       const known = objects.get(key);
       if (known !== undefined && !isNewer(known.metadata.resourceVersion, object.metadata.resourceVersion)) {
@@ -97,31 +97,31 @@ export function createStore(options: StoreOptions = {}): Store {
       }
     },
     replace(items, resourceVersion, reset = false) {
-      told = resourceVersion;
-      if (reset) gone.clear();
+      completeTo = resourceVersion;
+      if (reset) deletedUids.clear();
       const listed = new Set(items.map(keyOf));
       const uids = new Set(items.map(({ metadata }) => metadata.uid));
-      for (const uid of gone) if (!uids.has(uid)) gone.delete(uid);
+      for (const uid of deletedUids) if (!uids.has(uid)) deletedUids.delete(uid);
       // Objects that are newer than the list come from our own writes during the request.
       removeAll(
         (object, key) => !listed.has(key) && (reset || !isNewer(object.metadata.resourceVersion, resourceVersion)),
       );
       for (const item of items) {
-        if (reset) set(keyOf(item), kept(item), true);
+        if (reset) set(keyOf(item), strip(item), true);
         else put(item, true);
       }
     },
     written(object) {
-      if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, told)) put(object, false);
+      if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, completeTo)) put(object, false);
     },
     deleted({ metadata }) {
       const key = keyOf({ metadata });
       if (objects.get(key)?.metadata.uid !== metadata.uid) return;
-      if (metadata.uid !== undefined) gone.add(metadata.uid);
+      if (metadata.uid !== undefined) deletedUids.add(metadata.uid);
       set(key, undefined, false);
     },
     clear() {
-      gone.clear();
+      deletedUids.clear();
       removeAll(() => true);
     },
   };

@@ -1,9 +1,9 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { parseJson } from '@uswarm/service-kit';
 import { errors, request } from 'undici';
 import { callUrl } from './client.js';
 import type { Credentials } from './credentials.js';
 import { KubeError, type StatusAnswer } from './errors.js';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { type Resource, resourcePath } from './resource.js';
 
 /** The stream has a line that is not a watch event. An event may be lost, so a new list is required. */
@@ -68,7 +68,7 @@ export function createWatch(credentials: Credentials): Watch {
       for await (const line of lines(body)) onEvent(readEvent(line));
     } catch (error) {
       throw error instanceof errors.BodyTimeoutError || error instanceof errors.HeadersTimeoutError
-        ? new WatchTimeout('the API server said nothing for too long', { cause: error })
+        ? new WatchTimeout('the watch received no data for too long', { cause: error })
         : error;
     }
   };
@@ -91,7 +91,7 @@ function readEvent(line: string): WatchEvent {
   const event = parseJson(line) as { type?: string; object?: KubernetesObject & StatusAnswer } | undefined;
   if (event?.type === 'ERROR') throw new KubeError(event.object?.code ?? 500, event.object ?? {});
   if (!TYPES.has(event?.type) || typeof event?.object?.metadata?.resourceVersion !== 'string') {
-    throw new MalformedWatchEvent('a line of the watch is no event');
+    throw new MalformedWatchEvent('a line of the watch is not an event');
   }
   return event as WatchEvent;
 }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 const packageDir = join(dirname(fileURLToPath(import.meta.url)), '..');
 const binDir = join(packageDir, 'node_modules', '.bin');
 
-/** Runs the pinned buf; a non-zero exit rejects with what it printed. */
+/** Runs the pinned buf. Rejects with its output on a non-zero exit code. */
 function buf(...args: string[]): Promise<{ stdout: string; stderr: string }> {
   const env = { ...process.env, PATH: `${binDir}${delimiter}${process.env['PATH'] ?? ''}` };
   return promisify(execFile)(join(binDir, 'buf'), args, { cwd: packageDir, env });
@@ -29,7 +29,7 @@ describe('the runtime protocol', () => {
   });
   afterAll(() => rm(fresh, { recursive: true }));
 
-  it('has generated code that is what buf makes of the .proto files today', async () => {
+  it('has generated code that equals the output of buf for the .proto files', async () => {
     await buf('generate', '--output', fresh);
     const generated = await filesBelow(join(fresh, 'src', 'gen'));
     expect(Object.keys(generated)).not.toHaveLength(0);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { UNPRINTABLE } from './unsafe-characters.js';
 
 /** The app installation that sent a request, as described by its headers. */
 export interface Device {
@@ -66,10 +67,7 @@ function platformOf(info: string): string {
 /** One line of well-formed text without control, format and separator characters. */
 function plainText(value: string | string[] | undefined): string {
   if (typeof value !== 'string') return '';
-  return value
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
-    .trim();
+  return value.toWellFormed().replaceAll(UNPRINTABLE, '').trim();
 }
 
 function shortened(text: string, characters: number): string {

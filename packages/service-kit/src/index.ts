@@ -1,23 +1,56 @@
-export * from './address-key.js';
-export * from './client-address.js';
-export * from './clock.js';
-export * from './config.js';
-export * from './context.js';
-export * from './cors-origins.js';
-export * from './device.js';
-export * from './heartbeat.js';
-export * from './http-server.js';
-export * from './id-token.js';
-export * from './logger.js';
-export * from './metrics.js';
-export * from './ops-server.js';
-export * from './parse-json.js';
-export * from './retry.js';
-export * from './secret-files.js';
-export * from './secret-text.js';
-export * from './security-log.js';
-export * from './shutdown.js';
-export * from './signing-key.js';
-export * from './tokens.js';
-export * from './tracing.js';
-export * from './transport-security.js';
+export { addressKey } from './address-key.js';
+export { type ClientAddress, createClientAddress, proxyList } from './client-address.js';
+export { type Clock, systemClock } from './clock.js';
+export { ConfigError, flag, json, list, loadConfig, namespacedName, port } from './config.js';
+export { currentContext, type RequestContext, runInContext } from './context.js';
+export { corsOriginOption, corsOrigins } from './cors-origins.js';
+export { type Device, deviceLogFields, isDescribed, readDevice } from './device.js';
+export { startHeartbeat } from './heartbeat.js';
+export { listen, type RunningServer } from './http-server.js';
+export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
+export { createLogger, type Logger, silentLogger } from './logger.js';
+export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
+export { startOpsServer } from './ops-server.js';
+export { parseJson } from './parse-json.js';
+export { type Backoff, backoffDelay, retry } from './retry.js';
+export { resolveSecretFiles, secret } from './secret-files.js';
+export { headerSecret, previousSecrets, secretText } from './secret-text.js';
+export { createSecurityLog, createSourceName, type SecurityLog, SOURCE_ADDRESSES } from './security-log.js';
+export { CloseStack, runService } from './shutdown.js';
+export { signingKey } from './signing-key.js';
+export {
+  callPublicKey,
+  generateCallKeys,
+  type McpTokenRules,
+  MODEL_TOKEN_PURPOSES,
+  type ModelTokenTurn,
+  parseSigningKey,
+  parseSigningKeys,
+  signAdminToken,
+  signCallToken,
+  type SigningKey,
+  signInternalToken,
+  signMcpToken,
+  signModelToken,
+  TokenError,
+  TOOL_TOKEN_TTL_S,
+  type ToolTokenTurn,
+  verifyAdminToken,
+  verifyCallToken,
+  verifyInternalToken,
+  verifyMcpToken,
+  verifyModelToken,
+} from './tokens.js';
+export { currentTraceId, inSpan, traceHeaders } from './tracing.js';
+export { hstsMaxAge, transportSecurity } from './transport-security.js';
+export {
+  BINARY_CONTROLS,
+  CONTROLS,
+  CONTROLS_IN_LINES,
+  DECEPTIVE_IN_NAMES,
+  INVISIBLE,
+  INVISIBLE_IN_QUERIES,
+  NUL,
+  UNPRINTABLE,
+  UNPRINTABLE_IN_LINES,
+} from './unsafe-characters.js';

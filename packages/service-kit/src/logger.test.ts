@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { runInContext } from './context.js';
 import { createLogger } from './logger.js';
@@ -23,6 +25,25 @@ describe('the logger', () => {
         msg: 'listens\non two lines',
       },
     ]);
+  });
+
+  it('writes entries in order before the process exits, even while the thread pool is busy', async () => {
+    const program = `
+      import { pbkdf2 } from 'node:crypto';
+      import { createLogger } from ${JSON.stringify(new URL('../dist/logger.js', import.meta.url).href)};
+      const logger = createLogger({ service: 'tested' });
+      pbkdf2('', '', 2_000_000, 64, 'sha512', () => undefined);
+      logger.error('first');
+      logger.fatal('second');
+      process.exit(1);`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], {
+      env: { UV_THREADPOOL_SIZE: '1' },
+    }).catch((error: unknown) => error as { stdout: string });
+    const messages = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(messages).toEqual(['first', 'second']);
   });
 
   it('omits entries below its level', () => {

@@ -21,6 +21,8 @@ const REDACTED = [
   'x-signature',
 ];
 
+const STDOUT = 1;
+
 /** Messages of Postgres data exceptions quote the rejected value. */
 const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
 const LEFT_OUT = 'redacted: the message quotes data';
@@ -58,7 +60,10 @@ export interface LoggerOptions {
   destination?: DestinationStream;
 }
 
-/** Logs one JSON line per entry with the context of the request, to standard output by default. */
+/**
+ * Logs one JSON line per entry with the context of the request, to standard output by default. Writes are synchronous:
+ * entries stay in order, and none is lost when the process exits.
+ */
 export function createLogger({ service, level = 'info', destination }: LoggerOptions): Logger {
   const paths = REDACTED.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
   const options = {
@@ -70,7 +75,7 @@ export function createLogger({ service, level = 'info', destination }: LoggerOpt
     serializers: { err: (error: unknown) => errorFields(error) },
     redact: { paths, censor: '[redacted]' },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? pino.destination({ dest: STDOUT, sync: true }));
 }
 
 export const silentLogger: Logger = pino({ level: 'silent' });

@@ -9,7 +9,7 @@ export interface OpsOptions {
 }
 
 /** Serves `/livez`, `/readyz` and `/metrics` (Prometheus text format). */
-export function opsHandler({ metrics, ready }: OpsOptions): RequestListener {
+function opsHandler({ metrics, ready }: OpsOptions): RequestListener {
   return (request, response) => {
     const path = (request.url ?? '').split('?')[0];
     const answer = (status: number, body: string, type = 'text/plain; charset=utf-8'): void => {

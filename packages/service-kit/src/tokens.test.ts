@@ -8,10 +8,12 @@ import {
   signCallToken,
   signInternalToken,
   signMcpToken,
+  signModelToken,
   TokenError,
   verifyCallToken,
   verifyInternalToken,
   verifyMcpToken,
+  verifyModelToken,
 } from './tokens.js';
 
 const SECRET = 'of this test, and long enough for it';
@@ -102,6 +104,58 @@ describe('the token that runtimes show to MCP servers', () => {
     ],
   ])('is not %s', async (_what, token) => {
     expect(await refusal(verifyMcpToken([key], await token()))).toBeInstanceOf(TokenError);
+  });
+});
+
+describe('the token that runtimes show to the model gateway', () => {
+  const MODEL_TURN = { ...TURN, purpose: 'turn' } as const;
+  const modelRefusal = (token: string, keys = [key]): Promise<unknown> =>
+    verifyModelToken(keys, token).catch((error: unknown) => error);
+
+  it('names workspace, agent, turn and purpose, and is rejected after four minutes', async () => {
+    const token = await signModelToken(key, MODEL_TURN);
+    jest.advanceTimersByTime(239 * SECOND);
+    expect(await verifyModelToken([key], token)).toEqual(MODEL_TURN);
+    jest.advanceTimersByTime(SECOND);
+    expect(await modelRefusal(token)).toBeInstanceOf(TokenError);
+  });
+
+  it('is accepted with each key during a key rotation', async () => {
+    const token = await signModelToken(older, MODEL_TURN);
+    expect(await verifyModelToken([key, older], token)).toEqual(MODEL_TURN);
+    expect(await modelRefusal(token)).toBeInstanceOf(TokenError);
+  });
+
+  const sign = (claims: object) =>
+    new SignJWT({ ...claims })
+      .setProtectedHeader({ alg: 'HS256', kid: key.id })
+      .setSubject(WORKSPACE)
+      .setAudience('model-gateway')
+      .setExpirationTime('60s')
+      .sign(key.secret);
+
+  it.each([
+    ['a changed subject', async () => tampered(await signModelToken(key, MODEL_TURN))],
+    ['another secret under the same id', () => signModelToken({ ...older, id: key.id }, MODEL_TURN)],
+    ['a tool token', () => signMcpToken(key, TURN)],
+    ['a token for the internal API', () => signInternalToken(key, WORKSPACE)],
+    ['a token without a turn', () => sign({ agent: 'a', purpose: 'turn' })],
+    ['a token with an unknown purpose', () => sign({ agent: 'a', turn: 't', purpose: 'other' })],
+    [
+      'a token without an expiry',
+      () =>
+        new SignJWT({ agent: 'a', turn: 't', purpose: 'turn' })
+          .setProtectedHeader({ alg: 'HS256', kid: key.id })
+          .setSubject(WORKSPACE)
+          .setAudience('model-gateway')
+          .sign(key.secret),
+    ],
+  ])('is not %s', async (_what, token) => {
+    expect(await modelRefusal(await token())).toBeInstanceOf(TokenError);
+  });
+
+  it('is not accepted by the tool server', async () => {
+    expect(await refusal(verifyMcpToken([key], await signModelToken(key, MODEL_TURN)))).toBeInstanceOf(TokenError);
   });
 });
 

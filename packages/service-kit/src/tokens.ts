@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { jwtVerify, SignJWT } from 'jose';
+import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
 import { isPlaceholder } from './secret-text.js';
 
 /** The token is missing, malformed, expired, or issued for another audience. */
@@ -44,10 +45,15 @@ interface Claims {
 }
 
 async function verified(verify: () => ReturnType<typeof jwtVerify>): Promise<string> {
+  return (await verifiedClaims(verify)).sub;
+}
+
+async function verifiedClaims(verify: () => ReturnType<typeof jwtVerify>): Promise<JWTPayload & { sub: string }> {
   try {
     const { payload } = await verify();
-    if (payload.sub === undefined) throw new TokenError('the token has no subject');
-    return payload.sub;
+    const { sub } = payload;
+    if (sub === undefined) throw new TokenError('the token has no subject');
+    return { ...payload, sub };
   } catch (error) {
     throw error instanceof TokenError ? error : new TokenError('the token is not valid', { cause: error });
   }
@@ -90,6 +96,48 @@ export function verifyMcpToken(
   return verifySharedKeyToken(keys, token, TOOL_AUDIENCE, allowUnlimited ? [] : ['exp']);
 }
 
+const MODEL_AUDIENCE = 'model-gateway';
+
+/** Lifetime of a model token in seconds; short for the same reason as that of a tool token. */
+const MODEL_TOKEN_TTL_S = 240;
+
+/** The model calls for which a model token is issued. */
+export interface ModelTokenTurn {
+  workspaceId: string;
+  agentId: string;
+  turnId: string;
+  /** `turn`: calls of the running turn. `summary`: calls for a summary or a title after the turn. */
+  purpose: ModelTokenPurpose;
+}
+
+export const MODEL_TOKEN_PURPOSES = ['turn', 'summary'] as const;
+export type ModelTokenPurpose = (typeof MODEL_TOKEN_PURPOSES)[number];
+
+/** An HS256 token with which the runtime of a workspace calls the model gateway; valid for 240 s. */
+export function signModelToken(
+  key: SigningKey,
+  { workspaceId, agentId, turnId, purpose }: ModelTokenTurn,
+): Promise<string> {
+  return new SignJWT({ agent: agentId, turn: turnId, purpose })
+    .setProtectedHeader({ alg: 'HS256', kid: key.id })
+    .setSubject(workspaceId)
+    .setAudience(MODEL_AUDIENCE)
+    .setIssuedAt()
+    .setExpirationTime(`${MODEL_TOKEN_TTL_S}s`)
+    .sign(key.secret);
+}
+
+const modelClaims = z.object({ agent: z.string(), turn: z.string(), purpose: z.enum(MODEL_TOKEN_PURPOSES) });
+
+/** @param keys the current key and, during a rotation, the previous one. @throws TokenError */
+export async function verifyModelToken(keys: readonly SigningKey[], token: string): Promise<ModelTokenTurn> {
+  const payload = await verifiedClaims(() => verifySharedKey(keys, token, MODEL_AUDIENCE, ['exp']));
+  const claims = modelClaims.safeParse(payload);
+  if (!claims.success) throw new TokenError('the token names no turn');
+  const { agent, turn, purpose } = claims.data;
+  return { workspaceId: payload.sub, agentId: agent, turnId: turn, purpose };
+}
+
 const INTERNAL_AUDIENCE = 'orchestrator-internal';
 
 /** Signs a service token for the internal API that is valid for 60 s. `subject` is a user id or the service. */
@@ -130,16 +178,18 @@ function verifySharedKeyToken(
   audience: string,
   requiredClaims: string[] = [],
 ): Promise<string> {
-  return verified(() =>
-    jwtVerify(
-      token,
-      (header) => {
-        const key = keys.find(({ id }) => id === header.kid);
-        if (key === undefined) throw new TokenError('the key id of the token is unknown');
-        return key.secret;
-      },
-      { algorithms: ['HS256'], audience, requiredClaims },
-    ),
+  return verified(() => verifySharedKey(keys, token, audience, requiredClaims));
+}
+
+function verifySharedKey(keys: readonly SigningKey[], token: string, audience: string, requiredClaims: string[]) {
+  return jwtVerify(
+    token,
+    (header) => {
+      const key = keys.find(({ id }) => id === header.kid);
+      if (key === undefined) throw new TokenError('the key id of the token is unknown');
+      return key.secret;
+    },
+    { algorithms: ['HS256'], audience, requiredClaims },
   );
 }
 

@@ -2,27 +2,26 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { Go } from './go/go.js';
-import { type GoProgram, goProgram, hashOfFolder } from './go/go-program.js';
+import { type Go, goProgram, type GoProgram, hashOfFolder } from '@uswarm/dev-servers';
 
-/** What a version of Argo CD makes of an object. */
+/** How a version of Argo CD treats an object. */
 export interface ArgoVerdict {
-  /** A sync applies it as part of the application. */
+  /** Whether a sync applies it as part of the application. */
   synced: boolean;
-  /** Phases of a sync in which it runs as a hook. */
+  /** The sync phases in which it runs as a hook. */
   syncPhases: string[];
-  /** It runs as a hook before, or after, the rest of a deleted Application goes. */
+  /** Whether it runs as a hook before or after the deletion of the Application's objects. */
   preDelete: boolean;
   postDelete: boolean;
   deletePolicies: string[];
 }
 
-/** One that compares annotations exactly, one that knows PreDelete too, and one that takes lists apart. */
+/** 2.14 compares annotations exactly, 3.3 supports PreDelete, 3.5 splits lists. */
 export const ARGO_VERSIONS = ['2.14', '3.3', '3.5'] as const;
 export type ArgoVersion = (typeof ARGO_VERSIONS)[number];
 
 const ENGINE = 'github.com/argoproj/gitops-engine';
-/** Each folder of sources, and the modules that they are taken from. 3.3 and newer do not publish their engine. */
+/** The source folders and their modules. Versions from 3.3 on do not publish their engine. */
 const SOURCES = [
   {
     name: 'v214',
@@ -43,7 +42,7 @@ const SOURCES = [
 
 const folder = fileURLToPath(new URL('../../../hack/argocd/', import.meta.url));
 
-/** Puts the parts of Argo CD's sources that decide what is a hook into the module. */
+/** Copies the sources of Argo CD that recognize hooks into the module. */
 async function prepare(go: Go, module: string): Promise<void> {
   const download = async (name: string): Promise<string> =>
     (JSON.parse(await go(['mod', 'download', '-json', name])) as { Dir: string }).Dir;
@@ -60,11 +59,11 @@ const program = (): GoProgram => ({
   purpose: "Argo CD's decisions on hooks",
 });
 
-/** What Argo CD's own code makes of these objects, in their order. Builds a program the first time: a minute. */
+/** Returns how Argo CD's code treats the objects, in their order. The first call builds a program in a minute. */
 export async function askArgoCd(objects: readonly object[]): Promise<Record<ArgoVersion, ArgoVerdict[]>> {
   const child = spawn(await goProgram(program()), [], { stdio: ['pipe', 'pipe', 'pipe'], timeout: 60_000 });
   child.stdin.on('error', () => undefined).end(JSON.stringify(objects));
-  const [answer, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (said !== '') throw new Error(`the hooks of Argo CD: ${said}`);
-  return JSON.parse(answer) as Record<ArgoVersion, ArgoVerdict[]>;
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (errors !== '') throw new Error(`the hooks of Argo CD: ${errors}`);
+  return JSON.parse(output) as Record<ArgoVersion, ArgoVerdict[]>;
 }

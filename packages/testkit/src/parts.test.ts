@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { describeWith, partAvailable } from './parts.js';
+import { describeWith } from './parts.js';
 
 const missing = { reason: 'There is no Valkey.', install: 'Install it.' };
 const real = { env: { ...process.env }, globals: frameworkGlobals() };
@@ -14,7 +14,7 @@ function frameworkGlobals(): { describe: unknown; it: unknown } {
   return { describe: suite, it: test };
 }
 
-/** Stands in for the test framework, so that a skip in here is not a skip of this run. */
+/** Replaces the test framework, so that a skip in these tests is not a skip of this run. */
 function recordCalls(): void {
   const fake = Object.assign(
     (name: string, body: () => void) => {
@@ -53,16 +53,15 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe('tests of a part that the machine lacks', () => {
-  it('are skipped, and the reason is kept for the end of the run', () => {
+describe('describeWith', () => {
+  it('skips tests of a missing part and records the reason', () => {
     describeWith('valkey', 'the bus', () => void calls.push('ran'));
-    expect(partAvailable('valkey')).toBe(false);
     expect(calls).toEqual(['skip the bus']);
     const line = readFileSync(join(folder, 'skips'), 'utf8');
     expect(JSON.parse(line)).toEqual({ part: 'valkey', suite: 'the bus', ...missing });
   });
 
-  it('fail where a skip counts as a failure', () => {
+  it('fails tests of a missing part in CI', () => {
     process.env['CI'] = 'true';
     describeWith('valkey', 'the bus', () => void calls.push('ran'));
     expect(calls).toEqual(['describe the bus', 'it has valkey', 'fails: There is no Valkey. Install it.']);

@@ -1,29 +1,28 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type GoProgram, goProgram, hashOfFolder, missingGoProgram } from './go/go-program.js';
-import type { MissingPart } from './missing-part.js';
+import { goProgram, type GoProgram, hashOfFolder, missingGoProgram, type MissingPart } from '@uswarm/dev-servers';
 
-/** What an expression asks for. */
+/** A parsed expression. */
 export interface Expression {
-  /** Why it is none. */
+  /** The parse error. */
   error?: string;
   type: 'vector' | 'scalar' | 'matrix' | 'string' | '';
   selectors: { metric: string; matchers: { label: string; type: string; value: string }[] }[];
-  /** Labels that it groups or joins by. */
+  /** Labels for grouping and joins. */
   labels: string[];
-  /** Its functions, each with the metrics below it. */
+  /** The functions with the metrics in their arguments. */
   calls: { name: string; metrics: string[] }[];
 }
 
-/** An alert that fired. */
+/** A fired alert. */
 export interface Firing {
   alert: string;
   labels: Record<string, string>;
   annotations: Record<string, string>;
 }
 
-/** Series, one value a minute in promtool's notation, and the minute of the last look at the alerts. */
+/** Series with one value per minute in promtool's notation, and the minute of the last evaluation. */
 export interface AlertScenario {
   series: { series: string; values: string }[];
   minutes: number;
@@ -31,7 +30,7 @@ export interface AlertScenario {
 
 export interface RuleCheck {
   expressions?: readonly string[];
-  /** Rule groups, as text. */
+  /** Rule groups as YAML. */
   rules?: string;
   scenarios?: readonly AlertScenario[];
 }
@@ -39,21 +38,21 @@ export interface RuleCheck {
 export interface RuleVerdict {
   expressions: Expression[];
   ruleErrors: string[];
-  /** What fired in each scenario, at whatever minute. */
+  /** The alerts that fired in each scenario at any minute. */
   scenarios: Firing[][];
 }
 
 const folder = fileURLToPath(new URL('../../../hack/prometheus/', import.meta.url));
 
-/** Built anew when its sources change. */
+/** Rebuilt when its sources change. */
 function program(): GoProgram {
   return { name: 'prometheus', version: hashOfFolder(folder), from: { folder }, purpose: 'the engine of Prometheus' };
 }
 
-/** `undefined` when the engine is here or can be built. */
+/** @returns `undefined` if the engine is cached or can be built */
 export const missingPrometheus = (): MissingPart | undefined => missingGoProgram(program());
 
-/** What Prometheus' own parser and engine make of rules and queries. Half a minute of two cores the first time. */
+/** Evaluates rules and queries with Prometheus' parser and engine. The first call builds them in half a minute. */
 export async function askPrometheus(check: RuleCheck): Promise<RuleVerdict> {
   const { expressions = [], rules = '', scenarios = [] } = check;
   const child = spawn(await goProgram(program()), [], { stdio: ['pipe', 'pipe', 'pipe'], timeout: 120_000 });

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installPythonProgram } from './servers/python-packages.js';
+import { installPythonProgram } from '@uswarm/dev-servers';
 
-/** Hash-pinned requirements and the launcher; beside `src` and `dist` alike. */
+/** The pinned requirements and the launcher; the path is the same from `src` and `dist`. */
 const assets = join(import.meta.dirname, '..', 'schemathesis');
 
 const SCHEMATHESIS = {
@@ -15,25 +15,24 @@ const SCHEMATHESIS = {
 };
 
 export interface SchemathesisRun {
-  /** The folder for its installation. */
+  /** The folder of the installation. */
   directory: string;
-  /** Of `schemathesis run`. */
+  /** Arguments of `schemathesis run`. */
   arguments: readonly string[];
-  /** Milliseconds that a run may take. */
   timeoutMs: number;
 }
 
 export interface SchemathesisResult {
-  /** 0: everything was as documented. 1: something was not. Above: it could not be run. */
+  /** 0: no findings; 1: findings; higher: the run failed. */
   code: number;
-  /** What it printed for people. */
+  /** Standard output and standard error. */
   output: string;
 }
 
-/** Runs the fuzzer of HTTP interfaces, installing it first if need be. @throws LocalError when it cannot be had */
+/** Runs schemathesis, a fuzzer of HTTP APIs; installs it first if needed. @throws LocalError if that fails */
 export async function runSchemathesis(options: SchemathesisRun): Promise<SchemathesisResult> {
   const { python, packages } = await installPythonProgram(SCHEMATHESIS, { directory: options.directory });
-  // It looks for settings in the folder where it runs, and leaves its own there.
+  // schemathesis reads and writes files in its working directory.
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-schemathesis-'));
   try {
     return await run(python, ['-I', join(assets, 'launch.py'), packages, 'run', ...options.arguments], folder, options);

@@ -3,12 +3,12 @@ import pg from 'pg';
 
 export interface TestDatabase {
   url: string;
-  /** The same database as a role without rights, for what migrations grant it. */
+  /** The same database for a role that has only the rights that migrations grant. */
   servingUrl: string;
   drop(): Promise<void>;
 }
 
-/** An empty database on the Postgres of the test run, named by `TEST_POSTGRES_URL`. */
+/** Creates an empty database on the Postgres of the test run (`TEST_POSTGRES_URL`). */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (server === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with npm test');
@@ -27,16 +27,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** The role that serves, in every test database. */
+/** The role of the orchestrator in all test databases. */
 export const SERVING_ROLE = 'uswarm_serving';
 
 let servingRole: Promise<void> | undefined;
 
-/** Roles are of the server, which all tests share. */
+/** Roles belong to the server, which all tests share. */
 function createServingRole(server: string): Promise<void> {
   servingRole ??= execute(server, `CREATE ROLE ${SERVING_ROLE} LOGIN PASSWORD '${SERVING_ROLE}'`).catch(
     (error: { code?: unknown }) => {
-      // Another worker made it, before or in the same moment.
+      // Another worker created it.
       if (error.code !== '42710' && error.code !== '23505') throw error;
     },
   );

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-kit';
+import { processIsAlive } from '@uswarm/file-lock/process-identity';
+import { parseJson, parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { Failure } from '../failure.js';
-import { processIsAlive } from '../local-file.js';
 import type { CtlArguments } from './ctl-arguments.js';
 
 /** The internal API and the credentials for it. */
@@ -63,16 +63,8 @@ async function readAdminFile(dataDir: string): Promise<z.output<typeof AdminFile
       cause,
     });
   });
-  const parsed = AdminFile.safeParse(tryJson(text));
+  const parsed = AdminFile.safeParse(parseJson(text));
   if (!parsed.success) throw new Failure(`${file} is invalid. Start uswarm again with: npm start`);
   if (!processIsAlive(parsed.data.pid)) throw new Failure(NOT_RUNNING);
   return parsed.data;
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

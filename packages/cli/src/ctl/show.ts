@@ -1,8 +1,9 @@
 import type { AdminAnswer, AdminTurn, AdminUser, AdminWorkspace, AuditEntry } from '@uswarm/contract';
+import { UNPRINTABLE } from '@uswarm/service-kit';
 
 // Renders responses as text. Control characters in text of users are removed: they could control the terminal.
 
-export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
+export const plain = (text: string): string => text.replaceAll(UNPRINTABLE, '');
 const orNone = (text: string | null): string => (text === null || text === '' ? '-' : plain(text));
 const number = (value: number): string => value.toLocaleString('en');
 

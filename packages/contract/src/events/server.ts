@@ -69,6 +69,16 @@ export const SERVER_EVENTS = {
         chunk: z.string(),
         chunk_seq: z.int().positive(),
         generation,
+        offset: z
+          .int()
+          .nonnegative()
+          .optional()
+          .meta({
+            description:
+              'A position in the streamed text in UTF-16 code units. If present, remove the text after it before you append ' +
+              '`chunk`: the model repeats this part. Clients that ignore it have the final text with `message.done`.',
+            'x-extension': true,
+          }),
       })
       .meta({ id: 'MessageChunk' }),
   },

@@ -18,8 +18,10 @@ export const MESSAGE_ERRORS = {
 
   model_rate_limited: entry(true, 'The model is overloaded. Please try again later.'),
   model_rejected: entry(false, 'The model rejected this request.'),
+  model_refused: entry(false, 'The model declined to answer.'),
   model_timeout: entry(true, 'The model did not respond in time. Please try again.'),
   model_unavailable: entry(true, 'The model is unavailable. Please try again later.'),
+  output_limit_reached: entry(true, 'The answer reached the length limit of the model.'),
   step_limit_reached: entry(true, 'The agent exceeded the step limit of a reply.'),
 
   runtime_lost: entry(true, 'The reply was interrupted twice. Please try again.'),

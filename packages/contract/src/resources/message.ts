@@ -67,7 +67,7 @@ const artifact = kind('ArtifactContent', {
 });
 
 /** Fields that the specification does not define. */
-export const WorkflowStepSummary = z
+const WorkflowStepSummary = z
   .strictObject({
     step_id: z.string(),
     name: z.string(),

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { CountryCode, CurrencyCode, LanguageTag, TimeZone } from './codes.js';
 import { Timestamp } from './primitives.js';
 
-export const Preferences = z
+const Preferences = z
   .strictObject({ platform_theme: z.string(), platform_language: z.string(), currency_code: z.string() })
   .meta({ id: 'Preferences' });
 
-export const Subscription = z
+const Subscription = z
   .strictObject({ name: z.string(), code: z.string(), expires_at: Timestamp.nullable() })
   .meta({ id: 'Subscription' });
 

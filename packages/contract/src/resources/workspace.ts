@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { RuntimePhase, RuntimeStatus } from '../enums.js';
 import { Id, Timestamp } from './primitives.js';
 
-export const LastMessagePreview = z
+const LastMessagePreview = z
   .strictObject({ text: z.string(), sender_name: z.string(), timestamp: Timestamp })
   .meta({ id: 'LastMessagePreview' });
 
-export const Runtime = z
+const Runtime = z
   .strictObject({
     status: RuntimeStatus,
     phase: RuntimePhase,
@@ -15,7 +15,6 @@ export const Runtime = z
     last_message_preview: LastMessagePreview.nullable(),
   })
   .meta({ id: 'Runtime' });
-export type Runtime = z.output<typeof Runtime>;
 
 export const Workspace = z
   .strictObject({

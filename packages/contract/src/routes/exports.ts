@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Export } from '../resources/export.js';
 import { data } from '../resources/primitives.js';
 import { accepted, defineRoute, id, ok } from './define.js';
+import { fileResponses, linkSignature, rangeHeaders } from './download.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';
 
@@ -50,18 +51,9 @@ export const exportRoutes = [
     summary: 'Download an export archive with a signed link that is valid for 15 minutes',
     extension: true,
     params: { id: id('export_not_found') },
-    query: z.object({ sig: z.string().max(512) }),
-    headers: z.object({
-      range: z
-        .string()
-        .optional()
-        .meta({ description: 'A single byte range; any other value returns the whole file.' }),
-      'if-range': z.string().optional().meta({ description: 'The ETag that the range belongs to.' }),
-    }),
-    responses: {
-      200: { description: 'The archive, a ZIP file.', schema: z.string().meta({ format: 'binary' }) },
-      206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
-    },
+    query: linkSignature,
+    headers: rangeHeaders,
+    responses: fileResponses('The archive, a ZIP file.'),
     errors: ['upload_link_invalid', 'range_not_satisfiable'],
     example: { params: { id: EXAMPLE.exportId }, query: { sig: EXAMPLE.exportSignature } },
   }),

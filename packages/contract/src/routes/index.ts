@@ -16,9 +16,9 @@ import { usageRoutes } from './usage.js';
 import { userRoutes } from './users.js';
 import { workspaceRoutes } from './workspaces.js';
 
-export { commonErrors, type PathParameter, type RouteAuth, type RouteDefinition } from './define.js';
+export { commonErrors, type RouteAuth, type RouteDefinition } from './define.js';
 export type { ReplayedEvent } from './events.js';
-export { messageListQuery, type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
+export { type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 
 /** All routes of `/v1`, in the order of the documents. */
 export const ROUTES = [

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { data } from '../resources/primitives.js';
 import { Attachment } from '../resources/upload.js';
 import { created, defineRoute, id, idempotencyKey } from './define.js';
+import { fileResponses, linkSignature, rangeHeaders } from './download.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';
 
@@ -38,18 +39,9 @@ export const uploadRoutes = [
     summary: 'Download a file with a signed link that is valid for 15 minutes',
     extension: true,
     params: { id: id('upload_not_found') },
-    query: z.object({ sig: z.string().max(512) }),
-    headers: z.object({
-      range: z
-        .string()
-        .optional()
-        .meta({ description: 'A single byte range; any other value returns the whole file.' }),
-      'if-range': z.string().optional().meta({ description: 'The ETag that the range belongs to.' }),
-    }),
-    responses: {
-      200: { description: 'The file.', schema: z.string().meta({ format: 'binary' }) },
-      206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
-    },
+    query: linkSignature,
+    headers: rangeHeaders,
+    responses: fileResponses('The file.'),
     errors: ['upload_link_invalid', 'range_not_satisfiable'],
     example: { params: { id: EXAMPLE.uploadId }, query: { sig: EXAMPLE.linkSignature } },
   }),

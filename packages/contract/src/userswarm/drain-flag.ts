@@ -1,4 +1,4 @@
-import type { KubernetesObject } from './hook.js';
+import type { KubernetesObject } from '@uswarm/kube-types';
 
 /** Data of the ConfigMap that marks an uninstall in progress. Times are ISO 8601. */
 export interface DrainFlagData {

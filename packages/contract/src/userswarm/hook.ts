@@ -1,15 +1,8 @@
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { z } from 'zod';
-import type { ObjectMeta, UserSwarm } from './resource.js';
+import type { UserSwarm } from './resource.js';
 
 /** The CompositeController v1 hook of Metacontroller, served as `POST /sync`. */
-
-/** Any Kubernetes object, as JSON. */
-export interface KubernetesObject {
-  apiVersion: string;
-  kind: string;
-  metadata: ObjectMeta;
-  [field: string]: unknown;
-}
 
 /** `<Kind>.<version>` for the core group, else `<Kind>.<group>/<version>`. */
 export const CHILD_GROUPS = ['ServiceAccount.v1', 'Service.v1', 'Deployment.apps/v1'] as const;

@@ -1,3 +1,5 @@
+import { LABEL_PATTERN } from './dns-names.js';
+
 /** Names shared by orchestrator, controller and sync hook. */
 
 export const API_GROUP = 'uswarm.dev';
@@ -17,7 +19,7 @@ const RUNTIME_PREFIX = 'agent-runtime-';
 
 /** Names of children are Service names of at most 63 characters, including a prefix. */
 export const USERSWARM_NAME_LENGTH = 63 - RUNTIME_PREFIX.length;
-export const USERSWARM_NAME = /^workspace-[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+export const USERSWARM_NAME = new RegExp(`^${WORKSPACE_PREFIX}${LABEL_PATTERN}$`);
 
 /** The name of the UserSwarm of a workspace. */
 export const userSwarmName = (workspaceId: string): string => `${WORKSPACE_PREFIX}${workspaceId}`;
@@ -47,6 +49,12 @@ export const LABEL = {
 export const ORCHESTRATOR_MANAGER = 'uswarm-orchestrator';
 /** `app.kubernetes.io/managed-by` of the children. */
 export const CONTROLLER_MANAGER = 'uswarm-controller';
+
+/**
+ * On the pods of runtimes that call models through the gateway. NetworkPolicies allow other runtimes to reach a provider on
+ * the internet, such as those of earlier releases.
+ */
+export const MODEL_ACCESS = { label: `${API_GROUP}/model-access`, gateway: 'gateway' } as const;
 
 /** On a UserSwarm, with the value `true`: an uninstall does not delete it. */
 export const KEEP_LABEL = 'uswarm.dev/keep-on-uninstall';

@@ -1,5 +1,7 @@
+import type { ObjectMeta } from '@uswarm/kube-types';
 import { z } from 'zod';
 import { CONDITIONS, PHASES } from './conditions.js';
+import { DnsLabel, DnsSubdomain, SUBDOMAIN_PATTERN } from './dns-names.js';
 import {
   DEFAULT_RUNTIME_NAMESPACE,
   DEFAULT_RUNTIME_PORT,
@@ -11,9 +13,6 @@ import { IMMUTABLE_RULES, QUANTITY_RULES, RESOURCES_RULES } from './rules.js';
 // The single source of the custom resource: types, defaults and the schema of the CRD.
 // Strings, arrays and maps are bounded, for the cost estimate of CEL and for etcd. `x-kubernetes-…`
 // in the metadata is copied to the CRD; only the API server evaluates the rules.
-
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /** A CEL rule validates quantities, because regular expressions do not match all suffixes. */
 const Quantity = z
@@ -27,13 +26,9 @@ const ResourceList = z.strictObject({
 });
 
 const Placement = z.strictObject({
-  runtimeNamespace: z
-    .string()
-    .min(1)
-    .max(63)
-    .regex(DNS_LABEL)
-    .default(DEFAULT_RUNTIME_NAMESPACE)
-    .meta({ description: 'The namespace of the runtime. Cannot be changed.' }),
+  runtimeNamespace: DnsLabel.default(DEFAULT_RUNTIME_NAMESPACE).meta({
+    description: 'The namespace of the runtime. Cannot be changed.',
+  }),
 });
 
 const Runtime = z.strictObject({
@@ -56,7 +51,7 @@ const Runtime = z.strictObject({
 });
 
 const Config = z.strictObject({
-  defaultProvider: z.string().min(1).max(63).regex(DNS_LABEL).optional().meta({
+  defaultProvider: DnsLabel.optional().meta({
     description: 'The slug of the language model provider, where an agent names none.',
   }),
   defaultModel: z
@@ -67,7 +62,7 @@ const Config = z.strictObject({
     .meta({ description: 'The id of the model, where an agent names none.' }),
   envSecretRef: z
     .strictObject({
-      name: z.string().min(1).max(253).regex(DNS_SUBDOMAIN).meta({ description: 'The name of the Secret.' }),
+      name: DnsSubdomain.meta({ description: 'The name of the Secret.' }),
     })
     .optional()
     .meta({
@@ -90,8 +85,7 @@ export const UserSwarmSpec = z
 export type UserSwarmSpec = z.output<typeof UserSwarmSpec>;
 
 /** The pattern of condition types in Kubernetes. */
-const CONDITION_TYPE =
-  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
+const CONDITION_TYPE = new RegExp(`^(${SUBDOMAIN_PATTERN}/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`);
 
 const ObservedGeneration = z.int().min(0).meta({ description: 'The observed metadata.generation of the UserSwarm.' });
 
@@ -146,40 +140,6 @@ export const UserSwarmStatus = z
   })
   .meta({ description: 'Observed state of the runtime.' });
 export type UserSwarmStatus = z.output<typeof UserSwarmStatus>;
-
-/** The used fields of Kubernetes metadata. */
-export interface ObjectMeta {
-  name: string;
-  namespace?: string;
-  uid?: string;
-  generation?: number;
-  resourceVersion?: string;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  finalizers?: string[];
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  ownerReferences?: OwnerReference[];
-  managedFields?: ManagedFields[];
-}
-
-/** Field ownership, as managed by the API server. */
-export interface ManagedFields {
-  manager?: string;
-  operation?: string;
-  subresource?: string;
-  time?: string;
-  fieldsV1?: object;
-}
-
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
 
 export interface UserSwarm {
   apiVersion: typeof USERSWARM_API_VERSION;

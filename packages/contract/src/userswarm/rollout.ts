@@ -1,5 +1,6 @@
+import type { ObjectMeta } from '@uswarm/kube-types';
 import { API_GROUP } from './names.js';
-import type { ObjectMeta, UserSwarmStatus } from './resource.js';
+import type { UserSwarmStatus } from './resource.js';
 
 /**
  * Annotations by which orchestrator, controller and sync hook coordinate the rollout of a new pod template to a running

@@ -1,7 +1,7 @@
-import { LocalError, MissingPartError } from '../local-error.js';
+import { LocalError, MissingPartError } from '@uswarm/dev-servers';
 import { vale } from '../go/vale.js';
 
-// Prints where Vale is, as JSON `{"path": …}`, or what this machine lacks to build it, `{"missing": …}`.
+// Prints the path of Vale as JSON, `{"path": …}`, or the reason why it cannot be built, `{"missing": …}`.
 try {
   console.log(JSON.stringify({ path: await vale() }));
 } catch (error) {

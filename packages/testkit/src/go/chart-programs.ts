@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type GoProgram, goProgram } from './go-program.js';
+import { goProgram, type GoProgram } from '@uswarm/dev-servers';
 
 const purpose = 'the programs that check charts';
-/** Writes the README of a chart from the comments of its values. */
+/** Generates the README of a chart from the comments of its values. */
 const HELM_DOCS: GoProgram = {
   name: 'helm-docs',
   from: { package: 'github.com/norwoodj/helm-docs/cmd/helm-docs' },
   version: 'v1.14.2',
   purpose,
 };
-/** Checks manifests by JSON schemas. */
+/** Validates manifests with JSON schemas. */
 const KUBECONFORM: GoProgram = {
   name: 'kubeconform',
   from: { package: 'github.com/yannh/kubeconform/cmd/kubeconform' },
   version: 'v0.8.0',
   purpose,
 };
-/** Says what in manifests is bad practice. */
+/** Reports bad practice in manifests. */
 const KUBE_SCORE: GoProgram = {
   name: 'kube-score',
   from: { package: 'github.com/zegl/kube-score/cmd/kube-score' },
@@ -25,7 +25,7 @@ const KUBE_SCORE: GoProgram = {
   purpose,
 };
 
-/** Among others an OCI registry in memory. */
+/** Contains an in-memory OCI registry. */
 const CRANE: GoProgram = {
   name: 'crane',
   from: { package: 'github.com/google/go-containerregistry/cmd/crane' },
@@ -35,12 +35,12 @@ const CRANE: GoProgram = {
 
 const ALL = [KUBECONFORM, HELM_DOCS, CRANE, KUBE_SCORE];
 
-/** Their paths; the first call on a machine builds all of them, in about two minutes. @throws LocalError */
+/** Return paths; the first call on a machine builds all programs, in about two minutes. @throws LocalError */
 export const kubeconform = (): Promise<string> => goProgram(KUBECONFORM, ALL);
 export const kubeScore = (): Promise<string> => goProgram(KUBE_SCORE, ALL);
 export const crane = (): Promise<string> => goProgram(CRANE, ALL);
 
-/** The README that a chart's README.md.gotmpl and the comments of its values make. @throws LocalError */
+/** Generates the README of a chart from README.md.gotmpl and the comments of its values. @throws LocalError */
 export async function chartReadme(chart: string): Promise<string> {
   const args = ['--dry-run', '--chart-search-root', chart, '--sort-values-order', 'file', '--log-level', 'error'];
   const { stdout } = await promisify(execFile)(await goProgram(HELM_DOCS, ALL), args, { timeout: 60_000 });

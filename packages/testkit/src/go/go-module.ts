@@ -1,16 +1,16 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Go } from './go.js';
+import type { Go } from '@uswarm/dev-servers';
 
-/** A Go module of which only files are wanted. */
+/** Files of a Go module. */
 export interface GoModule {
   path: string;
   version: string;
-  /** Paths in the module. */
+  /** Paths within the module. */
   files: readonly string[];
 }
 
-/** Fetches the module, checks it by Go's checksum database, and copies its files, by their paths, below `target`. */
+/** Downloads the module, verified by Go's checksum database, and copies the files to the same paths below `target`. */
 export async function copyGoModule(go: Go, { path, version, files }: GoModule, target: string): Promise<void> {
   const { Dir } = JSON.parse(await go(['mod', 'download', '-json', `${path}@${version}`])) as { Dir: string };
   for (const file of files) {

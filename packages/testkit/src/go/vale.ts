@@ -1,6 +1,6 @@
-import { type GoProgram, goProgram } from './go-program.js';
+import { goProgram, type GoProgram } from '@uswarm/dev-servers';
 
-/** Lints prose by the rules in hack/prose. */
+/** A prose linter; hack/prose has the rules. */
 const VALE: GoProgram = {
   name: 'vale',
   from: { package: 'github.com/vale-cli/vale/v3/cmd/vale' },
@@ -9,5 +9,5 @@ const VALE: GoProgram = {
   cgo: true,
 };
 
-/** Its path; the first call on a machine builds it, in about a minute. @throws LocalError */
+/** Returns the path; the first call on a machine builds the program, in about a minute. @throws LocalError */
 export const vale = (): Promise<string> => goProgram(VALE);

@@ -49,7 +49,7 @@ const COMPILER = [
   ANNOTATIONS,
 ];
 
-/** What the generated Kotlin client is compiled against and runs with. */
+/** The dependencies of the generated Kotlin client. */
 const LIBRARIES = [
   jar(
     `org.jetbrains.kotlinx:kotlinx-serialization-core-jvm:${SERIALIZATION}`,

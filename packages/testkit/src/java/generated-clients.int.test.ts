@@ -17,7 +17,7 @@ const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as {
   components: { schemas: JsonObject };
 };
 
-/** The page that the document shows as the answer of `listMessages`: a message of each type of content. */
+/** The example response of `listMessages`: one message per content type. */
 const shownPage = (() => {
   const path = openApi.paths['/v1/workspaces/{workspaceId}/conversations/{id}/messages'] as {
     get: { responses: { 200: { content: { 'application/json': { example: { data: { content: JsonObject }[] } } } } } };
@@ -26,7 +26,7 @@ const shownPage = (() => {
 })();
 const shownContents = shownPage.data.map(({ content }) => content);
 
-/** The types of content and the classes that the document names for them. */
+/** The content types and their schema names. */
 const mapping = (openApi.components.schemas['MessageContent'] as { discriminator: { mapping: Record<string, string> } })
   .discriminator.mapping;
 
@@ -51,17 +51,17 @@ describeWith('java', 'a Kotlin client generated from openapi.json', () => {
     decoded = JSON.parse(await runKotlin(classes, 'DecodeMessagesKt', [page])) as typeof decoded;
   });
 
-  it('compiles, and decodes a message of each type of content into the class of that type', () => {
+  it('compiles and decodes each content type into its class', () => {
     expect(new Set(shownContents.map(({ type }) => type))).toEqual(new Set(Object.keys(mapping)));
     expect(decoded.map(({ own }) => own)).toEqual(shownContents.map(ownField));
   });
 
-  it('encodes each content as the document shows it', () => {
+  it('encodes each content as in the example', () => {
     expect(decoded.map(({ again }) => again)).toEqual(shownContents);
   });
 });
 
-/** The field that only this type has, or its type; the program takes the same one. */
+/** The field that only this type has, or `type`; the Kotlin program uses the same field. */
 function ownField(content: JsonObject): unknown {
   const { type, text, actions, tool, task_preview, artifact_id, steps } = content;
   const first = (list: unknown): JsonObject | undefined => (list as JsonObject[] | undefined)?.[0];
@@ -77,7 +77,7 @@ describeWith('java', 'a Swift client generated from openapi.json', () => {
     for (const file of await readdir(models)) sources.set(file, await readFile(join(models, file), 'utf8'));
   });
 
-  it('has an enum for the content of a message, with one case per type, chosen by the type', () => {
+  it('has an enum for the message content with one case per type', () => {
     const content = sources.get('MessageContent.swift') ?? '';
     expect(content).toContain('public enum MessageContent');
     const classes = Object.entries(mapping).map(([type, ref]) => [type, ref.split('/').at(-1)]);
@@ -92,7 +92,7 @@ describeWith('java', 'a Swift client generated from openapi.json', () => {
     expect(fields).toEqual(Object.keys(properties).map(camelCase));
   });
 
-  it('has no class for a union that the document could avoid', () => {
+  it('has no class for an avoidable union', () => {
     expect([...sources.keys()].filter((file) => /OneOf|AnyOf|InlineObject/.test(file))).toEqual([]);
   });
 });

@@ -1,17 +1,16 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { LocalError } from '../local-error.js';
-import type { MissingPart } from '../missing-part.js';
+import { LocalError, type MissingPart } from '@uswarm/dev-servers';
 
-/** What openapi-generator and the Kotlin compiler both run on. */
+/** The minimum version of openapi-generator and the Kotlin compiler. */
 const OLDEST_JAVA = 17;
 const OLDEST_MAVEN = [3, 6] as const;
 
-/** Enough for the Kotlin compiler, and little enough for a machine that runs other tests beside it. */
+/** Sufficient for the Kotlin compiler; leaves memory for concurrent tests. */
 const HEAP = '-Xmx768m';
 const DEADLINE_MS = 10 * 60_000;
 
-/** `undefined` when this machine can run programs from Maven Central; else what is missing. */
+/** @returns `undefined` if this machine can run programs from Maven Central */
 export function missingJava(): MissingPart | undefined {
   const java = Number(/version "(\d+)/.exec(printed('java', ['-version']))?.[1] ?? 0);
   const maven = /Apache Maven (\d+)\.(\d+)/.exec(printed('mvn', ['--batch-mode', '--version']));
@@ -35,7 +34,7 @@ function printed(program: string, args: readonly string[]): string {
  * @throws LocalError with the end of its error output
  */
 export async function runJava(args: readonly string[]): Promise<string> {
-  // One collector thread and the quick compiler: these programs run for seconds.
+  // One collector thread and the C1 compiler, because these programs run for seconds.
   const options = [HEAP, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
   try {
     const run = promisify(execFile);

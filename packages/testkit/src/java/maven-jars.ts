@@ -4,15 +4,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { goCacheFolder } from '../go/go.js';
-import { withInstallLock } from '../install-lock.js';
-import { LocalError } from '../local-error.js';
+import { goCacheFolder, LocalError, withInstallLock } from '@uswarm/dev-servers';
 
 /** A file of Maven Central. */
 export interface MavenJar {
   /** `group:artifact:version` */
   coordinates: string;
-  /** Hex, of the file. */
+  /** Hex hash of the file. */
   sha256: string;
 }
 
@@ -47,7 +45,7 @@ async function download(jars: readonly MavenJar[], folder: string): Promise<void
   }
 }
 
-/** A registry answers 429 and 503 at times; what was downloaded before is kept for the next attempt. */
+/** Retries, because a registry can return 429 and 503. Downloaded files are kept for the next attempt. */
 async function fetchAll(folder: string): Promise<void> {
   const goal = `${PLUGIN}:copy-dependencies`;
   const options = [`-Dmaven.repo.local=${join(folder, 'repository')}`, '-DoutputDirectory=files'];
@@ -76,7 +74,7 @@ function fileName({ coordinates }: MavenJar): string {
   return `${artifact}-${version}.jar`;
 }
 
-/** Each file is listed with its hash, so that nothing else comes along. */
+/** Lists each file without its dependencies, which have no pinned hash. */
 function pomOf(jars: readonly MavenJar[]): string {
   const dependencies = jars.map(({ coordinates }) => {
     const [group, artifact, version] = coordinates.split(':');

@@ -21,35 +21,35 @@ const idsOf = (entries: readonly { row: Requirement }[]) => entries.map((entry) 
 describe('verdictOf', () => {
   const subject = row('REST-001');
   it.each([
-    { says: 'unproven', when: 'no test names the row', proofs: [proof('REST-002', 'passed')] },
-    { says: 'proven', when: 'a test of its suite passes', proofs: [proof('REST-001', 'passed')] },
+    { verdict: 'unproven', when: 'no test names the row', proofs: [proof('REST-002', 'passed')] },
+    { verdict: 'proven', when: 'a test of its suite passes', proofs: [proof('REST-001', 'passed')] },
     {
-      says: 'unproven',
+      verdict: 'unproven',
       when: 'only a test of another suite passes',
       proofs: [proof('REST-001', 'passed', 'unit')],
     },
     {
-      says: 'failed',
+      verdict: 'failed',
       when: 'one of several tests fails',
       proofs: [proof('REST-001', 'passed'), proof('REST-001', 'failed')],
     },
     {
-      says: 'failed',
+      verdict: 'failed',
       when: 'a test of another suite fails',
       proofs: [proof('REST-001', 'passed'), proof('REST-001', 'failed', 'unit')],
     },
     {
-      says: 'skipped',
+      verdict: 'skipped',
       when: 'its only tests were skipped',
       proofs: [proof('REST-001', 'skipped')],
     },
     {
-      says: 'proven',
+      verdict: 'proven',
       when: 'one test was skipped and another passes',
       proofs: [proof('REST-001', 'skipped'), proof('REST-001', 'passed')],
     },
-  ])('says $says when $when', ({ says, proofs }) => {
-    expect(verdictOf(subject, proofs)).toBe(says);
+  ])('returns $verdict when $when', ({ verdict, proofs }) => {
+    expect(verdictOf(subject, proofs)).toBe(verdict);
   });
 });
 
@@ -74,7 +74,7 @@ describe('judge', () => {
     ]);
   });
 
-  it('reports rows that a passing test proves and the ledger still calls open', () => {
+  it('reports rows that a passing test proves but the ledger marks as open', () => {
     const { unmarked } = judge([row('REST-001'), row('REST-002')], {
       proofs: [proof('REST-001', 'passed')],
       suites: ['int'],
@@ -82,7 +82,7 @@ describe('judge', () => {
     expect(idsOf(unmarked)).toEqual(['REST-001']);
   });
 
-  it('reports tests that name a row which does not exist', () => {
+  it('reports tests that name an unknown row', () => {
     const { unknown } = judge([row('REST-001')], {
       proofs: [proof('REST-999', 'passed')],
       suites: ['int'],
@@ -90,7 +90,7 @@ describe('judge', () => {
     expect(unknown.map((entry) => entry.id)).toEqual(['REST-999']);
   });
 
-  it('excuses a skipped proof, unless skips are errors', () => {
+  it('accepts a skipped proof unless skips are errors', () => {
     const rows = [row('REST-001', 'proven')];
     const results = { proofs: [proof('REST-001', 'skipped')], suites: ['int' as const] };
     expect(idsOf(judge(rows, results).skipped)).toEqual(['REST-001']);
@@ -100,7 +100,7 @@ describe('judge', () => {
 });
 
 describe('withVerdicts', () => {
-  it('takes over what was shown and leaves skipped and unjudged rows alone', () => {
+  it('updates the states of judged rows and keeps those of skipped and unjudged rows', () => {
     const rows = [
       row('REST-001'),
       row('REST-002', 'proven'),
@@ -114,7 +114,7 @@ describe('withVerdicts', () => {
 });
 
 describe('renderTable', () => {
-  it('counts rows by prefix and in all', () => {
+  it('counts rows per prefix and in total', () => {
     const rows = [row('AUTH-001'), row('REST-001'), row('REST-002')];
     const { judged } = judge(rows, { proofs: [proof('REST-002', 'passed')], suites: ['int'] });
     expect(renderTable(judged).map((line) => line.trim().split(/\s+/))).toEqual([

@@ -1,6 +1,6 @@
 import { PREFIXES, type Proof, type Requirement, type Results, type Suite } from './ledger.js';
 
-/** `skipped`: the only tests of the row's suite that name it did not run on this machine. */
+/** `skipped`: all tests of the row's suite that name it were skipped. */
 export type Verdict = 'proven' | 'failed' | 'skipped' | 'unproven';
 
 export interface JudgedRow {
@@ -9,21 +9,21 @@ export interface JudgedRow {
 }
 
 export interface Judgement {
-  /** Every row of the suites judged, in ledger order. */
+  /** All rows of the judged suites, in ledger order. */
   judged: JudgedRow[];
-  /** Marked proven, but no passing test says so. */
+  /** Marked as proven without a passing test. */
   lost: JudgedRow[];
-  /** Proven by this run, but still marked open. */
+  /** Proven by this run but marked as open. */
   unmarked: JudgedRow[];
-  /** Marked proven, and only tests that were skipped name it. */
+  /** Marked as proven, but all tests were skipped. */
   skipped: JudgedRow[];
-  /** Tests that name a row which the ledger does not have. */
+  /** Tests that name an unknown row. */
   unknown: Proof[];
 }
 
 /**
- * What one run says about a row: a failing test of any suite disproves it, a passing test proves
- * it only in the suite that the row names.
+ * Returns the verdict of a run on a row. A failing test of any suite disproves the row. Only a passing test of the row's
+ * suite proves it.
  */
 export function verdictOf(row: Requirement, proofs: readonly Proof[]): Verdict {
   const naming = proofs.filter((proof) => proof.id === row.id);
@@ -34,8 +34,8 @@ export function verdictOf(row: Requirement, proofs: readonly Proof[]): Verdict {
 }
 
 /**
- * Judges the rows of `suites` (the ones that ran, unless told otherwise).
- * With `skipsAreErrors` a skipped proof counts as a missing one.
+ * Judges the rows of `suites`; by default those of the suites that ran. With `skipsAreErrors`, a skipped proof counts as
+ * missing.
  */
 export function judge(
   rows: readonly Requirement[],
@@ -58,7 +58,7 @@ export function judge(
   };
 }
 
-/** The ledger with the states that the run showed; rows not judged, and skipped ones, keep theirs. */
+/** Updates the states in the ledger. Skipped and unjudged rows keep theirs. */
 export function withVerdicts(rows: readonly Requirement[], judged: readonly JudgedRow[]): Requirement[] {
   const verdicts = new Map(judged.map(({ row, verdict }) => [row.id, verdict]));
   return rows.map((row) => {
@@ -68,7 +68,7 @@ export function withVerdicts(rows: readonly Requirement[], judged: readonly Judg
   });
 }
 
-/** Rows, proven and open by prefix, as lines of text with a total at the end. */
+/** A text table of proven and open rows per prefix with a total. */
 export function renderTable(judged: readonly JudgedRow[]): string[] {
   const line = (name: string, entries: readonly JudgedRow[]) => {
     const proven = entries.filter(({ verdict }) => verdict === 'proven').length;

@@ -61,7 +61,7 @@ describe('the requirement ledger', () => {
     });
   });
 
-  it('gives each row an id of its own, prefix by prefix in the order of the documents', () => {
+  it('has unique ids, ordered by prefix as in the documents', () => {
     const order = (id: string) => {
       const [prefix = '', number] = id.split('-');
       return PREFIXES.findIndex((known) => known === prefix) * 1_000 + Number(number);
@@ -78,34 +78,34 @@ describe('the requirement ledger', () => {
     );
   });
 
-  it('names only documented operations, on rows that the mutation check can run', () => {
+  it('names only documented operations, and only in rows that the mutation check can run', () => {
     const withRoute = rows.filter((row) => row.route !== undefined);
     expect(withRoute.filter((row) => !operations.includes(row.route ?? ''))).toEqual([]);
     expect(withRoute.filter((row) => row.suite !== 'int')).toEqual([]);
   });
 
-  it('says each requirement once', () => {
+  it('contains each requirement once', () => {
     const texts = count(rows.map((row) => row.text));
     expect(Object.entries(texts).filter(([, times]) => times > 1)).toEqual([]);
   });
 
-  it('is written exactly as the report writes it', async () => {
+  it('is formatted as the report writes it', async () => {
     expect(await readFile(LEDGER, 'utf8')).toBe(serializeLedger(rows));
   });
 });
 
 describe('citedIds', () => {
-  it('finds each id in a test name once', () => {
+  it('returns each id in a test name once', () => {
     expect(citedIds('REST-001 RES-002: health (REST-001) is public')).toEqual(['REST-001', 'RES-002']);
   });
 
-  it('takes nothing else for an id', () => {
+  it('ignores other text', () => {
     expect(citedIds('signs with SHA-256, not REST-1, XREST-001 or REST-0011')).toEqual([]);
   });
 });
 
 describe('parseResults', () => {
-  it('tells the suites that ran, also those whose tests name no row', () => {
+  it('returns all suites that ran, including those whose tests name no row', () => {
     const proof = {
       id: 'RT-001',
       test: 'RT-001 x',
@@ -119,7 +119,7 @@ describe('parseResults', () => {
     expect(parseResults(`${jsonl}\n`)).toEqual({ proofs: [proof], suites: ['unit', 'int'] });
   });
 
-  it('refuses a line that is no record', () => {
+  it('rejects an invalid line', () => {
     expect(() => parseResults('{"id":"RT-001"}\n')).toThrow();
   });
 });

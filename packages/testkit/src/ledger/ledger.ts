@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 
-/** The id prefixes, in the order in which the two documents introduce them. */
+/** The id prefixes in the order of the two documents. */
 export const PREFIXES = [
   'CONV',
   'ENUM',
@@ -33,12 +33,12 @@ export const requirementSchema = z.strictObject({
   text: z.string().trim().min(1),
   suite: suiteSchema,
   state: z.enum(['proven', 'open']),
-  /** The operation whose handler the row depends on; the mutation check replaces it. */
+  /** The operation that the row depends on; the mutation check replaces its handler. */
   route: z.string().min(1).optional(),
 });
 export type Requirement = z.infer<typeof requirementSchema>;
 
-/** One test that names one row. */
+/** A test that names a row. */
 export const proofSchema = z.strictObject({
   id: z.string(),
   test: z.string(),
@@ -48,7 +48,7 @@ export const proofSchema = z.strictObject({
 });
 export type Proof = z.infer<typeof proofSchema>;
 
-/** Says that tests of a suite ran, so that a suite that names no row is judged too. */
+/** Records that tests of a suite ran, so that a suite without row names is judged too. */
 export const runSchema = z.strictObject({ suite: suiteSchema, tests: z.int().nonnegative() });
 export type LedgerRun = z.infer<typeof runSchema>;
 
@@ -58,20 +58,20 @@ export interface Results {
   suites: Suite[];
 }
 
-/** The row ids in a test's full name, each once. */
+/** Returns the distinct row ids in the full name of a test. */
 export function citedIds(testName: string): string[] {
   return [...new Set(testName.match(new RegExp(`\\b${ID}\\b`, 'g')))];
 }
 
 /**
  * Reads the ledger.
- * @throws when the file is no JSON or a row does not have the documented shape.
+ * @throws Error if the file is not JSON or a row is invalid
  */
 export async function loadLedger(path: string): Promise<Requirement[]> {
   return z.array(requirementSchema).parse(JSON.parse(await readFile(path, 'utf8')));
 }
 
-/** The ledger's text on disk; stays as the formatter leaves it. */
+/** The text of the file, in the format of the formatter. */
 export function serializeLedger(rows: readonly Requirement[]): string {
   return `${JSON.stringify(rows, null, 2)}\n`;
 }
@@ -79,8 +79,8 @@ export function serializeLedger(rows: readonly Requirement[]): string {
 const recordSchema = z.union([proofSchema, runSchema]);
 
 /**
- * Parses what the reporter appended, one JSON object a line.
- * @throws when a line is none of the two records.
+ * Parses the output of the reporter, one JSON object per line.
+ * @throws Error if a line is not one of the two records
  */
 export function parseResults(jsonl: string): Results {
   const records = jsonl

@@ -19,7 +19,7 @@ const proof = (id: string, status: Proof['status'], file = 'a.int.test.ts'): Pro
 });
 
 describe('mutantsOf', () => {
-  it('groups the proven integration rows by route and leaves the others out', () => {
+  it('groups only the proven integration rows by route', () => {
     const rows = [
       row('RES-001', { route: 'getHealth' }),
       row('RES-002', {}),
@@ -32,7 +32,7 @@ describe('mutantsOf', () => {
 });
 
 describe('namePattern', () => {
-  it('matches the tests that name one of the rows, and no longer id', () => {
+  it('matches tests that name one of the rows, but not longer ids', () => {
     const pattern = new RegExp(namePattern(['RT-001', 'REST-002']));
     expect(['x RT-001 y', 'REST-002', 'RT-0011', 'REST-001'].map((name) => pattern.test(name))).toEqual([
       true,
@@ -44,7 +44,7 @@ describe('namePattern', () => {
 });
 
 describe('filesNaming', () => {
-  it('gives each file once', () => {
+  it('returns each file once', () => {
     const proofs = [
       proof('RT-001', 'passed', 'a'),
       proof('RT-002', 'passed', 'a'),
@@ -56,19 +56,19 @@ describe('filesNaming', () => {
 });
 
 describe('greenIds', () => {
-  it('counts a row as red when one of its tests fails', () => {
+  it('excludes a row if one of its tests fails', () => {
     expect(
       greenIds(['RT-001', 'RT-002'], [proof('RT-001', 'passed'), proof('RT-001', 'failed'), proof('RT-002', 'passed')]),
     ).toEqual(['RT-002']);
   });
 
-  it('counts a row as green when none of its tests ran', () => {
+  it('includes a row if none of its tests ran', () => {
     expect(greenIds(['RT-001', 'RT-002'], [proof('RT-002', 'skipped')])).toEqual(['RT-001', 'RT-002']);
   });
 });
 
 describe('notGreenIds', () => {
-  it('finds rows with a failing test or with no passing one', () => {
+  it('returns rows with a failing test or without a passing one', () => {
     expect(
       notGreenIds(
         ['RT-001', 'RT-002', 'RT-003', 'RT-004'],

@@ -1,12 +1,12 @@
 import type { Proof, Requirement } from './ledger.js';
 
-/** A route to take away, with the proven rows that must notice. */
+/** A route whose handler is replaced, and the proven rows whose tests must fail. */
 export interface Mutant {
   route: string;
   ids: string[];
 }
 
-/** One mutant for each route that has proven rows, in ledger order. */
+/** Returns a mutant for each route with proven rows, in ledger order. */
 export function mutantsOf(rows: readonly Requirement[]): Mutant[] {
   const byRoute = new Map<string, string[]>();
   for (const { id, route, state, suite } of rows) {
@@ -16,26 +16,26 @@ export function mutantsOf(rows: readonly Requirement[]): Mutant[] {
   return [...byRoute].map(([route, ids]) => ({ route, ids }));
 }
 
-/** A pattern for jest that matches the tests which name one of the rows. */
+/** Returns a jest pattern for the names of tests that name one of the rows. */
 export function namePattern(ids: readonly string[]): string {
   return `\\b(${ids.join('|')})\\b`;
 }
 
-/** The files, below the repository's root, whose tests name one of the rows. */
+/** Returns the files whose tests name one of the rows, relative to the repository. */
 export function filesNaming(ids: readonly string[], proofs: readonly Proof[]): string[] {
   return [...new Set(proofs.filter(({ id }) => ids.includes(id)).map(({ file }) => file))];
 }
 
 /**
- * The rows that no failing test disproves. A row whose tests did not run counts as green: a
- * mutant that breaks the test's own set-up must not pass for one that the test noticed.
+ * Returns the rows without a failing test. A row whose tests did not run counts as green: a mutant that breaks the set-up of
+ * a test must not count as detected.
  */
 export function greenIds(ids: readonly string[], proofs: readonly Proof[]): string[] {
   const red = new Set(proofs.filter(({ status }) => status === 'failed').map(({ id }) => id));
   return ids.filter((id) => !red.has(id));
 }
 
-/** The rows that are not proven as things stand; on them a mutant would show nothing. */
+/** Returns the rows that are not proven without a mutant, for which a mutant proves nothing. */
 export function notGreenIds(ids: readonly string[], proofs: readonly Proof[]): string[] {
   return ids.filter((id) => {
     const statuses = proofs.filter((proof) => proof.id === id).map(({ status }) => status);

@@ -13,12 +13,12 @@ const RUN_TIMEOUT_MS = 10 * 60_000;
 
 interface JestRun {
   ids: readonly string[];
-  /** Only these files; without it, every integration test of the orchestrator. */
+  /** Default: all integration tests of the orchestrator. */
   files?: readonly string[];
   mutate?: string;
 }
 
-/** Runs the tests that name `ids` in a jest of their own and gives what they said. */
+/** Runs the tests that name `ids` in a separate jest and returns their results. */
 async function runJest(scratch: string, { ids, files, mutate }: JestRun): Promise<Proof[]> {
   const resultsFile = join(scratch, `${mutate ?? 'control'}.jsonl`);
   const args = [
@@ -36,11 +36,11 @@ async function runJest(scratch: string, { ids, files, mutate }: JestRun): Promis
     USWARM_LEDGER_FILE: resultsFile,
     ...(mutate !== undefined && { USWARM_MUTATE_ROUTE: mutate }),
   });
-  // jest exits 1 for every red test, so only missing results tell that it did not get that far.
+  // jest exits with 1 for failed tests too, so only missing results show that it did not run.
   const jsonl = await readFile(resultsFile, 'utf8').catch(() => {
-    throw new Error(`jest left no results:\n${output.slice(-4_000)}`);
+    throw new Error(`jest wrote no results:\n${output.slice(-4_000)}`);
   });
-  // Tests that the name pattern leaves out are recorded as skipped; a test may name other rows too.
+  // Excluded tests are recorded as skipped; a test can name other rows too.
   return parseResults(jsonl).proofs.filter(({ id, status }) => ids.includes(id) && status !== 'skipped');
 }
 
@@ -61,7 +61,7 @@ function outputOf(args: readonly string[], env: NodeJS.ProcessEnv): Promise<stri
   });
 }
 
-/** Takes the mutants in order, `parallel` at a time, and counts the ones that a row missed. */
+/** Runs up to `parallel` mutants concurrently and counts the undetected ones. */
 async function checkAll(
   mutants: readonly Mutant[],
   parallel: number,
@@ -82,7 +82,7 @@ async function checkAll(
   return survivors;
 }
 
-/** True when every proven row that names a route is green with it and red without it. */
+/** @returns whether the tests of all proven rows with a route pass with its handler and fail without it */
 async function check(mutants: readonly Mutant[], parallel: number): Promise<boolean> {
   const scratch = await mkdtemp(join(tmpdir(), 'uswarm-mutation-'));
   try {
@@ -103,7 +103,7 @@ async function check(mutants: readonly Mutant[], parallel: number): Promise<bool
   }
 }
 
-/** The servers of the integration tests, started once: each jest below finds their URLs in its environment. */
+/** Starts the servers of the integration tests once; each jest gets their URLs in its environment. */
 async function withServers<T>(body: () => Promise<T>): Promise<T> {
   const load = async (file: string): Promise<() => Promise<void>> => {
     const module = (await import(pathToFileURL(resolve('hack/jest', file)).href)) as {

@@ -34,7 +34,7 @@ async function given(rows: Requirement[], tests: { fullName: string; status: str
 }
 
 describe('report', () => {
-  it('is content when the states agree with the tests', async () => {
+  it('succeeds if the states match the tests', async () => {
     await given(
       [row('REST-001', 'proven'), row('REST-002', 'open')],
       [{ fullName: 'routes REST-001 health', status: 'passed' }],
@@ -44,7 +44,7 @@ describe('report', () => {
     expect(lines.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 
-  it('complains about lost proofs, unmarked rows and unknown ids', async () => {
+  it('reports lost proofs, unmarked rows and unknown ids', async () => {
     await given(
       [row('REST-001', 'proven'), row('REST-002', 'open')],
       [
@@ -62,7 +62,7 @@ describe('report', () => {
     ]);
   });
 
-  it('writes the states that the tests showed, and is content afterwards', async () => {
+  it('writes the states of the tests and succeeds afterwards', async () => {
     await given(
       [row('REST-001', 'proven'), row('REST-002', 'open')],
       [{ fullName: 'REST-002 models', status: 'passed' }],
@@ -72,13 +72,13 @@ describe('report', () => {
     expect((await report({ ledger, results })).ok).toBe(true);
   });
 
-  it('accepts a skipped proof only where skips are no errors', async () => {
+  it('accepts a skipped proof only if skips are not errors', async () => {
     await given([row('REST-001', 'proven')], [{ fullName: 'REST-001 health', status: 'pending' }]);
     expect((await report({ ledger, results })).ok).toBe(true);
     expect((await report({ ledger, results, skipsAreErrors: true })).ok).toBe(false);
   });
 
-  it('misses every proven row of a suite that should have run and did not', async () => {
+  it('reports all proven rows of a required suite that did not run', async () => {
     await given([row('REST-001', 'proven')], []);
     await writeFile(results, '');
     expect((await report({ ledger, results, suites: ['int'] })).ok).toBe(false);

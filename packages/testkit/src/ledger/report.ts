@@ -6,11 +6,11 @@ import { loadLedger, parseResults, serializeLedger, suiteSchema, type Suite } fr
 export interface ReportOptions {
   ledger: string;
   results: string;
-  /** Judge these, whether or not they ran; without it, the suites that ran. */
+  /** The suites to judge, even if they did not run. Default: the suites that ran. */
   suites?: readonly Suite[];
-  /** Bring the states in the ledger file up to date instead of complaining about them. */
+  /** Update the states in the ledger instead of reporting differences. */
   write?: boolean;
-  /** A skipped proof counts as a missing one. */
+  /** Count a skipped proof as missing. */
   skipsAreErrors?: boolean;
 }
 
@@ -20,8 +20,8 @@ export interface Report {
 }
 
 /**
- * Judges the ledger by the results of a whole run of its suites.
- * @throws when one of the two files is missing or malformed.
+ * Compares the ledger with the results of a complete run of its suites.
+ * @throws Error if one of the two files is missing or malformed
  */
 export async function report(options: ReportOptions): Promise<Report> {
   const rows = await loadLedger(options.ledger);
@@ -58,7 +58,7 @@ function describeStates({ lost, unmarked }: Judgement): string[] {
   ];
 }
 
-// A skipped proof never changes a state, even where it counts as an error.
+// A skipped proof never changes a state, even if it counts as an error.
 function describeChanges({ lost, unmarked }: Judgement): string[] {
   return [
     ...lost.filter(({ verdict }) => verdict !== 'skipped').map(({ row }) => `written: ${row.id} open`),

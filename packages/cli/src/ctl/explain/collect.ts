@@ -1,14 +1,20 @@
 import {
   childName,
   DEFAULT_RUNTIME_NAMESPACE,
-  type KubernetesObject,
   LABEL,
   runtimeSelector,
   type UserSwarm,
   USERSWARM_KIND,
   USERSWARMS,
 } from '@uswarm/contract/userswarm';
-import { isNotFound, type KubeClient, KubeError, type ListOptions, type Resource } from '@uswarm/kube-client';
+import {
+  isNotFound,
+  type KubeClient,
+  KubeError,
+  type KubernetesObject,
+  type ListOptions,
+  type Resource,
+} from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
 import {
   type Deployment,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Condition, type KubernetesObject, REASON_ADVICE, type UserSwarm } from '@uswarm/contract/userswarm';
+import { type Condition, REASON_ADVICE, type UserSwarm } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import type { Deployment, Findings, Pod } from './objects.js';
 import { createReport } from './create-report.js';
 import type { Report } from './report.js';

@@ -2,11 +2,11 @@ import {
   type Condition,
   CONTROLLER_MANAGER,
   LABEL,
-  type ManagedFields,
   ORCHESTRATOR_MANAGER,
   type UserSwarm,
   workspaceIdOf,
 } from '@uswarm/contract/userswarm';
+import type { ManagedFields } from '@uswarm/kube-client';
 import { nextSteps } from './next-steps.js';
 import type { ContainerState, Deployment, Findings, Pod, RecordedEvent } from './objects.js';
 import type { PodReport, Report, Workload } from './report.js';

@@ -1,4 +1,5 @@
-import type { Condition, KubernetesObject, UserSwarm } from '@uswarm/contract/userswarm';
+import type { Condition, UserSwarm } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 
 // The fields of Kubernetes objects that `uswarmctl explain` reads.
 

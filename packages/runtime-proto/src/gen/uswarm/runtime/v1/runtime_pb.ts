@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiTgoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIlAKFVJlbmV3VG9vbFRva2VuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKdG9vbF90b2tlbhgDIAEoCSIYChZSZW5ld1Rvb2xUb2tlblJlc3BvbnNlIusCCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dBISCgp0b29sX3Rva2VuGAsgASgJIlcKDUFuc3dlckNvbnRleHQSDgoGbm93X21zGAEgASgDEhEKCXRpbWVfem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRIRCgl1c2VyX25hbWUYBCABKAkiuQEKBUFnZW50EgoKAmlkGAEgASgJEgwKBHNsdWcYAiABKAkSDAoEbmFtZRgDIAEoCRIqCgRyb2xlGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRSb2xlEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnNraWxscxgGIAMoCRINCgVtb2RlbBgHIAEoCRIXCg9yZXNwb25zZV9sZW5ndGgYCCABKAkSDwoHcHJvbXB0cxgJIAMoCSJqCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCSI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAki4QIKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIAEIHCgVldmVudCI+CghBY3Rpdml0eRIyCghhY3Rpdml0eRgBIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiFQoFQ2h1bmsSDAoEdGV4dBgBIAEoCSJ2CgRUb29sEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIrCgVzdGF0ZRgDIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLlRvb2xTdGF0ZRITCgtkZXNjcmlwdGlvbhgEIAEoCRINCgVxdWVyeRgFIAEoCSJoCgVVc2FnZRIMCgRzdGVwGAEgASgNEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhUKDXByb21wdF90b2tlbnMYBCABKAQSGQoRY29tcGxldGlvbl90b2tlbnMYBSABKAQimgEKCkRlbGVnYXRpb24SFQoNZGVsZWdhdGlvbl9pZBgBIAEoCRIVCg1mcm9tX2FnZW50X2lkGAIgASgJEhMKC3RvX2FnZW50X2lkGAMgASgJEjMKBnN0YXR1cxgEIAEoDjIjLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25TdGF0dXMSFAoMdGFza19wcmV2aWV3GAUgASgJIlIKB01lc3NhZ2USCwoDa2V5GAEgASgJEhAKCGFnZW50X2lkGAIgASgJEigKB2NvbnRlbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0ImwKBERvbmUSKwoHb3V0Y29tZRgBIAEoDjIaLnVzd2FybS5ydW50aW1lLnYxLk91dGNvbWUSDAoEdGV4dBgCIAEoCRISCgplcnJvcl9jb2RlGAMgASgJEhUKDWVycm9yX21lc3NhZ2UYBCABKAkqoAEKDUFnZW50QWN0aXZpdHkSHgoaQUdFTlRfQUNUSVZJVFlfVU5TUEVDSUZJRUQQABIaChZBR0VOVF9BQ1RJVklUWV9SRUFESU5HEAESGwoXQUdFTlRfQUNUSVZJVFlfVEhJTktJTkcQAhIaChZBR0VOVF9BQ1RJVklUWV9XUklUSU5HEAMSGgoWQUdFTlRfQUNUSVZJVFlfUEVORElORxAEKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKnAKCVRvb2xTdGF0ZRIaChZUT09MX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSVE9PTF9TVEFURV9SVU5OSU5HEAESGAoUVE9PTF9TVEFURV9DT01QTEVURUQQAhIVChFUT09MX1NUQVRFX0ZBSUxFRBADKpMBChBEZWxlZ2F0aW9uU3RhdHVzEiEKHURFTEVHQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZREVMRUdBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0RFTEVHQVRJT05fU1RBVFVTX0NPTVBMRVRFRBACEhwKGERFTEVHQVRJT05fU1RBVFVTX0ZBSUxFRBADKo4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPTVBMRVRFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISFgoST1VUQ09NRV9JTkNPTVBMRVRFEAMSEwoPT1VUQ09NRV9TVE9QUEVEEAQSEgoOT1VUQ09NRV9TSUxFTlQQBTK8AwoMQWdlbnRSdW50aW1lElMKCElkZW50aWZ5EiIudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXNwb25zZRJMCgdSdW5UdXJuEiEudXN3YXJtLnJ1bnRpbWUudjEuUnVuVHVyblJlcXVlc3QaHC51c3dhcm0ucnVudGltZS52MS5UdXJuRXZlbnQwARJTCghTdG9wVHVybhIiLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVzcG9uc2USZQoOUmVuZXdUb29sVG9rZW4SKC51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlcXVlc3QaKS51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlImUKFVJlbmV3VG9vbFRva2VuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKdG9vbF90b2tlbhgDIAEoCRITCgttb2RlbF90b2tlbhgEIAEoCSIYChZSZW5ld1Rvb2xUb2tlblJlc3BvbnNlIsEDCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dBISCgp0b29sX3Rva2VuGAsgASgJEi4KBmxpbWl0cxgMIAEoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsTGltaXRzEg8KB3N1bW1hcnkYDSABKAkSEwoLbW9kZWxfdG9rZW4YDiABKAkiUAoLTW9kZWxMaW1pdHMSFgoOY29udGV4dF93aW5kb3cYASABKA0SGQoRbWF4X291dHB1dF90b2tlbnMYAiABKA0SDgoGaW1hZ2VzGAMgASgIIpYCChBTdW1tYXJpemVSZXF1ZXN0EiwKBGtpbmQYASABKA4yHi51c3dhcm0ucnVudGltZS52MS5TdW1tYXJ5S2luZBINCgVtb2RlbBgCIAEoCRIuCgZsaW1pdHMYAyABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIQCghwcmV2aW91cxgEIAEoCRIyCgdoaXN0b3J5GAUgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USKAoGYWdlbnRzGAYgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSEAoIbGFuZ3VhZ2UYByABKAkSEwoLbW9kZWxfdG9rZW4YCCABKAkiSgoRU3VtbWFyaXplUmVzcG9uc2USDAoEdGV4dBgBIAEoCRInCgV1c2FnZRgCIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlIlcKDUFuc3dlckNvbnRleHQSDgoGbm93X21zGAEgASgDEhEKCXRpbWVfem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRIRCgl1c2VyX25hbWUYBCABKAki9AEKBUFnZW50EgoKAmlkGAEgASgJEgwKBHNsdWcYAiABKAkSDAoEbmFtZRgDIAEoCRIqCgRyb2xlGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRSb2xlEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnNraWxscxgGIAMoCRINCgVtb2RlbBgHIAEoCRIXCg9yZXNwb25zZV9sZW5ndGgYCCABKAkSDwoHcHJvbXB0cxgJIAMoCRI5Cg9za2lsbF9kb2N1bWVudHMYCiADKAsyIC51c3dhcm0ucnVudGltZS52MS5Ta2lsbERvY3VtZW50IkMKDVNraWxsRG9jdW1lbnQSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdjb250ZW50GAMgASgJImoKDkhpc3RvcnlNZXNzYWdlEgoKAmlkGAEgASgJEiwKBHJvbGUYAiABKA4yHi51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5Um9sZRIQCghhZ2VudF9pZBgDIAEoCRIMCgR0ZXh0GAQgASgJIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSLhAgoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAQgcKBWV2ZW50Ij4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKnAKCVRvb2xTdGF0ZRIaChZUT09MX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSVE9PTF9TVEFURV9SVU5OSU5HEAESGAoUVE9PTF9TVEFURV9DT01QTEVURUQQAhIVChFUT09MX1NUQVRFX0ZBSUxFRBADKpMBChBEZWxlZ2F0aW9uU3RhdHVzEiEKHURFTEVHQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZREVMRUdBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0RFTEVHQVRJT05fU1RBVFVTX0NPTVBMRVRFRBACEhwKGERFTEVHQVRJT05fU1RBVFVTX0ZBSUxFRBADKo4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPTVBMRVRFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISFgoST1VUQ09NRV9JTkNPTVBMRVRFEAMSEwoPT1VUQ09NRV9TVE9QUEVEEAQSEgoOT1VUQ09NRV9TSUxFTlQQBTKUBAoMQWdlbnRSdW50aW1lElMKCElkZW50aWZ5EiIudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXNwb25zZRJMCgdSdW5UdXJuEiEudXN3YXJtLnJ1bnRpbWUudjEuUnVuVHVyblJlcXVlc3QaHC51c3dhcm0ucnVudGltZS52MS5UdXJuRXZlbnQwARJTCghTdG9wVHVybhIiLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVzcG9uc2USZQoOUmVuZXdUb29sVG9rZW4SKC51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlcXVlc3QaKS51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlc3BvbnNlElYKCVN1bW1hcml6ZRIjLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlcXVlc3QaJC51c3dhcm0ucnVudGltZS52MS5TdW1tYXJpemVSZXNwb25zZRJNCgZTdGF0dXMSIC51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXF1ZXN0GiEudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -46,6 +46,13 @@ export type IdentifyResponse = Message$1<"uswarm.runtime.v1.IdentifyResponse"> &
    * @generated from field: string instance_id = 3;
    */
   instanceId: string;
+
+  /**
+   * Optional parts of the protocol that the runtime implements, such as `skills.1`. Empty for release 0.2.
+   *
+   * @generated from field: repeated string features = 4;
+   */
+  features: string[];
 };
 
 /**
@@ -83,7 +90,7 @@ export type StatusResponse = Message$1<"uswarm.runtime.v1.StatusResponse"> & {
   turns: RunningTurn[];
 
   /**
-   * Milliseconds since the last turn ended, or since the start where there was none; 0 while busy.
+   * Milliseconds since the end of the last turn, or since the start if there was none; 0 while busy.
    *
    * @generated from field: int64 idle_ms = 3;
    */
@@ -184,6 +191,13 @@ export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenR
    * @generated from field: string tool_token = 3;
    */
   toolToken: string;
+
+  /**
+   * As in RunTurnRequest.
+   *
+   * @generated from field: string model_token = 4;
+   */
+  modelToken: string;
 };
 
 /**
@@ -221,7 +235,7 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
   generation: number;
 
   /**
-   * The number of events that the caller has already.
+   * The number of events that the caller already has.
    *
    * @generated from field: uint64 from_event = 3;
    */
@@ -235,14 +249,14 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
   agent?: Agent | undefined;
 
   /**
-   * Everybody else in the swarm, for addressing and, for the manager, delegating.
+   * The other agents of the swarm, to address and, for the manager, to delegate to.
    *
    * @generated from field: repeated uswarm.runtime.v1.Agent colleagues = 5;
    */
   colleagues: Agent[];
 
   /**
-   * Oldest first; the last one is what is to be answered. At most 200 messages or 512 KiB.
+   * Oldest first; the last one is the message to answer. At most 200 messages or 512 KiB.
    *
    * @generated from field: repeated uswarm.runtime.v1.HistoryMessage history = 6;
    */
@@ -261,15 +275,15 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
   memories: Memory[];
 
   /**
-   * The number that the first model call of this generation counts its usage under: one more than
-   * the last one recorded for the turn, so that (turn_id, step) never repeats.
+   * The usage step of the first model call of this generation: one more than the last recorded step
+   * of the turn, so that (turn_id, step) is unique.
    *
    * @generated from field: uint32 first_step = 9;
    */
   firstStep: number;
 
   /**
-   * When and for whom the answer is written. Absent in requests of release 0.2.
+   * Time and user of the reply. Absent in requests of release 0.2.
    *
    * @generated from field: uswarm.runtime.v1.AnswerContext context = 10;
    */
@@ -277,11 +291,33 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
 
   /**
    * A secret: the bearer token for tool calls of this turn. It expires within minutes; RenewToolToken and requests that
-   * re-attach bring a later one. Empty in requests of release 0.2 and for agents without tools.
+   * re-attach to the turn replace it. Empty in requests of release 0.2 and for agents without tools.
    *
    * @generated from field: string tool_token = 11;
    */
   toolToken: string;
+
+  /**
+   * Limits of the model. Absent in requests of release 0.2.
+   *
+   * @generated from field: uswarm.runtime.v1.ModelLimits limits = 12;
+   */
+  limits?: ModelLimits | undefined;
+
+  /**
+   * A summary of the conversation before `history`, written by a model; empty if there is none.
+   *
+   * @generated from field: string summary = 13;
+   */
+  summary: string;
+
+  /**
+   * A secret: the bearer token for calls of this turn to the model gateway, renewed like `tool_token`. Empty without a
+   * gateway.
+   *
+   * @generated from field: string model_token = 14;
+   */
+  modelToken: string;
 };
 
 /**
@@ -292,7 +328,130 @@ export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
- * What an answer depends on besides the conversation.
+ * Limits and capabilities of a model. 0 and false mean unknown: the runtime uses its defaults.
+ *
+ * @generated from message uswarm.runtime.v1.ModelLimits
+ */
+export type ModelLimits = Message$1<"uswarm.runtime.v1.ModelLimits"> & {
+  /**
+   * Tokens of prompt and output together.
+   *
+   * @generated from field: uint32 context_window = 1;
+   */
+  contextWindow: number;
+
+  /**
+   * Tokens of the output of one model call.
+   *
+   * @generated from field: uint32 max_output_tokens = 2;
+   */
+  maxOutputTokens: number;
+
+  /**
+   * Whether the model accepts images.
+   *
+   * @generated from field: bool images = 3;
+   */
+  images: boolean;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.ModelLimits.
+ * Use `create(ModelLimitsSchema)` to create a new message.
+ */
+export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+
+/**
+ * @generated from message uswarm.runtime.v1.SummarizeRequest
+ */
+export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> & {
+  /**
+   * @generated from field: uswarm.runtime.v1.SummaryKind kind = 1;
+   */
+  kind: SummaryKind;
+
+  /**
+   * Model id of the catalogue; empty for the runtime's default.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * @generated from field: uswarm.runtime.v1.ModelLimits limits = 3;
+   */
+  limits?: ModelLimits | undefined;
+
+  /**
+   * The summary of the messages before `history`; empty if there is none.
+   *
+   * @generated from field: string previous = 4;
+   */
+  previous: string;
+
+  /**
+   * Oldest first. The same limits as in RunTurnRequest.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.HistoryMessage history = 5;
+   */
+  history: HistoryMessage[];
+
+  /**
+   * The agents that wrote messages.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.Agent agents = 6;
+   */
+  agents: Agent[];
+
+  /**
+   * BCP 47 tag of the user's language; empty if unknown.
+   *
+   * @generated from field: string language = 7;
+   */
+  language: string;
+
+  /**
+   * As in RunTurnRequest.
+   *
+   * @generated from field: string model_token = 8;
+   */
+  modelToken: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.SummarizeRequest.
+ * Use `create(SummarizeRequestSchema)` to create a new message.
+ */
+export const SummarizeRequestSchema: GenMessage<SummarizeRequest> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+
+/**
+ * @generated from message uswarm.runtime.v1.SummarizeResponse
+ */
+export type SummarizeResponse = Message$1<"uswarm.runtime.v1.SummarizeResponse"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * One entry per model call, numbered from 0.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.Usage usage = 2;
+   */
+  usage: Usage[];
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.SummarizeResponse.
+ * Use `create(SummarizeResponseSchema)` to create a new message.
+ */
+export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+
+/**
+ * Input of a reply in addition to the conversation.
  *
  * @generated from message uswarm.runtime.v1.AnswerContext
  */
@@ -305,21 +464,21 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
   nowMs: bigint;
 
   /**
-   * IANA name of the user's time zone; empty when unknown.
+   * IANA name of the user's time zone; empty if unknown.
    *
    * @generated from field: string time_zone = 2;
    */
   timeZone: string;
 
   /**
-   * BCP 47 tag of the user's language; empty when unknown.
+   * BCP 47 tag of the user's language; empty if unknown.
    *
    * @generated from field: string language = 3;
    */
   language: string;
 
   /**
-   * How to address the user; empty when unknown.
+   * Form of address of the user; empty if unknown.
    *
    * @generated from field: string user_name = 4;
    */
@@ -331,7 +490,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -387,6 +546,14 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
    * @generated from field: repeated string prompts = 9;
    */
   prompts: string[];
+
+  /**
+   * Long instructions that the model loads on demand. Only for runtimes with the feature `skills.1`; others receive them in
+   * `prompts`.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.SkillDocument skill_documents = 10;
+   */
+  skillDocuments: SkillDocument[];
 };
 
 /**
@@ -394,7 +561,38 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+
+/**
+ * @generated from message uswarm.runtime.v1.SkillDocument
+ */
+export type SkillDocument = Message$1<"uswarm.runtime.v1.SkillDocument"> & {
+  /**
+   * Unique per agent.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * When to use it, in one or two sentences.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * @generated from field: string content = 3;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.SkillDocument.
+ * Use `create(SkillDocumentSchema)` to create a new message.
+ */
+export const SkillDocumentSchema: GenMessage<SkillDocument> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -411,7 +609,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
   role: HistoryRole;
 
   /**
-   * The agent that wrote it; empty for the user's.
+   * The agent that wrote the message; empty for messages of the user.
    *
    * @generated from field: string agent_id = 3;
    */
@@ -428,7 +626,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -455,7 +653,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -521,7 +719,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -538,10 +736,10 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
- * A piece of the reply's text, coalesced over 40–60 ms.
+ * A part of the text of the reply, coalesced over 40–60 ms.
  *
  * @generated from message uswarm.runtime.v1.Chunk
  */
@@ -550,6 +748,14 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
    * @generated from field: string text = 1;
    */
   text: string;
+
+  /**
+   * The position of `text` in the reply, in UTF-16 code units. If it is less than the length of the text so far, the text
+   * after it is retracted: a failed model call is repeated. Absent in events of release 0.2, which retract nothing.
+   *
+   * @generated from field: optional uint32 offset = 2;
+   */
+  offset?: number | undefined;
 };
 
 /**
@@ -557,7 +763,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -581,14 +787,14 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
   state: ToolState;
 
   /**
-   * One line for people: what is being done.
+   * One line that describes the call to the user.
    *
    * @generated from field: string description = 4;
    */
   description: string;
 
   /**
-   * What was searched for, where the tool searches.
+   * The search query, if the tool searches.
    *
    * @generated from field: string query = 5;
    */
@@ -600,10 +806,10 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
- * What the model provider reported for one model call, once per (turn, step).
+ * Usage of one model call, once per (turn, step). Each attempt that the provider may have counted has its own step.
  *
  * @generated from message uswarm.runtime.v1.Usage
  */
@@ -629,9 +835,32 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
   promptTokens: bigint;
 
   /**
+   * Including reasoning tokens.
+   *
    * @generated from field: uint64 completion_tokens = 5;
    */
   completionTokens: bigint;
+
+  /**
+   * The part of prompt_tokens that the provider read from its cache.
+   *
+   * @generated from field: uint64 cached_tokens = 6;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * The part of completion_tokens that the model spent on reasoning.
+   *
+   * @generated from field: uint64 reasoning_tokens = 7;
+   */
+  reasoningTokens: bigint;
+
+  /**
+   * Whether the runtime estimated the tokens, because the provider did not report them.
+   *
+   * @generated from field: bool estimated = 8;
+   */
+  estimated: boolean;
 };
 
 /**
@@ -639,10 +868,10 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
- * A sub-agent got a task (RUNNING) or is through with it.
+ * A sub-agent has received a task (RUNNING) or has finished it.
  *
  * @generated from message uswarm.runtime.v1.Delegation
  */
@@ -678,11 +907,11 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 23);
 
 /**
- * A message of its own besides the reply (action card, artifact, workflow). The content is a
- * MessageContent of the REST contract; `key` makes a repetition an update.
+ * A separate message in addition to the reply (action card, artifact, workflow). The content is a
+ * MessageContent of the REST contract. A message with the same `key` updates the earlier one.
  *
  * @generated from message uswarm.runtime.v1.Message
  */
@@ -708,7 +937,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+  messageDesc(file_uswarm_runtime_v1_runtime, 24);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -720,7 +949,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
   outcome: Outcome;
 
   /**
-   * The whole text of the reply; empty where there is none.
+   * The complete text of the reply; empty if there is none.
    *
    * @generated from field: string text = 2;
    */
@@ -728,14 +957,15 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
 
   /**
    * For FAILED and INCOMPLETE: a stable code (`model_unavailable`, `model_timeout`,
-   * `model_rejected`, `model_rate_limited`, `step_limit_reached`, `internal_error`).
+   * `model_rejected`, `model_rate_limited`, `model_refused`, `output_limit_reached`, `token_limit_reached`,
+   * `internal_error`; release 0.2 also sends `step_limit_reached`).
    *
    * @generated from field: string error_code = 3;
    */
   errorCode: string;
 
   /**
-   * One sentence for people.
+   * One sentence for the user.
    *
    * @generated from field: string error_message = 4;
    */
@@ -747,7 +977,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 21);
+  messageDesc(file_uswarm_runtime_v1_runtime, 25);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity
@@ -786,6 +1016,36 @@ export const AgentActivitySchema: GenEnum<AgentActivity> = /*@__PURE__*/
   enumDesc(file_uswarm_runtime_v1_runtime, 0);
 
 /**
+ * @generated from enum uswarm.runtime.v1.SummaryKind
+ */
+export enum SummaryKind {
+  /**
+   * @generated from enum value: SUMMARY_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Replaces older messages in the prompts of later turns.
+   *
+   * @generated from enum value: SUMMARY_KIND_SUMMARY = 1;
+   */
+  SUMMARY = 1,
+
+  /**
+   * A title of at most 60 characters.
+   *
+   * @generated from enum value: SUMMARY_KIND_TITLE = 2;
+   */
+  TITLE = 2,
+}
+
+/**
+ * Describes the enum uswarm.runtime.v1.SummaryKind.
+ */
+export const SummaryKindSchema: GenEnum<SummaryKind> = /*@__PURE__*/
+  enumDesc(file_uswarm_runtime_v1_runtime, 1);
+
+/**
  * @generated from enum uswarm.runtime.v1.AgentRole
  */
 export enum AgentRole {
@@ -809,7 +1069,7 @@ export enum AgentRole {
  * Describes the enum uswarm.runtime.v1.AgentRole.
  */
 export const AgentRoleSchema: GenEnum<AgentRole> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 1);
+  enumDesc(file_uswarm_runtime_v1_runtime, 2);
 
 /**
  * @generated from enum uswarm.runtime.v1.HistoryRole
@@ -835,7 +1095,7 @@ export enum HistoryRole {
  * Describes the enum uswarm.runtime.v1.HistoryRole.
  */
 export const HistoryRoleSchema: GenEnum<HistoryRole> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 2);
+  enumDesc(file_uswarm_runtime_v1_runtime, 3);
 
 /**
  * @generated from enum uswarm.runtime.v1.ToolState
@@ -866,7 +1126,7 @@ export enum ToolState {
  * Describes the enum uswarm.runtime.v1.ToolState.
  */
 export const ToolStateSchema: GenEnum<ToolState> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 3);
+  enumDesc(file_uswarm_runtime_v1_runtime, 4);
 
 /**
  * @generated from enum uswarm.runtime.v1.DelegationStatus
@@ -897,7 +1157,7 @@ export enum DelegationStatus {
  * Describes the enum uswarm.runtime.v1.DelegationStatus.
  */
 export const DelegationStatusSchema: GenEnum<DelegationStatus> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 4);
+  enumDesc(file_uswarm_runtime_v1_runtime, 5);
 
 /**
  * @generated from enum uswarm.runtime.v1.Outcome
@@ -933,7 +1193,7 @@ export enum Outcome {
   STOPPED = 4,
 
   /**
-   * The agent chose to say nothing.
+   * The agent decided not to reply.
    *
    * @generated from enum value: OUTCOME_SILENT = 5;
    */
@@ -944,19 +1204,19 @@ export enum Outcome {
  * Describes the enum uswarm.runtime.v1.Outcome.
  */
 export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 5);
+  enumDesc(file_uswarm_runtime_v1_runtime, 6);
 
 /**
- * One runtime serves one workspace. Every call but the standard gRPC health check carries
+ * One runtime serves one workspace. Every call except the standard gRPC health check has the header
  * `authorization: Bearer <call token>`: an Ed25519-signed token of the orchestrator whose
- * audience is the workspace and which lives for 60 seconds.
+ * audience is the workspace and which expires after 60 seconds.
  *
  * @generated from service uswarm.runtime.v1.AgentRuntime
  */
 export const AgentRuntime: GenService<{
   /**
-   * Who is there: proves that this address serves the workspace that the caller means.
-   * UNAVAILABLE while the runtime shuts down: a new connection may lead to the pod that replaces it.
+   * Identifies the runtime: proves that this address serves the expected workspace.
+   * UNAVAILABLE while the runtime shuts down: a new connection can reach the pod that replaces it.
    *
    * @generated from rpc uswarm.runtime.v1.AgentRuntime.Identify
    */
@@ -966,11 +1226,11 @@ export const AgentRuntime: GenService<{
     output: typeof IdentifyResponseSchema;
   },
   /**
-   * Runs one agent reply. Idempotent per (turn_id, generation): a runtime that has the turn sends
-   * its events from `from_event` on, and those to come; one that has it not starts it when
-   * `from_event` is 0, and answers NOT_FOUND otherwise (the turn was lost with an earlier process).
-   * A higher generation replaces a lower one; a lower one is answered FAILED_PRECONDITION.
-   * Hanging up never stops a turn. Events of a finished turn are kept for some minutes.
+   * Runs a turn. Idempotent per (turn_id, generation): a runtime that has the turn streams its
+   * events after `from_event`, and later ones. A runtime without the turn starts it if `from_event`
+   * is 0, and returns NOT_FOUND otherwise (the turn was lost with an earlier process).
+   * A higher generation replaces a lower one; a lower one returns FAILED_PRECONDITION.
+   * Closing the stream does not stop the turn. Events of a finished turn are kept for some minutes.
    *
    * @generated from rpc uswarm.runtime.v1.AgentRuntime.RunTurn
    */
@@ -990,8 +1250,8 @@ export const AgentRuntime: GenService<{
     output: typeof StopTurnResponseSchema;
   },
   /**
-   * Replaces the tool token of a running turn, before the last one expires. Unknown turns: NOT_FOUND.
-   * Runtimes of release 0.2 answer UNIMPLEMENTED.
+   * Replaces the tool token of a running turn before it expires. Unknown turns: NOT_FOUND.
+   * Runtimes of release 0.2 return UNIMPLEMENTED.
    *
    * @generated from rpc uswarm.runtime.v1.AgentRuntime.RenewToolToken
    */
@@ -1001,7 +1261,18 @@ export const AgentRuntime: GenService<{
     output: typeof RenewToolTokenResponseSchema;
   },
   /**
-   * Whether the runtime works on something, and since when it does not.
+   * Writes a summary or a title of a conversation with one model call, outside a turn.
+   * Runtimes of release 0.2 return UNIMPLEMENTED.
+   *
+   * @generated from rpc uswarm.runtime.v1.AgentRuntime.Summarize
+   */
+  summarize: {
+    methodKind: "unary";
+    input: typeof SummarizeRequestSchema;
+    output: typeof SummarizeResponseSchema;
+  },
+  /**
+   * Returns the running turns, and the time since the runtime became idle.
    *
    * @generated from rpc uswarm.runtime.v1.AgentRuntime.Status
    */

@@ -1,0 +1,11 @@
+import type { Dialect } from '../dialect.js';
+import { answer, refuse } from '../wire.js';
+
+export const unavailable: Dialect = {
+  name: 'No provider of the model is available.',
+  protocol: 'both',
+  server: 'OpenRouter',
+  source: 'https://openrouter.ai/docs/api-reference/errors',
+  script: (index) => (index === 0 ? refuse(503, 'scripted') : answer('Hello.')),
+  expected: { text: 'Hello.', finish: 'answered', requests: 2, usage: ['reported'] },
+};

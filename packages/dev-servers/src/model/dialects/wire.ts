@@ -1,0 +1,113 @@
+import { anthropicEvent } from '../anthropic-protocol.js';
+import type { ModelServerMessage, ModelStep, ReceivedRequest } from '../model-script.js';
+import { usageBody } from '../openai-protocol.js';
+
+// Parts of raw responses.
+
+const HEAD = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'scripted' };
+
+/** A chunk with one choice; `more` adds fields to the choice. */
+export const choice = (delta: unknown, finishReason: string | null = null, more: object = {}): string =>
+  `data: ${JSON.stringify({ ...HEAD, choices: [{ index: 0, delta, finish_reason: finishReason, ...more }] })}\n\n`;
+
+export const toolCalls = (...calls: object[]): string => choice({ tool_calls: calls });
+
+/** A tool call in a chunk. */
+export const call = (fields: object, name: string | undefined, input: unknown): object => ({
+  ...fields,
+  type: 'function',
+  function: { ...(name === undefined ? {} : { name }), arguments: input },
+});
+
+/** A chunk with usage only. */
+export const usageChunk = (prompt: number, completion: number): string =>
+  `data: ${JSON.stringify({ ...HEAD, choices: [], usage: usageBody({ prompt, completion }) })}\n\n`;
+
+export const STOP = choice({}, 'stop');
+export const DONE = 'data: [DONE]\n\n';
+
+/** The usual end of an answer with tool calls. */
+export const FINISHED = [choice({}, 'tool_calls'), usageChunk(20, 5), DONE];
+
+/** The packets of a complete response. */
+export const raw = (...parts: (string | Uint8Array)[]): ModelStep[] => [
+  ...parts.map((part) => ({ raw: part })),
+  { end: true },
+];
+
+/** A text, its end and usage, as a server without deviations sends them. */
+export const ANSWER = [choice({ role: 'assistant', content: 'Hello.' }), STOP, usageChunk(20, 5), DONE];
+
+/** The same in one text. */
+export const whole = ANSWER.join('');
+
+/** A text from the protocol-neutral script. */
+export const answer = (text: string): ModelStep[] => [{ text }, { usage: { prompt: 20, completion: 5 } }];
+
+/** Splits bytes into packets of this size, wherever that is in a character. */
+export function packets(text: string, size: number): Uint8Array[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
+}
+
+export const refuse = (status: number, message: string, fields: object = {}): ModelStep[] => [
+  { error: { status, message, ...fields } },
+];
+
+/** Whether a request has tool results, and the last assistant message as the server received it. */
+export function arrived({ raw: body }: ReceivedRequest): { results: boolean; assistant: Record<string, unknown> } {
+  const messages = body['messages'] as (ModelServerMessage & Record<string, unknown>)[];
+  const last = messages.at(-1);
+  const blocks = Array.isArray(last?.content) ? last.content : [];
+  return {
+    results: last?.role === 'tool' || blocks.some(({ type }) => type === 'tool_result'),
+    assistant: messages.findLast(({ role }) => role === 'assistant') ?? {},
+  };
+}
+
+export const event = anthropicEvent;
+
+/** The first event of the Messages protocol. */
+export const STREAM_START = event('message_start', {
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'scripted',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 20, output_tokens: 1 },
+  },
+});
+
+/** The last events of the Messages protocol. */
+export const STREAM_END = (stopReason: string, outputTokens = 5): string =>
+  event('message_delta', {
+    delta: { stop_reason: stopReason, stop_sequence: null },
+    usage: { output_tokens: outputTokens },
+  }) + event('message_stop');
+
+/** The events of a block with these deltas. */
+const block = (index: number, start: object, deltas: readonly object[]): string =>
+  [
+    event('content_block_start', { index, content_block: start }),
+    ...deltas.map((delta) => event('content_block_delta', { index, delta })),
+    event('content_block_stop', { index }),
+  ].join('');
+
+export const textBlock = (index: number, text: string): string =>
+  block(index, { type: 'text', text: '' }, [{ type: 'text_delta', text }]);
+
+/** A whole response of the Messages protocol with these blocks. */
+export const anthropicStream = (
+  stopReason: string,
+  ...blocks: { start: object; deltas?: readonly object[] }[]
+): ModelStep[] =>
+  raw(
+    STREAM_START,
+    ...blocks.map(({ start, deltas = [] }, index) => block(index, start, deltas)),
+    STREAM_END(stopReason),
+  );

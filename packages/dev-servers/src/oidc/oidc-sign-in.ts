@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Provider } from 'oidc-provider';
+import { z } from 'zod';
+import { subjectOf } from './oidc-token.js';
+import { readBody } from './request-body.js';
+
+export const SIGN_IN_PATH = '/sign-in/';
+const SCOPES = 'openid email profile offline_access';
+
+const person = z.object({ email: z.email(), name: z.string().trim().min(1).max(200) });
+
+export type Person = z.infer<typeof person>;
+
+/** The users who signed in since the start of the issuer. */
+export interface People {
+  remember(subject: string, who: Person): void;
+}
+
+/** The sign-in page: e-mail address and name without a password; signing in grants all scopes. */
+export async function answerSignIn(
+  provider: Provider,
+  people: People,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { params } = await provider.interactionDetails(request, response);
+  if (request.method !== 'POST') {
+    showForm(response, 200, '');
+    return;
+  }
+  const form = Object.fromEntries(new URLSearchParams((await readBody(request)) ?? ''));
+  const who = person.safeParse(form);
+  if (!who.success) {
+    showForm(response, 400, '<p>Please give an e-mail address and a name.</p>');
+    return;
+  }
+  const accountId = subjectOf(who.data.email);
+  people.remember(accountId, who.data);
+  const grant = new provider.Grant({ accountId, clientId: String(params['client_id']) });
+  grant.addOIDCScope(SCOPES);
+  const grantId = await grant.save();
+  await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } });
+}
+
+function showForm(response: ServerResponse, status: number, note: string): void {
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Development sign-in</title>
+<h1>Development sign-in</h1>
+${note}
+<form method="post">
+  <p><label>E-mail <input name="email" type="email" required autofocus></label>
+  <p><label>Name <input name="name" required></label>
+  <p><button>Sign in</button>
+</form>
+`;
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' }).end(html);
+}

@@ -1,0 +1,10 @@
+export { createManualClock } from './clock.js';
+export { withServerDefaults } from './defaulting.js';
+export { checkResponse, type Hook } from './hook.js';
+export { MODEL_IMAGES, ModelWorld } from './model-world.js';
+export { keyOf, type Ref, refOf } from './objects.js';
+export { DEFAULT_IMAGE, POLICY_CASE_NAME, POLICY_CASES, POLICY_LISTS, type PolicyCase } from './policy-cases.js';
+export { storedQuantity } from './quantity.js';
+export { SCENARIOS, scenariosFor } from './scenarios/index.js';
+export type { Scenario } from './scenarios/scenario.js';
+export type { Capability, World } from './world.js';

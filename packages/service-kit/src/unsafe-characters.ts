@@ -1,0 +1,31 @@
+// Sets of characters that untrusted text must not contain. They differ in what the reader of the text needs; choose the
+// set for the reader, and convert the text with `toWellFormed()` first.
+
+/** Postgres does not store it in text. */
+export const NUL = '\u0000';
+
+/** Characters that do not occur in text files. Unlike `CONTROLS`, without white space, escape and C1. */
+export const BINARY_CONTROLS = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
+
+/** All control characters, which includes line breaks. For text that is split into words. */
+export const CONTROLS = /\p{Cc}/gu;
+
+/** For several lines on a terminal. Keeps tabs and line feeds, and format characters, because emoji need joiners. */
+export const CONTROLS_IN_LINES = /(?![\t\n])\p{Cc}/gu;
+
+/** For one line on a terminal, in a header or in a log: no line breaks, and no format characters. */
+export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** For several lines that a model reads. Like `UNPRINTABLE`, plus variation selectors, which can encode hidden text. */
+export const UNPRINTABLE_IN_LINES = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
+
+/** For names that users choose. Removes bidirectional controls, but keeps the joiners of emoji and of some scripts. */
+export const DECEPTIVE_IN_NAMES =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+
+/** For one line of a search result, which a model reads. Like `UNPRINTABLE`, plus private use, fillers and the like. */
+export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** For search queries: like `INVISIBLE` without controls, and keeps the joiners, which Persian, Hindi and emoji need. */
+export const INVISIBLE_IN_QUERIES =
+  /(?![\u200c\u200d])[\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;

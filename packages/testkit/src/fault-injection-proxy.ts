@@ -1,0 +1,80 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** A TCP proxy that simulates network failures between a client and a server. */
+export interface FaultInjectionProxy {
+  /** Returns the URL with host and port of the proxy. */
+  redirect(url: string): string;
+  /** Closes all connections and refuses new ones. */
+  disconnect(): Promise<void>;
+  /** Accepts connections again. */
+  restore(): Promise<void>;
+  /** Stops forwarding data, but keeps connections open and accepts new ones. */
+  freeze(): void;
+  thaw(): void;
+  close(): Promise<void>;
+}
+
+export async function startFaultInjectionProxy(url: string): Promise<FaultInjectionProxy> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  const pairs = new Map<Socket, Socket>();
+  const keep = (socket: Socket): Socket => {
+    sockets.add(socket);
+    return socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
+  };
+
+  async function open(port: number): Promise<Server> {
+    const server = createServer((client) => {
+      const upstream = keep(connect(Number(target.port), target.hostname));
+      keep(client).once('close', () => upstream.destroy());
+      upstream.once('close', () => client.destroy());
+      if (frozen) return;
+      client.pipe(upstream);
+      upstream.pipe(client);
+      pairs.set(client, upstream);
+      client.once('close', () => pairs.delete(client));
+    });
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+    return server;
+  }
+
+  let frozen = false;
+  let server: Server | undefined = await open(0);
+  const { port } = server.address() as AddressInfo;
+
+  async function disconnect(): Promise<void> {
+    const closing = server;
+    server = undefined;
+    if (closing === undefined) return;
+    const closed = new Promise((resolve) => closing.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  return {
+    redirect(original) {
+      const redirected = new URL(original);
+      redirected.host = `127.0.0.1:${port}`;
+      return redirected.href;
+    },
+    disconnect,
+    async restore() {
+      server ??= await open(port);
+    },
+    freeze() {
+      frozen = true;
+      for (const [client, upstream] of pairs) {
+        client.unpipe(upstream).pause();
+        upstream.unpipe(client).pause();
+      }
+    },
+    thaw() {
+      frozen = false;
+      for (const [client, upstream] of pairs) {
+        client.pipe(upstream);
+        upstream.pipe(client);
+      }
+    },
+    close: disconnect,
+  };
+}
