@@ -1,0 +1,36 @@
+/** HTTP status of each error that the gateway itself returns; errors of a provider are passed through. */
+const STATUS = {
+  invalid_request: 400,
+  token_invalid: 401,
+  token_limit_reached: 402,
+  // Not 409, which clients of model providers retry.
+  turn_not_running: 403,
+  model_not_allowed: 403,
+  route_not_found: 404,
+  body_too_large: 413,
+  rate_limited: 429,
+  provider_credentials_rejected: 502,
+  provider_redirected: 502,
+  provider_unreachable: 502,
+  orchestrator_unavailable: 503,
+  provider_timeout: 504,
+} as const;
+
+export type GatewayErrorCode = keyof typeof STATUS;
+export const GATEWAY_ERRORS = Object.keys(STATUS) as GatewayErrorCode[];
+
+/** A call that the gateway ends itself. The message contains nothing of the request body. */
+export class GatewayError extends Error {
+  override name = 'GatewayError';
+  readonly code: GatewayErrorCode;
+  readonly status: number;
+  /** Seconds until a retry can succeed. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: GatewayErrorCode, message: string, options: { retryAfterS?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.status = STATUS[code];
+    this.retryAfterS = options.retryAfterS;
+  }
+}

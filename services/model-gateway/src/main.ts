@@ -1,0 +1,33 @@
+import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
+import { loadModelGatewayConfig } from './config.js';
+import { createModelGatewayMetrics } from './metrics.js';
+import { createModelCallClient } from './model-call-client.js';
+import { createModelGateway } from './model-gateway.js';
+
+const service = 'model-gateway';
+const logger = createLogger({ service });
+/** For the settlement of calls that are cut. */
+const CLOSING_MS = 10_000;
+
+let graceMs = 0;
+await runService({ logger, shutdownDeadlineMs: () => graceMs + CLOSING_MS }, async (stack) => {
+  const config = loadModelGatewayConfig(process.env);
+  logger.level = config.logLevel;
+  graceMs = config.shutdownGraceMs;
+  const registry = createMetrics(service);
+  let serving = true;
+
+  const ops = await startOpsServer({ metrics: registry, ready: () => serving, port: config.opsPort });
+  stack.defer('operations server', () => ops.close());
+  const calls = createModelCallClient(config.internalApi);
+  stack.defer('orchestrator client', () => calls.close());
+  const gateway = createModelGateway({ config, calls, metrics: createModelGatewayMetrics(registry), logger });
+  stack.defer('running calls', () => gateway.close());
+  const http = await listen(gateway.handler, { host: config.host, port: config.port });
+  stack.defer('HTTP server', () => {
+    serving = false;
+    return http.close(graceMs);
+  });
+  const providers = Object.keys(config.providers);
+  logger.info({ port: http.port, ops_port: ops.port, providers }, 'listening');
+});

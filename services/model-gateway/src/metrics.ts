@@ -1,0 +1,93 @@
+import { initializedCounter, readGauge, type Registry } from '@uswarm/service-kit';
+import { Counter, Histogram } from 'prom-client';
+import { GATEWAY_ERRORS } from './gateway-error.js';
+import { PROVIDERS } from './protocols/protocol.js';
+
+/** How a call ended: `completed`, `cut`, `provider_error`, or the code of a GatewayError. */
+export type CallResult = (typeof RESULTS)[number];
+const RESULTS = ['completed', 'cut', 'provider_error', 'internal_error', ...GATEWAY_ERRORS] as const;
+
+/** A finished call that was sent to a provider. */
+export interface MeasuredCall {
+  provider: string;
+  /** The name at the provider; configuration defines the names, so the number of series is bounded. */
+  model: string;
+  seconds: number;
+  /** Empty for a completed call. */
+  error: string;
+  /** Undefined if the provider counted nothing. */
+  tokens: { input: number; output: number } | undefined;
+}
+
+export interface ModelGatewayMetrics {
+  ended(provider: string, result: CallResult): void;
+  measured(call: MeasuredCall): void;
+  firstByte(call: { provider: string; model: string; seconds: number }): void;
+  settlementLost(): void;
+  /** Registers the gauge of calls that wait for their settlement. */
+  watchPending(read: () => number): void;
+}
+
+const DURATION_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
+const FIRST_BYTE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 40, 80];
+const TOKEN_BUCKETS = [1, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+
+const OPERATION = { gen_ai_operation_name: 'chat' };
+const CALL_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
+
+/** The metrics of calls have the names of the OpenTelemetry semantic conventions for generative AI. */
+export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetrics {
+  const ends = initializedCounter(registry, 'uswarm_model_gateway_calls_total', 'Total model calls by result.', {
+    provider: [...PROVIDERS, 'none'],
+    result: RESULTS,
+  });
+  const lost = new Counter({
+    name: 'uswarm_model_gateway_settlements_lost_total',
+    help: 'Total model calls that keep their estimated usage, because the orchestrator was unavailable for too long.',
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'gen_ai_client_operation_duration_seconds',
+    help: 'Duration of a model call in seconds.',
+    labelNames: [...CALL_LABELS, 'error_type'],
+    buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+  const firstByte = new Histogram({
+    name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
+    help: 'Time from the request of a model call to the first part of its response in seconds.',
+    labelNames: CALL_LABELS,
+    buckets: FIRST_BYTE_BUCKETS,
+    registers: [registry],
+  });
+  const tokens = new Histogram({
+    name: 'gen_ai_client_token_usage',
+    help: 'Tokens of a model call by type.',
+    labelNames: [...CALL_LABELS, 'gen_ai_token_type'],
+    buckets: TOKEN_BUCKETS,
+    registers: [registry],
+  });
+  const labels = ({ provider, model }: { provider: string; model: string }) => ({
+    ...OPERATION,
+    gen_ai_provider_name: provider,
+    gen_ai_request_model: model,
+  });
+  return {
+    ended: (provider, result) => ends.inc({ provider, result }),
+    measured(call) {
+      duration.observe({ ...labels(call), error_type: call.error }, call.seconds);
+      if (call.tokens === undefined) return;
+      tokens.observe({ ...labels(call), gen_ai_token_type: 'input' }, call.tokens.input);
+      tokens.observe({ ...labels(call), gen_ai_token_type: 'output' }, call.tokens.output);
+    },
+    firstByte: (call) => firstByte.observe(labels(call), call.seconds),
+    settlementLost: () => lost.inc(),
+    watchPending: (read) =>
+      readGauge(
+        registry,
+        'uswarm_model_gateway_settlements_pending',
+        'Model calls whose usage the orchestrator does not know yet.',
+        read,
+      ),
+  };
+}

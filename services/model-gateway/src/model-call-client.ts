@@ -1,0 +1,68 @@
+import { MODEL_CALLS_PATH, MODEL_GATEWAY, type ModelCallReservation, type ModelCallUsage } from '@uswarm/contract';
+import { type SigningKey, signInternalToken, traceHeaders } from '@uswarm/service-kit';
+import { Pool } from 'undici';
+import { GatewayError } from './gateway-error.js';
+
+/** Model calls at the internal API of the orchestrator. */
+export interface ModelCallClient {
+  /** @throws GatewayError `token_limit_reached`, `turn_not_running`, `orchestrator_unavailable` */
+  reserve(call: ModelCallReservation): Promise<void>;
+  /** Idempotent. An unknown call is ignored: its user or its reservation no longer exists. @throws GatewayError */
+  settle(callId: string, usage: ModelCallUsage): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ModelCallClientOptions {
+  /** Origin of the internal API. */
+  url: string;
+  key: SigningKey;
+  /** Milliseconds for a whole call. */
+  timeoutMs?: number;
+}
+
+const CONNECTIONS = 64;
+const MAX_RESPONSE_BYTES = 64 * 1024;
+const RETRY_AFTER_S = 1;
+
+export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCallClientOptions): ModelCallClient {
+  const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
+
+  async function send(method: 'POST' | 'PUT', path: string, body: unknown): Promise<number> {
+    try {
+      const token = await signInternalToken(key, MODEL_GATEWAY);
+      const { statusCode, body: answer } = await pool.request({
+        method,
+        path,
+        headers: { ...traceHeaders(), authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      await answer.dump();
+      return statusCode;
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  }
+
+  return {
+    async reserve(call) {
+      const status = await send('POST', MODEL_CALLS_PATH, call);
+      if (status === 201) return;
+      if (status === 402) throw new GatewayError('token_limit_reached', 'The token limit of the plan is reached.');
+      if (status === 404 || status === 409) throw new GatewayError('turn_not_running', 'The turn is not running.');
+      throw unavailable(new Error(`the orchestrator returned status ${status}`));
+    },
+    async settle(callId, usage) {
+      const status = await send('PUT', `${MODEL_CALLS_PATH}/${callId}`, usage);
+      if (status !== 200 && status !== 404) {
+        throw unavailable(new Error(`the orchestrator returned status ${status}`));
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+function unavailable(cause: unknown): GatewayError {
+  const message = 'The token limit cannot be checked now.';
+  return new GatewayError('orchestrator_unavailable', message, { retryAfterS: RETRY_AFTER_S, cause });
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ModelCallUsage } from '@uswarm/contract';
+import { type Logger, type ModelTokenTurn, parseJson } from '@uswarm/service-kit';
+import type { ModelGatewayConfig, ProviderConfig } from './config.js';
+import { GatewayError } from './gateway-error.js';
+import type { CallResult, ModelGatewayMetrics } from './metrics.js';
+import type { ModelCallClient } from './model-call-client.js';
+import { allowedModel } from './model-names.js';
+import { CallCut } from './provider-client.js';
+import type { Body, Protocol } from './protocols/protocol.js';
+import { relay } from './relay.js';
+import { readBody } from './request-body.js';
+import { createResponseMeter } from './response-meter.js';
+import type { SendCall, SentResponse } from './send-call.js';
+import type { Settlements } from './settlements.js';
+import { tokensOfBytes } from './token-estimate.js';
+
+export interface ModelCallDeps {
+  config: Pick<ModelGatewayConfig, 'providers' | 'outputLimit'>;
+  calls: Pick<ModelCallClient, 'reserve'>;
+  settlements: Pick<Settlements, 'settle'>;
+  send: SendCall;
+  metrics: Pick<ModelGatewayMetrics, 'measured' | 'firstByte'>;
+  logger: Pick<Logger, 'info'>;
+  /** Aborts running calls at shutdown. */
+  closing: AbortSignal;
+}
+
+/** Longer than the longest step of a runtime. */
+const CALL_MS = 15 * 60_000;
+/** An unavailable orchestrator delays the end of a response by at most this time. */
+const SETTLE_WAIT_MS = 1_000;
+
+const REFUSED: ModelCallUsage = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+  estimated: false,
+  outcome: 'refused',
+};
+
+/** An accepted request, before its reservation. */
+interface Call {
+  id: string;
+  turn: ModelTokenTurn;
+  protocol: Protocol;
+  provider: ProviderConfig;
+  body: Body;
+  /** The name at the provider. */
+  model: string;
+  maxOutputTokens: number;
+  promptEstimate: number;
+  startedAt: number;
+}
+
+/** Runs one model call of an authenticated turn: reserve, forward, meter, settle. @throws GatewayError, CallCut */
+export type RunModelCall = (
+  protocol: Protocol,
+  turn: ModelTokenTurn,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Promise<CallResult>;
+
+export function createModelCalls(deps: ModelCallDeps): RunModelCall {
+  const { config, calls, settlements, send, metrics, logger } = deps;
+
+  /** @throws GatewayError */
+  async function accept(protocol: Protocol, turn: ModelTokenTurn, request: IncomingMessage): Promise<Call> {
+    const provider = config.providers[protocol.provider];
+    if (provider === undefined) {
+      throw new GatewayError('model_not_allowed', `The provider ${protocol.provider} is not configured.`);
+    }
+    const startedAt = performance.now();
+    const text = await readBody(request);
+    const body = parseJson(text);
+    const asked = protocol.readRequest(body);
+    return {
+      id: randomUUID(),
+      turn,
+      protocol,
+      provider,
+      body: body as Body,
+      model: allowedModel(asked.model, provider.models),
+      maxOutputTokens: Math.min(asked.maxOutputTokens ?? config.outputLimit, config.outputLimit),
+      promptEstimate: tokensOfBytes(Buffer.byteLength(text)),
+      startedAt,
+    };
+  }
+
+  const reserve = ({ id, turn, protocol, model, maxOutputTokens, promptEstimate }: Call): Promise<void> =>
+    calls.reserve({
+      id,
+      workspace_id: turn.workspaceId,
+      turn_id: turn.turnId,
+      agent_id: turn.agentId,
+      purpose: turn.purpose,
+      provider: protocol.provider,
+      model,
+      estimated_prompt_tokens: promptEstimate,
+      max_output_tokens: maxOutputTokens,
+    });
+
+  /** Settles once, and waits for it only for a short time. */
+  async function settle(call: Call, usage: ModelCallUsage, error: string): Promise<void> {
+    const { id, turn, protocol, model, startedAt } = call;
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const counted = usage.outcome !== 'refused';
+    metrics.measured({
+      provider: protocol.provider,
+      model,
+      seconds,
+      error,
+      tokens: counted ? { input: usage.prompt_tokens, output: usage.completion_tokens } : undefined,
+    });
+    logger.info(
+      {
+        call: id,
+        workspace_id: turn.workspaceId,
+        turn_id: turn.turnId,
+        provider: protocol.provider,
+        model,
+        ...usage,
+        error,
+        ms: Math.round(seconds * 1_000),
+      },
+      'model call',
+    );
+    await Promise.race([settlements.settle(id, usage), sleep(SETTLE_WAIT_MS, undefined, { ref: false })]);
+  }
+
+  /** Sends a reserved call. A call that fails before its response is settled here. @throws GatewayError, CallCut */
+  async function sendReserved(
+    call: Call,
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<SentResponse> {
+    if (signal.aborted) {
+      await settle(call, REFUSED, 'cut');
+      throw new CallCut('the call was cut before it was sent');
+    }
+    try {
+      return await send(call.protocol, call.provider, { ...call, headers: request.headers, signal });
+    } catch (error) {
+      const mayCount = error instanceof CallCut;
+      await settle(
+        call,
+        mayCount ? cutBeforeResponse(call) : REFUSED,
+        error instanceof GatewayError ? error.code : 'cut',
+      );
+      throw mayCount && !response.destroyed ? brokenBeforeResponse(error, signal) : error;
+    }
+  }
+
+  /** Passes the response on and settles the call. */
+  async function pass(call: Call, sent: SentResponse, response: ServerResponse, signal: AbortSignal) {
+    const failed = sent.statusCode >= 400;
+    const streamed = String(sent.headers['content-type']).startsWith('text/event-stream');
+    const meter = createResponseMeter(call.protocol, { streamed });
+    let first = true;
+    let settled = false;
+    const settleWith = async (outcome: ModelCallUsage['outcome'], error: string): Promise<void> => {
+      settled = true;
+      await settle(call, outcome === 'refused' ? REFUSED : { ...meter.usage(call.promptEstimate), outcome }, error);
+    };
+    try {
+      await relay(sent, response, {
+        signal,
+        onChunk(chunk) {
+          if (first) metrics.firstByte({ ...labelsOf(call), seconds: (performance.now() - call.startedAt) / 1_000 });
+          first = false;
+          meter.push(chunk);
+        },
+        beforeEnd: () => settleWith(failed ? 'refused' : 'completed', failed ? String(sent.statusCode) : ''),
+      });
+      return failed ? 'provider_error' : 'completed';
+    } catch {
+      sent.body.on('error', () => undefined).destroy();
+      // A cut response must not look complete.
+      response.destroy();
+      if (!settled) await settleWith(failed ? 'refused' : 'cut', 'cut');
+      return 'cut';
+    }
+  }
+
+  return async (protocol, turn, request, response) => {
+    const call = await accept(protocol, turn, request);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, deps.closing, AbortSignal.timeout(CALL_MS)]);
+    await reserve(call);
+    return pass(call, await sendReserved(call, request, response, signal), response, signal);
+  };
+}
+
+const labelsOf = ({ protocol, model }: Call) => ({ provider: protocol.provider, model });
+
+/** The provider may have processed the prompt. */
+const cutBeforeResponse = ({ promptEstimate }: Call): ModelCallUsage => ({
+  ...REFUSED,
+  prompt_tokens: promptEstimate,
+  estimated: true,
+  outcome: 'cut',
+});
+
+function brokenBeforeResponse(cause: CallCut, signal: AbortSignal): GatewayError {
+  const timedOut = (signal.reason as Error | undefined)?.name === 'TimeoutError';
+  return timedOut
+    ? new GatewayError('provider_timeout', 'The model provider did not respond in time.', { cause })
+    : new GatewayError('provider_unreachable', 'The connection to the model provider broke.', { cause });
+}

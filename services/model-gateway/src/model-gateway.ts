@@ -1,0 +1,136 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { inSpan, type Logger, type ModelTokenTurn, verifyModelToken } from '@uswarm/service-kit';
+import type { ModelGatewayConfig } from './config.js';
+import { GatewayError } from './gateway-error.js';
+import type { CallResult, ModelGatewayMetrics } from './metrics.js';
+import { createModelCalls } from './model-call.js';
+import type { ModelCallClient } from './model-call-client.js';
+import { CallCut, createProviderClient } from './provider-client.js';
+import type { Protocol } from './protocols/protocol.js';
+import { PROTOCOLS } from './protocols/protocols.js';
+import { createSendCall } from './send-call.js';
+import { createSettlements } from './settlements.js';
+import { createWorkspaceLimiter } from './workspace-limiter.js';
+
+export interface ModelGatewayDeps {
+  config: Pick<ModelGatewayConfig, 'tokenKeys' | 'providers' | 'outputLimit' | 'limits'>;
+  /** Reserves and settles calls at the orchestrator. */
+  calls: Pick<ModelCallClient, 'reserve' | 'settle'>;
+  metrics: ModelGatewayMetrics;
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+export interface ModelGateway {
+  handler: RequestListener;
+  /** Cuts running calls and settles all calls. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for the settlement of the last calls. */
+const SETTLE_MS = 5_000;
+
+/**
+ * The streaming proxy between runtimes and model providers. A runtime authenticates with the model token of a turn; the
+ * gateway adds the key of the provider, enforces the token limits of the workspace, and counts the tokens of each call.
+ */
+export function createModelGateway({ config, calls, metrics, logger }: ModelGatewayDeps): ModelGateway {
+  const closing = new AbortController();
+  const provider = createProviderClient();
+  const limiter = createWorkspaceLimiter(config.limits);
+  const settlements = createSettlements({ calls, logger, onLost: metrics.settlementLost });
+  metrics.watchPending(settlements.pending);
+  const running = new Set<Promise<void>>();
+  const runCall = createModelCalls({
+    config,
+    calls,
+    settlements,
+    send: createSendCall(provider),
+    metrics,
+    logger,
+    closing: closing.signal,
+  });
+
+  /** @throws GatewayError */
+  async function authenticate(protocol: Protocol, request: IncomingMessage): Promise<ModelTokenTurn> {
+    const token = protocol.tokenOf(request.headers) ?? '';
+    return verifyModelToken(config.tokenKeys, token).catch((cause: unknown) => {
+      throw new GatewayError('token_invalid', 'A valid model token is required.', { cause });
+    });
+  }
+
+  async function serve(protocol: Protocol, request: IncomingMessage, response: ServerResponse): Promise<CallResult> {
+    const turn = await authenticate(protocol, request);
+    const end = limiter.begin(turn.workspaceId);
+    try {
+      const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': protocol.provider };
+      return await inSpan('chat', { client: request.headers, attributes }, () =>
+        runCall(protocol, turn, request, response),
+      );
+    } finally {
+      end();
+    }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?')[0];
+    const protocol = PROTOCOLS.find(({ route }) => request.method === 'POST' && route === path);
+    if (protocol === undefined) {
+      sendError(request, response, PROTOCOLS[0], new GatewayError('route_not_found', 'Route not found.'));
+      return metrics.ended('none', 'route_not_found');
+    }
+    let result: CallResult;
+    try {
+      result = await serve(protocol, request, response);
+    } catch (error) {
+      result = resultOf(error, request);
+      if (LOGGED.has(result)) logger.error({ err: error, result, provider: protocol.provider }, 'a model call failed');
+      if (error instanceof GatewayError && !response.headersSent) sendError(request, response, protocol, error);
+      else response.destroy();
+    }
+    metrics.ended(protocol.provider, result);
+  }
+
+  return {
+    handler(request, response) {
+      const handling = handle(request, response).finally(() => running.delete(handling));
+      running.add(handling);
+    },
+    async close() {
+      closing.abort();
+      await Promise.all(running);
+      await settlements.close(SETTLE_MS);
+      await provider.close();
+    },
+  };
+}
+
+/** A request that its client aborted is cut. */
+function resultOf(error: unknown, request: IncomingMessage): CallResult {
+  if (error instanceof GatewayError) return error.code;
+  return error instanceof CallCut || !request.complete ? 'cut' : 'internal_error';
+}
+
+/** Failures that operators must know about. */
+const LOGGED: ReadonlySet<CallResult> = new Set([
+  'internal_error',
+  'orchestrator_unavailable',
+  'provider_credentials_rejected',
+  'provider_redirected',
+  'provider_unreachable',
+]);
+
+function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  protocol: Protocol | undefined,
+  error: GatewayError,
+): void {
+  // The rest of the request is discarded: a client that still writes could miss the response of a closed connection.
+  request.resume();
+  response
+    .writeHead(error.status, {
+      'content-type': 'application/json',
+      ...(error.retryAfterS === undefined ? {} : { 'retry-after': String(error.retryAfterS) }),
+    })
+    .end(JSON.stringify(protocol?.errorBody(error) ?? {}));
+}

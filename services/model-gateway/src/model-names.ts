@@ -1,0 +1,25 @@
+import { GatewayError } from './gateway-error.js';
+
+export const CATALOGUE_IDS = ['flash', 'sonnet', 'opus'] as const;
+
+/** The models of a provider that runtimes may use. */
+export interface ModelNames {
+  /** The names of the models of the catalogue. */
+  byId: Readonly<Record<(typeof CATALOGUE_IDS)[number], string | undefined>>;
+  /** For ids that `byId` does not name. */
+  fallback: string | undefined;
+  /** Further allowed names. */
+  further: readonly string[];
+}
+
+/**
+ * Returns the name at the provider for a model id of the catalogue or an allowed name.
+ * @throws GatewayError `model_not_allowed`
+ */
+export function allowedModel(requested: string, { byId, fallback, further }: ModelNames): string {
+  const id = CATALOGUE_IDS.find((known) => known === requested);
+  const model = id === undefined ? undefined : (byId[id] ?? fallback);
+  if (model !== undefined) return model;
+  if ([...Object.values(byId), fallback, ...further].includes(requested)) return requested;
+  throw new GatewayError('model_not_allowed', 'This model is not configured.');
+}

@@ -1,0 +1,21 @@
+/** Reads untrusted JSON without schemas: a response has hundreds of events. */
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export const objectOf = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null ? (value as JsonObject) : {};
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** A token count; undefined for everything else. */
+export const countOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined;
+
+const MAX_DEPTH = 16;
+
+/** The UTF-8 bytes of all texts in a value, without the names of fields. */
+export function textBytes(value: unknown, depth = 0): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + textBytes(part, depth + 1), 0);
+}

@@ -1,0 +1,89 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, type Dispatcher } from 'undici';
+import type { ProviderConfig } from './config.js';
+import { GatewayError } from './gateway-error.js';
+import { pickHeaders } from './headers.js';
+import type { Body, Protocol } from './protocols/protocol.js';
+
+export type ProviderResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
+export interface ProviderCall {
+  body: Body;
+  /** The headers of the client's request. */
+  headers: IncomingHttpHeaders;
+  signal: AbortSignal;
+}
+
+export interface ProviderClient {
+  /**
+   * Sends a call and returns the response with its unread body. Redirects are not followed.
+   * @throws GatewayError `provider_unreachable` if the provider has not received the call; `CallCut` otherwise
+   */
+  send(protocol: Protocol, config: ProviderConfig, call: ProviderCall): Promise<ProviderResponse>;
+  close(): Promise<void>;
+}
+
+/** The connection broke after the call was sent: the provider may have counted it. */
+export class CallCut extends Error {
+  override name = 'CallCut';
+}
+
+const CONNECT_MS = 10_000;
+/** A response that is not streamed has its first byte when it is complete. */
+const FIRST_BYTE_MS = 600_000;
+const BETWEEN_BYTES_MS = 120_000;
+const CONNECTIONS_PER_ORIGIN = 512;
+
+/** Errors before the request was sent. */
+const NOT_SENT: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+export function createProviderClient(): ProviderClient {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_MS },
+    connections: CONNECTIONS_PER_ORIGIN,
+    headersTimeout: FIRST_BYTE_MS,
+    bodyTimeout: BETWEEN_BYTES_MS,
+  });
+  return {
+    async send(protocol, { baseUrl, apiKey }, { body, headers, signal }) {
+      const { origin, pathname } = new URL(`${baseUrl}${protocol.path}`);
+      try {
+        return await agent.request({
+          origin,
+          path: pathname,
+          method: 'POST',
+          headers: {
+            // The usage is read from the response, so it must not be compressed.
+            'accept-encoding': 'identity',
+            accept: body['stream'] === true ? 'text/event-stream' : 'application/json',
+            'content-type': 'application/json',
+            'user-agent': 'uswarm-model-gateway',
+            ...(apiKey === undefined ? {} : protocol.credentials(apiKey)),
+            ...pickHeaders(headers, protocol.requestHeaders),
+          },
+          body: JSON.stringify(body),
+          signal,
+        });
+      } catch (cause) {
+        if (!NOT_SENT.has((cause as { code?: unknown } | undefined)?.code)) {
+          throw new CallCut('the connection to the provider broke', { cause });
+        }
+        throw new GatewayError('provider_unreachable', 'The model provider cannot be reached.', { cause });
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}

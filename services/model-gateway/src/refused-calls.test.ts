@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseSigningKey, signMcpToken, signModelToken } from '@uswarm/service-kit';
+import { type ProviderServer, startProviderServer, streamed } from '../test/provider-server.js';
+import { PROVIDER_KEY, startTestGateway, type TestGateway, TOKEN_KEY, TURN } from '../test/test-gateway.js';
+import { GatewayError } from './gateway-error.js';
+
+const MESSAGES = [{ role: 'user', content: 'a private question' }];
+const CHAT = { model: 'flash', stream: true, messages: MESSAGES, max_tokens: 100 };
+const MESSAGE = { model: 'sonnet', stream: true, messages: MESSAGES, max_tokens: 100 };
+
+let provider: ProviderServer;
+let gateway: TestGateway;
+let refuse: (() => void) | undefined;
+beforeEach(async () => {
+  refuse = undefined;
+  provider = await startProviderServer(() => streamed());
+  gateway = await startTestGateway({ provider: provider.url, onReserve: () => refuse?.() });
+});
+afterEach(async () => {
+  await gateway.close();
+  await provider.close();
+});
+
+const errorOf = async (response: Response) => ({ status: response.status, body: await response.json() });
+
+describe('a call that is not allowed', () => {
+  const headersWith = (token: string) => ({ headers: { authorization: token } });
+
+  it.each<[string, () => string | Promise<string>]>([
+    ['no token', () => ''],
+    ['garbage', () => 'Bearer garbage'],
+    ['a tool token', async () => `Bearer ${await signMcpToken(parseSigningKey(TOKEN_KEY), TURN)}`],
+    ['another key', async () => `Bearer ${await signModelToken(parseSigningKey(`t1:${'x'.repeat(32)}`), TURN)}`],
+    ['the key of the provider', () => `Bearer ${PROVIDER_KEY}`],
+  ])('because of %s is refused with 401 before it is read', async (_what, token) => {
+    const response = await gateway.openai(CHAT, headersWith(await token()));
+    expect(await errorOf(response)).toMatchObject({ status: 401, body: { error: { code: 'token_invalid' } } });
+    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['a model that is not configured', { model: 'gpt-expensive' }, 403, 'model_not_allowed'],
+    ['several choices', { n: 50 }, 400, 'invalid_request'],
+    ['a tool of the provider', { tools: [{ type: 'web_search' }] }, 400, 'invalid_request'],
+    ['a search by the provider', { web_search_options: {} }, 400, 'invalid_request'],
+    ['no messages', { messages: [] }, 400, 'invalid_request'],
+  ])('because of %s never reaches the provider', async (_what, change, status, code) => {
+    expect(await errorOf(await gateway.openai({ ...CHAT, ...change }))).toMatchObject({
+      status,
+      body: { error: { code } },
+    });
+    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['a tool of the provider', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['servers that the provider calls', { mcp_servers: [{ url: 'https://example.com' }] }],
+    ['no output limit', { max_tokens: undefined }],
+  ])('of the Messages protocol because of %s never reaches the provider', async (_what, change) => {
+    const response = await gateway.anthropic({ ...MESSAGE, ...change });
+    expect(await errorOf(response)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } });
+    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['token_limit_reached', 402],
+    ['turn_not_running', 403],
+    ['orchestrator_unavailable', 503],
+  ] as const)('because of %s never reaches the provider', async (code, status) => {
+    refuse = () => {
+      throw new GatewayError(code, 'No.', { retryAfterS: 1 });
+    };
+    const response = await gateway.openai(CHAT);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await errorOf(response)).toEqual({ status, body: { error: { message: 'No.', type: code, code } } });
+    expect([provider.requests, gateway.settled.size]).toEqual([[], 0]);
+  });
+
+  it('because of its size is refused with 413', async () => {
+    const large = { ...CHAT, messages: [{ role: 'user', content: 'x'.repeat(8 * 1024 * 1024) }] };
+    expect(await errorOf(await gateway.openai(large))).toMatchObject({
+      status: 413,
+      body: { error: { code: 'body_too_large' } },
+    });
+    let pieces = 0;
+    const stream = new ReadableStream({
+      pull: (controller) => {
+        pieces += 1;
+        // An endless body would fill the memory if the client did not notice the response.
+        if (pieces > 32) controller.close();
+        else controller.enqueue(new Uint8Array(1024 * 1024));
+      },
+    });
+    const unsized = await gateway.openai({}, { body: stream, duplex: 'half' } as RequestInit);
+    expect(unsized.status).toBe(413);
+    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+  });
+
+  it('because of its route or method is refused with 404', async () => {
+    for (const [path, method] of [
+      ['/openai/v1/models', 'GET'],
+      ['/openai/v1/chat/completions', 'GET'],
+      ['/openai/v1/embeddings', 'POST'],
+      ['/anthropic/v1/messages/../../../secret', 'POST'],
+      ['/http://127.0.0.1:1/v1/chat/completions', 'POST'],
+    ] as const) {
+      const response = await fetch(`${gateway.url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${gateway.token}` },
+      });
+      expect(response.status).toBe(404);
+      await response.text();
+    }
+    expect(provider.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream';
+import type { ProviderConfig } from './config.js';
+import { GatewayError } from './gateway-error.js';
+import type { ProviderCall, ProviderClient, ProviderResponse } from './provider-client.js';
+import type { ForwardedCall, Protocol } from './protocols/protocol.js';
+
+/** Bytes of an error response that are read to learn which parameter was refused. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** A response whose body can also be a part that was read before. */
+export type SentResponse = Pick<ProviderResponse, 'statusCode' | 'headers'> & { body: Readable };
+
+export type SendCall = (
+  protocol: Protocol,
+  config: ProviderConfig,
+  call: ProviderCall & ForwardedCall,
+) => Promise<SentResponse>;
+
+/**
+ * Sends calls with the request for usage. A server that refuses it gets the call again without it, and all later calls
+ * without it; their usage is then estimated.
+ */
+export function createSendCall(provider: Pick<ProviderClient, 'send'>): SendCall {
+  const withoutUsage = new Set<string>();
+
+  async function send(
+    protocol: Protocol,
+    config: ProviderConfig,
+    call: ProviderCall & ForwardedCall,
+  ): Promise<SentResponse> {
+    const { baseUrl } = config;
+    const askForUsage = !withoutUsage.has(baseUrl);
+    const { body, asksForUsage } = protocol.prepare(call.body, call, { baseUrl, askForUsage });
+    const response = await provider.send(protocol, config, { ...call, body });
+    if (response.statusCode !== 400 || !asksForUsage) return accepted(response);
+    const text = await readStart(response.body);
+    if (!/stream_options|include_usage/.test(text)) return { ...response, body: Readable.from([Buffer.from(text)]) };
+    withoutUsage.add(baseUrl);
+    return send(protocol, config, call);
+  }
+  return send;
+}
+
+/** @throws GatewayError for responses that would show the client something of the platform's account */
+function accepted({ statusCode, headers, body }: ProviderResponse): SentResponse {
+  const refuse = (error: GatewayError): never => {
+    body.on('error', () => undefined).destroy();
+    throw error;
+  };
+  if (statusCode >= 300 && statusCode < 400) {
+    refuse(new GatewayError('provider_redirected', 'The model provider returned a redirect, which is not followed.'));
+  }
+  if (statusCode === 401 || statusCode === 403) {
+    refuse(new GatewayError('provider_credentials_rejected', 'The model provider rejected the key of this service.'));
+  }
+  return { statusCode, headers, body };
+}
+
+async function readStart(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > MAX_ERROR_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
