@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { HistoryRole, type TurnEvent } from '@uswarm/runtime-proto';
-import { startModelServer, words } from '@uswarm/testkit';
+import { startModelServer, words } from '@uswarm/dev-servers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildRuntime, type RuntimeProcess, startRuntimeProcess } from '../test/runtime-process.js';
 

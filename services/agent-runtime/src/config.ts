@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { port } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { type ModelVariables, modelVariables, providerOf } from './models/provider.js';
+import { type ModelVariables, modelVariables, providerOf } from './models/providers.js';
 
 /** Charts and shells often pass a PEM on one line, with escaped `\n`. */
 const publicKey = z.string().transform((text, context) => {

@@ -11,7 +11,7 @@ import {
 } from '@uswarm/runtime-proto';
 import { generateCallKeys, signCallToken } from '@uswarm/service-kit';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../packages/kube-client/test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   buildRuntime,
   callToken,
@@ -77,7 +77,11 @@ describe('the runtime process', () => {
   it('reports its identity, and prints only its port to standard output', async () => {
     const { runtime, stdout, port } = await start();
     const first = await runtime.identify({});
-    expect(first).toMatchObject({ workspaceId: WORKSPACE, version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    expect(first).toMatchObject({
+      workspaceId: WORKSPACE,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      features: ['skills.1', 'retract.1', 'model-token.1'],
+    });
     expect((await runtime.identify({})).instanceId).toBe(first.instanceId);
     await all(runtime.runTurn(turn()));
     expect(stdout).toEqual([`{"event":"listening","port":${port}}`]);

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HistoryRole, Outcome, type Done } from '@uswarm/runtime-proto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createCertificate, type ModelServer, type ServerCertificate, startModelServer, words } from '@uswarm/testkit';
+import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import { createCertificate, type ServerCertificate } from '@uswarm/testkit';
 import { buildRuntime, type RuntimeProcess, startRuntimeProcess } from '../test/runtime-process.js';
 
 /** Only the proxy can resolve this name. */

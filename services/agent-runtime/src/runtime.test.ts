@@ -1,4 +1,4 @@
-import { type ModelScript, type ModelServer, startModelServer, words } from '@uswarm/testkit';
+import { type ModelScript, type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { HistoryRole, Outcome, ToolState, type TurnEvent } from '@uswarm/runtime-proto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type McpAnswer, startMcpServer } from '../test/mcp-server.js';
@@ -13,26 +13,27 @@ const notConfigured = 'web_search_tool: searxng endpoint is not configured';
 const TOKEN = 'tool-token-of-the-turn';
 
 describe('a runtime with tools', () => {
-  const cleanUp: (() => Promise<void>)[] = [];
+  let cleanup = new AsyncDisposableStack();
   beforeAll(buildRuntime);
   afterEach(async () => {
-    for (const step of cleanUp.splice(0).toReversed()) await step();
+    await cleanup.disposeAsync();
+    cleanup = new AsyncDisposableStack();
   });
 
   /** A runtime, its tool server, and its model server if there is a script. */
   async function setUp(answer: (query: string) => McpAnswer | Promise<McpAnswer>, script?: ModelScript) {
     const accepted = new Set([TOKEN]);
     const mcp = await startMcpServer({ tool: 'web_search_tool', token: accepted, answer });
-    cleanUp.push(mcp.close);
+    cleanup.defer(mcp.close);
     const env: Record<string, string> = { SVC_MCP_ENDPOINT: mcp.endpoint, LOG_LEVEL: 'trace' };
     let model: ModelServer | undefined;
     if (script !== undefined) {
       model = await startModelServer({ script });
-      cleanUp.push(model.close);
+      cleanup.defer(model.close);
       Object.assign(env, { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'model-key', OPENAI_MODEL: 'real-model' });
     }
     const running = await startRuntimeProcess(env);
-    cleanUp.push(running.end);
+    cleanup.defer(running.end);
     return { running, model, mcp, accepted };
   }
 
@@ -168,7 +169,7 @@ describe('a runtime with tools', () => {
   it('ends as incomplete if the model closes the connection', async () => {
     const setup = await setUp(
       () => ({ text: '' }),
-      () => [...words('Half of'), { cut: true }],
+      () => [...words('Half of'), { disconnect: true }],
     );
     const { done } = await ask(setup, 'Hello');
     expect(done).toMatchObject({ outcome: Outcome.INCOMPLETE, text: 'Half of', errorCode: 'model_unavailable' });

@@ -4,9 +4,10 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, health } from '@uswarm/runtime-proto';
 import type { CloseStack, Logger } from '@uswarm/service-kit';
 import { createTurnRunner } from './agent/run-turn.js';
+import { createSummarizer } from './agent/summarize.js';
 import type { RuntimeConfig } from './config.js';
 import { watchIdle } from './idle-exit.js';
-import { createProvider } from './models/provider.js';
+import { createProvider } from './models/providers.js';
 import { agentRuntimeRoutes } from './rpc/agent-runtime.routes.js';
 import { requireCallToken } from './rpc/call-token.js';
 import { createHealth } from './rpc/health.js';
@@ -20,6 +21,17 @@ const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** The part of the grace period that is reserved for closing connections. */
 const CLOSING_MS = 2_000;
 const CONNECTION_GRACE_MS = 1_000;
+
+const SUMMARIZE = 'summarize.1';
+/**
+ * Optional parts of the protocol. `skills.1`: long prompts are sent as skill documents. `summarize.1`: `Summarize`.
+ * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn.
+ */
+const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1'];
+
+/** The demo model cannot summarize: it only repeats. */
+const featuresOf = (provider: string): string[] =>
+  FEATURES.filter((feature) => feature !== SUMMARIZE || provider !== 'demo');
 
 const packageJson = new URL('../package.json', import.meta.url);
 const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string };
@@ -42,23 +54,29 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
   if (mcpTools !== undefined) stack.defer('tool server connection', () => mcpTools.close());
 
   const model = createProvider(config.provider, config.modelVariables);
+  const limits = {
+    contextWindow: config.modelVariables.USWARM_MODEL_CONTEXT_WINDOW,
+    maxOutputTokens: config.modelVariables.USWARM_MODEL_OUTPUT_LIMIT,
+  };
   const turns = createTurnRegistry({
-    run: createTurnRunner({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger }),
+    run: createTurnRunner({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger, limits }),
     onError: (error, { turnId, generation }) =>
       logger.error({ err: error, turn_id: turnId, generation }, 'turn runner failed'),
   });
 
+  const summarize = createSummarizer({ model, limits });
+
   let lastCall = performance.now();
   const requestGate = requireCallToken({ publicKey, workspaceId, onCall: () => void (lastCall = performance.now()) });
   const healthState = createHealth();
-  const identity = { workspaceId, version, instanceId: randomUUID() };
+  const identity = { workspaceId, version, instanceId: randomUUID(), features: featuresOf(config.provider) };
   const server = await listenHttp2(
     connectNodeAdapter({
       readMaxBytes: MAX_MESSAGE_BYTES,
       writeMaxBytes: MAX_MESSAGE_BYTES,
       routes: (router) =>
         router
-          .service(AgentRuntime, agentRuntimeRoutes({ turns, identity }), { requestGate })
+          .service(AgentRuntime, agentRuntimeRoutes({ turns, summarize, identity }), { requestGate })
           .service(health.Health, healthState.routes, { readMaxBytes: 1024 }),
     }),
     { host, port },
@@ -73,6 +91,6 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
     const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);
     stack.defer('idle watch', watchIdle({ limitMs: idleExitMs, quietMs, onIdle }));
   }
-  logger.info({ port: server.port, provider: model.name, workspace_id: workspaceId }, 'listening');
+  logger.info({ port: server.port, provider: model.provider, workspace_id: workspaceId }, 'listening');
   return { port: server.port };
 }

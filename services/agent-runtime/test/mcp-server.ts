@@ -1,45 +1,114 @@
-import { createServer } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { json } from 'node:stream/consumers';
+import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
+import { type CallToolResult, createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 export interface McpAnswer {
   text: string;
+  /** Further blocks of the result. */
+  blocks?: CallToolResult['content'];
   structured?: Record<string, unknown>;
   isError?: boolean;
 }
 
+/** Sends a progress notification for the running call. */
+export type Progress = () => Promise<void>;
+
 export interface McpServerOptions {
-  /** The name of its only tool, which has the argument `query`. */
+  /** The name of its tool, which has the argument `query`. */
   tool: string;
   /** The accepted bearer tokens at the time of the request. Others get 401. */
   token: string | ReadonlySet<string>;
-  answer: (query: string) => Promise<McpAnswer> | McpAnswer;
+  answer: (query: string, progress: Progress) => Promise<McpAnswer> | McpAnswer;
+  /** Handles the HTTP request of a call instead of the tool; returns false for the others. */
+  fault?: (query: string, response: ServerResponse) => boolean;
+  /** Whether the tool declares that it changes nothing. */
+  readOnly?: boolean;
+  /** Milliseconds for which clients may cache the list of tools; default: an hour. */
+  listTtlMs?: number;
+  /** Speaks the protocol of 2025, with sessions that end with the server. */
+  sessions?: boolean;
   port?: number;
 }
 
+function createTools({ tool, answer, readOnly = false, listTtlMs = 3_600_000 }: McpServerOptions): McpServer {
+  const cacheHints = { 'tools/list': { ttlMs: listTtlMs } };
+  const server = new McpServer({ name: 'test-tools', version: '1.0.0' }, { cacheHints });
+  const annotations = { readOnlyHint: readOnly };
+  const config = { description: 'Ans\u200Bwers.', inputSchema: z.object({ query: z.string() }), annotations };
+  server.registerTool(tool, config, async ({ query }, { mcpReq }) => {
+    let progress = 0;
+    const {
+      text,
+      blocks = [],
+      structured,
+      isError,
+    } = await answer(query, async () => {
+      const { _meta: meta } = mcpReq;
+      const progressToken = meta?.progressToken;
+      if (progressToken === undefined) return;
+      progress += 1;
+      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress } });
+    });
+    return {
+      content: [{ type: 'text', text }, ...blocks],
+      ...(structured === undefined ? {} : { structuredContent: structured }),
+      ...(isError === undefined ? {} : { isError }),
+    };
+  });
+  // MCP allows this name, but model providers do not.
+  server.registerTool('dotted.name', { inputSchema: z.object({}) }, () => ({ content: [] }));
+  server.registerTool('asking_tool', { inputSchema: z.object({}) }, () => inputRequired({ requestState: 'waiting' }));
+  return server;
+}
+
+type Serve = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
+
+function withoutSessions(options: McpServerOptions): Serve {
+  const serve = toNodeHandler(createMcpHandler(() => createTools(options)));
+  return (request, response, body) => {
+    const { method = 'GET', url = '/mcp' } = request;
+    return serve(Object.assign(request, { method, url }), response, body);
+  };
+}
+
+function withSessions(options: McpServerOptions): Serve {
+  const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
+  return async (request, response, body) => {
+    const id = request.headers['mcp-session-id'];
+    const known = typeof id === 'string' ? sessions.get(id) : undefined;
+    if (known !== undefined) return known.handleRequest(request, response, body);
+    if (id !== undefined) return void response.writeHead(404).end();
+    const transport = new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (session) => void sessions.set(session, transport),
+    });
+    await createTools(options).connect(transport);
+    return transport.handleRequest(request, response, body);
+  };
+}
+
+const Call = z.object({
+  method: z.literal('tools/call'),
+  params: z.object({ arguments: z.object({ query: z.string() }) }),
+});
+
 /** An MCP server of the official SDK on loopback. */
-export async function startMcpServer({ tool, token, answer, port = 0 }: McpServerOptions) {
+export async function startMcpServer(options: McpServerOptions) {
+  const { token, fault, sessions = false, port = 0 } = options;
   let requests = 0;
   const shown: (string | undefined)[] = [];
   const accepts = (bearer: string): boolean => (typeof token === 'string' ? bearer === token : token.has(bearer));
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'test-tools', version: '1.0.0' });
-    const config = { description: 'Ans\u200Bwers.', inputSchema: z.object({ query: z.string() }) };
-    server.registerTool(tool, config, async ({ query }) => {
-      const { text, structured, isError } = await answer(query);
-      return {
-        content: [{ type: 'text', text }],
-        ...(structured === undefined ? {} : { structuredContent: structured }),
-        ...(isError === undefined ? {} : { isError }),
-      };
-    });
-    // MCP allows this name, but model providers do not.
-    server.registerTool('dotted.name', { inputSchema: z.object({}) }, () => ({ content: [] }));
-    return server;
-  });
-  const serve = toNodeHandler(handler);
+  const serve = sessions ? withSessions(options) : withoutSessions(options);
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = request.method === 'POST' ? await json(request) : undefined;
+    const call = Call.safeParse(body);
+    if (call.success && fault?.(call.data.params.arguments.query, response) === true) return;
+    await serve(request, response, body);
+  }
   const server = createServer((request, response) => {
     requests += 1;
     const bearer = request.headers.authorization?.replace('Bearer ', '');
@@ -48,8 +117,7 @@ export async function startMcpServer({ tool, token, answer, port = 0 }: McpServe
       response.writeHead(401).end();
       return;
     }
-    const { method = 'GET', url = '/mcp' } = request;
-    void serve(Object.assign(request, { method, url }), response);
+    handle(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const bound = (server.address() as AddressInfo).port;

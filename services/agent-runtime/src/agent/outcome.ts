@@ -1,17 +1,30 @@
 import { create } from '@bufbuild/protobuf';
 import { type Done, DoneSchema, Outcome } from '@uswarm/runtime-proto';
-import { ModelError } from '../models/model.js';
+import { ContextTooSmall } from '../context/compaction.js';
+import { ModelError } from '../models/port.js';
 import { TurnAborted } from '../turns/turn-end.js';
 
-export const completed = (text: string): Done =>
-  create(DoneSchema, { outcome: text === '' ? Outcome.SILENT : Outcome.COMPLETED, text });
+/** The reason of the abort signal when the running time of a turn is over. */
+export class TurnOvertime extends Error {
+  override name = 'TurnOvertime';
+}
+
+export const completed = (text: string): Done => create(DoneSchema, { outcome: Outcome.COMPLETED, text });
+
+/** The agent decided not to reply. */
+export const silent = (): Done => create(DoneSchema, { outcome: Outcome.SILENT });
 
 export const failed = (text: string, errorCode: string, errorMessage: string): Done =>
   create(DoneSchema, { outcome: text === '' ? Outcome.FAILED : Outcome.INCOMPLETE, text, errorCode, errorMessage });
 
+/** The text is what the model answered instead, if anything. */
+export const refused = (text: string): Done => failed(text, 'model_refused', 'The model declined to answer.');
+
 /** The end of a turn that `error` interrupted after `text`; undefined for unexpected errors. */
 export function interrupted(error: unknown, text: string): Done | undefined {
   if (error instanceof ModelError) return failed(text, error.code, error.message);
+  if (error instanceof ContextTooSmall) return failed(text, 'model_rejected', error.message);
+  if (error instanceof TurnOvertime) return failed(text, 'turn_deadline_exceeded', 'The reply timed out.');
   if (!(error instanceof TurnAborted)) return undefined;
   switch (error.why) {
     case 'stopped':

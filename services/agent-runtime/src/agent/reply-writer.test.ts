@@ -23,22 +23,34 @@ const chunks = (events: readonly TurnEventBody[]): string[] =>
   events.flatMap((event) => (event.case === 'chunk' ? [event.value.text] : []));
 
 describe('a reply writer', () => {
-  it('joins the text of one interval into one chunk', () => {
+  it('emits the first text immediately and joins the text of each later interval', () => {
     const { writer, events, fire } = setUp();
     writer.write('a');
+    expect(chunks(events)).toEqual(['a']);
     writer.write('b');
-    expect(chunks(events)).toEqual([]);
-    fire();
     writer.write('c');
+    expect(chunks(events)).toEqual(['a']);
     fire();
-    expect(chunks(events)).toEqual(['ab', 'c']);
+    writer.write('d');
+    expect(chunks(events)).toEqual(['a', 'bc']);
+    fire();
+    expect(chunks(events)).toEqual(['a', 'bc', 'd']);
+  });
+
+  it('emits text immediately after an interval without text', () => {
+    const { writer, events, fire } = setUp();
+    writer.write('a');
+    fire();
+    writer.write('b');
+    expect(chunks(events)).toEqual(['a', 'b']);
   });
 
   it('emits buffered text before any other event', () => {
     const { writer, events } = setUp();
     writer.write('a');
+    writer.write('b');
     writer.event(toolEvent({ callId: 'c' }));
-    expect(events.map((event) => event.case)).toEqual(['activity', 'chunk', 'tool']);
+    expect(events.map((event) => event.case)).toEqual(['activity', 'chunk', 'chunk', 'tool']);
   });
 
   it('emits an activity once', () => {
@@ -78,7 +90,7 @@ describe('a reply writer', () => {
           else if (next === 'event') writer.event(toolEvent({}));
           else writer.write(next.text);
         }
-        writer.flush();
+        writer.end();
         expect(chunks(events).join('')).toBe(writer.text);
         expect(chunks(events)).not.toContain('');
       }),

@@ -11,21 +11,35 @@ const byTimer: Schedule = (task, delayMs) => {
 
 export interface ReplyWriterDeps {
   emit(event: TurnEventBody): void;
-  /** Milliseconds for which text is buffered before it becomes a chunk. */
+  /** Minimum milliseconds between two chunks; text is buffered meanwhile. */
   coalesceMs: number;
   schedule?: Schedule;
+}
+
+/** A position in the text, to which a failed model call can take it back. */
+export interface ReplyMark {
+  /** In UTF-16 code units. */
+  length: number;
+  paragraphDue: boolean;
 }
 
 /** Emits the events of a turn in order: buffered text is emitted before any other event. */
 export interface ReplyWriter {
   readonly text: string;
+  /** The number of separate messages, such as cards. */
+  readonly messages: number;
   /** Emitted only if it differs from the previous activity. */
   activity(activity: AgentActivity): void;
   write(piece: string): void;
   /** The text that follows begins a new paragraph. */
   breakParagraph(): void;
+  /** The end of the text so far. */
+  mark(): ReplyMark;
+  /** Removes the text after `mark`. */
+  retract(mark: ReplyMark): void;
   event(event: TurnEventBody): void;
-  flush(): void;
+  /** Emits the buffered text after the last event. */
+  end(): void;
 }
 
 export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: ReplyWriterDeps): ReplyWriter {
@@ -34,19 +48,43 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
   let cancel: (() => void) | undefined;
   let current: AgentActivity | undefined;
   let paragraphDue = false;
+  let messages = 0;
 
   function flush(): void {
-    cancel?.();
-    cancel = undefined;
     if (waiting === '') return;
     const piece = waiting;
     waiting = '';
-    emit(chunkEvent(piece));
+    emit(chunkEvent(piece, text.length - piece.length));
+  }
+
+  /** Emits the first text immediately, so that buffering does not delay the start of a reply. */
+  function pace(): void {
+    if (cancel !== undefined || waiting === '') return;
+    flush();
+    cancel = schedule(() => {
+      cancel = undefined;
+      pace();
+    }, coalesceMs);
+  }
+
+  function end(): void {
+    flush();
+    cancel?.();
+    cancel = undefined;
   }
 
   function event(body: TurnEventBody): void {
     flush();
+    if (body.case === 'message') messages += 1;
     emit(body);
+  }
+
+  function retract({ length, paragraphDue: wasDue }: ReplyMark): void {
+    if (length >= text.length) return;
+    flush();
+    text = text.slice(0, length);
+    paragraphDue = wasDue;
+    emit(chunkEvent('', length));
   }
 
   function activity(next: AgentActivity): void {
@@ -62,17 +100,22 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
     paragraphDue = false;
     text += added;
     waiting += added;
-    cancel ??= schedule(flush, coalesceMs);
+    pace();
   }
 
   return {
     get text() {
       return text;
     },
+    get messages() {
+      return messages;
+    },
     activity,
     write,
+    mark: () => ({ length: text.length, paragraphDue }),
+    retract,
     breakParagraph: () => void (paragraphDue = true),
     event,
-    flush,
+    end,
   };
 }

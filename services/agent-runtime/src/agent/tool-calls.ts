@@ -1,7 +1,8 @@
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { ToolState } from '@uswarm/runtime-proto';
-import type { ModelMessage, ToolCall } from '../models/model.js';
-import type { BuiltInTool } from '../tools/define-tool.js';
+import type { PromptMessage, ToolCall } from '../models/port.js';
+import { INVALID_TOOL } from '../models/step-assembler.js';
+import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
 import type { ToolResult, ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
@@ -18,16 +19,6 @@ function oneLine(text: string): string {
   return line.length <= MAX_LINE ? line : `${line.slice(0, MAX_LINE - 1).toWellFormed()}…`;
 }
 
-function parseInput(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function describe(name: string, query: string): string {
   return name === WEB_SEARCH_TOOL ? oneLine(`Searching the web for “${query}”`) : `Using ${name}`;
 }
@@ -41,56 +32,91 @@ export interface ToolCallDeps {
   agentId: string;
   writer: Pick<ReplyWriter, 'event'>;
   untrusted: UntrustedBlock;
+  /** Whether the model accepts images. */
+  images: boolean;
   signal: AbortSignal;
 }
 
-async function run(
-  call: ToolCall,
-  input: Record<string, unknown> | undefined,
-  deps: ToolCallDeps,
-): Promise<ToolResult> {
-  const { tools, offered, signal } = deps;
+type ToolMessage = Extract<PromptMessage, { role: 'tool' }>;
+type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
+
+/** The result of one call, for the model. */
+interface Executed {
+  part: ResultPart;
+  isSilent: boolean;
+}
+
+const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
+
+async function run(call: ToolCall, { tools, offered, signal }: ToolCallDeps): Promise<ToolResult> {
   if (!offered.has(call.name)) return { text: `${oneLine(call.name)}: unknown tool.`, failed: true };
-  if (input === undefined) return { text: `${call.name}: the arguments are not a JSON object.`, failed: true };
-  return await tools.call(call.name, input, signal);
+  if (call.input === undefined) return { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true };
+  return await tools.call(call.name, call.input, signal);
+}
+
+/** Images follow the text, which describes them for other models. */
+function toOutput({ text, failed, parts = [] }: ToolResult, images: boolean): ResultPart['output'] {
+  const files = parts
+    .filter((part) => part.type === 'image')
+    .map(({ mediaType, data }) => ({ type: 'file' as const, mediaType, data: { type: 'data' as const, data } }));
+  if (!images || files.length === 0) return { type: failed ? 'error-text' : 'text', value: text };
+  return { type: 'content', value: [{ type: 'text', text }, ...files] };
+}
+
+function toPart(call: ToolCall, { offered, images }: ToolCallDeps, result: ToolResult): ResultPart {
+  return {
+    type: 'tool-result',
+    toolCallId: call.id,
+    toolName: offered.has(call.name) ? call.name : INVALID_TOOL,
+    output: toOutput(result, images),
+  };
 }
 
 /** Built-in tools emit no tool status: their effect is visible. */
-function runBuiltIn(tool: BuiltInTool, call: ToolCall, { writer, agentId }: ToolCallDeps): ModelMessage {
-  const input = parseInput(call.arguments);
-  const problem = { text: `${call.name}: the arguments are not a JSON object.`, failed: true };
-  const { text, failed, message } = input === undefined ? { ...problem, message: undefined } : tool.run(input);
-  if (message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: message }));
-  return { role: 'tool', callId: call.id, name: call.name, text, data: text, failed };
+function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): Executed {
+  const { writer, agentId } = deps;
+  const result: BuiltInToolResult =
+    call.input === undefined ? { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true } : tool.run(call.input);
+  if (result.message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: result.message }));
+  return { part: toPart(call, deps, result), isSilent: result.silent === true };
 }
 
-async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ModelMessage> {
+async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
-  if (builtIn !== undefined && deps.offered.has(call.name)) return runBuiltIn(builtIn, call, deps);
-  const input = parseInput(call.arguments);
-  const query = call.name === WEB_SEARCH_TOOL && typeof input?.['query'] === 'string' ? oneLine(input['query']) : '';
+  if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
+  const query =
+    call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? oneLine(call.input['query']) : '';
   const tool = oneLine(call.name);
   const event = { callId: call.id, tool, query };
   deps.writer.event(toolEvent({ ...event, state: ToolState.RUNNING, description: describe(tool, query) }));
-  const { text, failed } = await run(call, input, deps);
+  const result = await run(call, deps);
+  const { text, failed } = result;
   const end = failed
     ? { state: ToolState.FAILED, description: oneLine(text) }
     : { state: ToolState.COMPLETED, description: describe(tool, query) };
   deps.writer.event(toolEvent({ ...event, ...end }));
-  return { role: 'tool', callId: call.id, name: tool, text: deps.untrusted(tool, text), data: text, failed };
+  return { part: toPart(call, deps, { ...result, text: deps.untrusted(tool, text) }), isSilent: false };
+}
+
+function tooMany(call: ToolCall, deps: ToolCallDeps): Executed {
+  const text = `At most ${MAX_CALLS_PER_STEP} tool calls run in one step; this one did not.`;
+  return { part: toPart(call, deps, { text, failed: true }), isSilent: false };
 }
 
 /**
- * Runs the calls of one step concurrently and returns their results as messages, in the order of the calls.
+ * Runs the calls of one step concurrently and returns their results as one message, in the order of the calls.
  * A failed tool is a result, which the model handles.
  * @throws only the signal's reason.
  */
-export function executeToolCalls(calls: readonly ToolCall[], deps: ToolCallDeps): Promise<ModelMessage[]> {
-  return Promise.all(
-    calls.map((call, index): ModelMessage | Promise<ModelMessage> => {
-      if (index < MAX_CALLS_PER_STEP) return execute(call, deps);
-      const text = `At most ${MAX_CALLS_PER_STEP} tool calls run in one step; this one did not.`;
-      return { role: 'tool', callId: call.id, name: oneLine(call.name), text, data: text, failed: true };
-    }),
+export async function executeToolCalls(
+  calls: readonly ToolCall[],
+  deps: ToolCallDeps,
+): Promise<{ message: ToolMessage; isSilent: boolean }> {
+  const executed = await Promise.all(
+    calls.map((call, index) => (index < MAX_CALLS_PER_STEP ? execute(call, deps) : tooMany(call, deps))),
   );
+  return {
+    message: { role: 'tool', content: executed.map(({ part }) => part) },
+    isSilent: executed.some(({ isSilent }) => isSilent),
+  };
 }

@@ -1,22 +1,44 @@
-import { ModelError } from './model.js';
+import { ModelError } from './port.js';
+
+export interface WatchdogLimits {
+  /** Milliseconds to the first byte of the response. */
+  firstByteMs: number;
+  /** Milliseconds between two parts of the response. */
+  betweenBytesMs: number;
+  /** Milliseconds of the whole call. */
+  totalMs: number;
+}
 
 /** Aborts a call without progress. */
 export interface Watchdog {
-  /** Aborts with the caller's reason, or with `model_timeout` after `timeoutMs` without a touch. */
+  /** Aborts with the caller's reason, or with `model_timeout` when a limit is exceeded. */
   signal: AbortSignal;
+  /** Any byte is progress, also comments that servers send to keep a connection open. */
   touch(): void;
   stop(): void;
 }
 
-export function createWatchdog(outer: AbortSignal, timeoutMs: number): Watchdog {
-  const silence = new AbortController();
-  const timer = setTimeout(
-    () => silence.abort(new ModelError('model_timeout', 'The model provider did not respond in time.')),
-    timeoutMs,
-  );
+export function createWatchdog(outer: AbortSignal, limits: WatchdogLimits): Watchdog {
+  const expiry = new AbortController();
+  const expire = (): void =>
+    expiry.abort(new ModelError('model_timeout', 'The model provider did not respond in time.'));
+  let silence = setTimeout(expire, limits.firstByteMs);
+  let responded = false;
+  const total = setTimeout(expire, limits.totalMs);
   return {
-    signal: AbortSignal.any([outer, silence.signal]),
-    touch: () => void timer.refresh(),
-    stop: () => clearTimeout(timer),
+    signal: AbortSignal.any([outer, expiry.signal]),
+    touch() {
+      if (responded) {
+        silence.refresh();
+        return;
+      }
+      responded = true;
+      clearTimeout(silence);
+      silence = setTimeout(expire, limits.betweenBytesMs);
+    },
+    stop() {
+      clearTimeout(silence);
+      clearTimeout(total);
+    },
   };
 }

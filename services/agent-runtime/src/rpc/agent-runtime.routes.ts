@@ -1,8 +1,11 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { AgentRuntime } from '@uswarm/runtime-proto';
+import type { Summarize } from '../agent/summarize.js';
+import { ContextTooSmall } from '../context/compaction.js';
+import { ModelError, type ModelErrorCode } from '../models/port.js';
 import { type TurnRefusal, TurnRefused } from '../turns/turn-end.js';
 import type { TurnRegistry } from '../turns/turn-registry.js';
-import { validateTurn } from './validate-turn.js';
+import { validateSummarize, validateTurn } from './validate-turn.js';
 
 const CODES: Readonly<Record<TurnRefusal, Code>> = {
   not_found: Code.NotFound,
@@ -12,7 +15,18 @@ const CODES: Readonly<Record<TurnRefusal, Code>> = {
   shutting_down: Code.Unavailable,
 };
 
+const MODEL_CODES: Readonly<Record<ModelErrorCode, Code>> = {
+  model_rate_limited: Code.ResourceExhausted,
+  model_refused: Code.FailedPrecondition,
+  model_rejected: Code.FailedPrecondition,
+  model_timeout: Code.DeadlineExceeded,
+  model_unavailable: Code.Unavailable,
+  token_limit_reached: Code.ResourceExhausted,
+};
+
 function toConnectError(error: unknown): unknown {
+  if (error instanceof ModelError) return new ConnectError(error.code, MODEL_CODES[error.code]);
+  if (error instanceof ContextTooSmall) return new ConnectError(error.message, Code.FailedPrecondition);
   return error instanceof TurnRefused ? new ConnectError(error.message, CODES[error.refusal]) : error;
 }
 
@@ -28,11 +42,12 @@ function answer(act: () => void): Record<string, never> {
 
 export interface AgentRuntimeDeps {
   turns: TurnRegistry;
-  identity: { workspaceId: string; version: string; instanceId: string };
+  summarize: Summarize;
+  identity: { workspaceId: string; version: string; instanceId: string; features: string[] };
 }
 
 /** The gRPC methods for the orchestrator. */
-export function agentRuntimeRoutes({ turns, identity }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
+export function agentRuntimeRoutes({ turns, summarize, identity }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
   return {
     identify() {
       // The caller is about to start a turn. Behind a Service, another connection reaches the next pod.
@@ -48,8 +63,16 @@ export function agentRuntimeRoutes({ turns, identity }: AgentRuntimeDeps): Servi
       }
     },
     stopTurn: ({ turnId, generation }) => answer(() => turns.stop(turnId, generation)),
-    renewToolToken: ({ turnId, generation, toolToken }) =>
-      answer(() => turns.renewToolToken(turnId, generation, toolToken)),
+    renewToolToken: ({ turnId, generation, toolToken, modelToken }) =>
+      answer(() => turns.renewTokens(turnId, generation, { toolToken, modelToken })),
+    async summarize(request, { signal }) {
+      validateSummarize(request);
+      try {
+        return await summarize(request, signal);
+      } catch (error) {
+        throw toConnectError(error);
+      }
+    },
     status() {
       const running = turns.running();
       return { busy: running.length > 0, turns: running, idleMs: BigInt(Math.floor(turns.idleMs())) };

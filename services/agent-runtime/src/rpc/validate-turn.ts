@@ -1,17 +1,25 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { RunTurnRequest } from '@uswarm/runtime-proto';
+import { type HistoryMessage, type RunTurnRequest, type SummarizeRequest, SummaryKind } from '@uswarm/runtime-proto';
 
 const MAX_HISTORY_MESSAGES = 200;
 const MAX_HISTORY_BYTES = 512 * 1024;
+
+function historyProblem(history: readonly HistoryMessage[]): string | undefined {
+  if (history.length === 0) return 'history is empty';
+  if (history.length > MAX_HISTORY_MESSAGES) return `history has more than ${MAX_HISTORY_MESSAGES} messages`;
+  const bytes = history.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  return bytes > MAX_HISTORY_BYTES ? `history has more than ${MAX_HISTORY_BYTES} bytes of text` : undefined;
+}
 
 function problemOf({ turnId, generation, agent, history }: RunTurnRequest): string | undefined {
   if (turnId === '') return 'turn_id is missing';
   if (generation === 0) return 'generation must be at least 1';
   if (agent === undefined || agent.id === '') return 'agent is missing';
-  if (history.length === 0) return 'history is empty';
-  if (history.length > MAX_HISTORY_MESSAGES) return `history has more than ${MAX_HISTORY_MESSAGES} messages`;
-  const bytes = history.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return bytes > MAX_HISTORY_BYTES ? `history has more than ${MAX_HISTORY_BYTES} bytes of text` : undefined;
+  return historyProblem(history);
+}
+
+function reject(problem: string | undefined): void {
+  if (problem !== undefined) throw new ConnectError(problem, Code.InvalidArgument);
 }
 
 /**
@@ -20,6 +28,10 @@ function problemOf({ turnId, generation, agent, history }: RunTurnRequest): stri
  */
 export function validateTurn(request: RunTurnRequest): void {
   const reattaches = request.fromEvent > 0n && request.turnId !== '' && request.generation > 0;
-  const problem = reattaches ? undefined : problemOf(request);
-  if (problem !== undefined) throw new ConnectError(problem, Code.InvalidArgument);
+  reject(reattaches ? undefined : problemOf(request));
+}
+
+/** @throws ConnectError INVALID_ARGUMENT */
+export function validateSummarize({ kind, history }: SummarizeRequest): void {
+  reject(kind === SummaryKind.UNSPECIFIED ? 'kind is missing' : historyProblem(history));
 }

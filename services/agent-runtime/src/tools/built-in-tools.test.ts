@@ -1,15 +1,52 @@
 import { describe, expect, it } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
+import { SkillDocumentSchema } from '@uswarm/runtime-proto';
 import { ACTION_CARD_TOOL, AGENT_TOOLS } from '@uswarm/contract/agent-tools';
-import { BUILT_IN_TOOLS } from './built-in-tools.js';
+import { builtInTools, SILENT_TOOL, SKILL_TOOL } from './built-in-tools.js';
+
+const ALL = AGENT_TOOLS.map(({ name }) => name);
+const noSkills = { skillDocuments: [] };
+const namesFor = (...[agent, allowed]: Parameters<typeof builtInTools>) =>
+  builtInTools(agent, allowed).map(({ definition }) => definition.name);
 
 describe('built-in tools', () => {
-  it.each(BUILT_IN_TOOLS)('$definition.name is in the tool catalogue', ({ definition }) => {
-    expect(AGENT_TOOLS.map(({ name }) => name)).toContain(definition.name);
+  it('are those that the agent may use, and the tools without a switch', () => {
+    expect(namesFor(noSkills, ALL)).toEqual([ACTION_CARD_TOOL, SILENT_TOOL]);
+    expect(namesFor(noSkills, [])).toEqual([SILENT_TOOL]);
+  });
+
+  it('have names that are not in the tool catalogue, unless the user can switch them', () => {
+    expect(ALL).toContain(ACTION_CARD_TOOL);
+    expect(ALL).not.toContain(SILENT_TOOL);
+    expect(ALL).not.toContain(SKILL_TOOL);
+  });
+});
+
+describe('use_skill', () => {
+  const document = (name: string) =>
+    create(SkillDocumentSchema, { name, description: `When to use ${name}.`, content: `Instructions for ${name}.` });
+  const agent = { skillDocuments: [document('invoices'), document('travel')] };
+  const use = (name: string) =>
+    builtInTools(agent, [])
+      .find(({ definition }) => definition.name === SKILL_TOOL)
+      ?.run({ name });
+
+  it('returns the instructions of the skill', () => {
+    expect(use('travel')).toEqual({ text: 'Instructions for travel.', failed: false });
+  });
+
+  it('lists the skills if the name is unknown', () => {
+    expect(use('cooking')).toEqual({ text: expect.stringContaining('invoices, travel'), failed: true });
+  });
+
+  it('is not offered to agents without long prompts', () => {
+    expect(namesFor(agent, [])).toContain(SKILL_TOOL);
+    expect(namesFor(noSkills, [])).not.toContain(SKILL_TOOL);
   });
 });
 
 describe('action_card_tool', () => {
-  const tool = BUILT_IN_TOOLS.find(({ definition }) => definition.name === ACTION_CARD_TOOL)!;
+  const tool = builtInTools(noSkills, ALL).find(({ definition }) => definition.name === ACTION_CARD_TOOL)!;
   const card = (input: Record<string, unknown>) => tool.run(input);
   const actions = (count: number) => Array.from({ length: count }, (_, n) => ({ label: `Option ${n}` }));
 

@@ -1,4 +1,5 @@
 import { ACTION_CARD_TOOL } from '@uswarm/contract/agent-tools';
+import type { Agent, SkillDocument } from '@uswarm/runtime-proto';
 import { z } from 'zod';
 import { type BuiltInTool, defineTool } from './define-tool.js';
 
@@ -7,26 +8,62 @@ const Action = z.object({
   style: z.enum(['primary', 'secondary', 'destructive']).default('secondary'),
 });
 
-export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
-  defineTool({
-    name: ACTION_CARD_TOOL,
-    description: 'Shows the user a card with up to 10 options to choose one from. Use it when the user must decide.',
-    input: z.object({
-      title: z.string().trim().min(1).max(200).describe('The question, in a few words.'),
-      description: z.string().max(2_000).default('').describe('Explanation of the options.'),
-      actions: z.array(Action).min(1).max(10),
-    }),
-    run: ({ title, description, actions }) => ({
-      text:
-        'The card is shown to the user, who chooses one option or writes something else. ' +
-        'The choice arrives as the next message: end your reply now.',
-      failed: false,
-      message: {
-        type: 'action_card',
-        title,
-        description,
-        actions: actions.map((action, index) => ({ id: `action_${index + 1}`, ...action })),
-      },
-    }),
+/** Names of tools that are not in the catalogue of the user: agents always have them. */
+export const SKILL_TOOL = 'use_skill';
+export const SILENT_TOOL = 'stay_silent';
+
+const actionCard = defineTool({
+  name: ACTION_CARD_TOOL,
+  description: 'Shows the user a card with up to 10 options to choose one from. Use it when the user must decide.',
+  input: z.object({
+    title: z.string().trim().min(1).max(200).describe('The question, in a few words.'),
+    description: z.string().max(2_000).default('').describe('Explanation of the options.'),
+    actions: z.array(Action).min(1).max(10),
   }),
-];
+  run: ({ title, description, actions }) => ({
+    text:
+      'The card is shown to the user, who chooses one option or writes something else. ' +
+      'The choice arrives as the next message: end your reply now.',
+    failed: false,
+    message: {
+      type: 'action_card',
+      title,
+      description,
+      actions: actions.map((action, index) => ({ id: `action_${index + 1}`, ...action })),
+    },
+  }),
+});
+
+const staySilent = defineTool({
+  name: SILENT_TOOL,
+  description:
+    'Ends your turn without a reply. Use it only if the message needs no answer from you, for example because another ' +
+    'agent answers it.',
+  input: z.object({}),
+  run: () => ({ text: 'The turn ends without a reply.', failed: false, silent: true }),
+});
+
+function useSkill(documents: readonly SkillDocument[]): BuiltInTool {
+  const names = documents.map(({ name }) => name).join(', ');
+  return defineTool({
+    name: SKILL_TOOL,
+    description: 'Loads the instructions of one of your skills. Use it before you do a task that the skill describes.',
+    input: z.object({ name: z.string().describe('The name of the skill, as listed.') }),
+    run({ name }) {
+      const document = documents.find((one) => one.name === name.trim());
+      if (document === undefined)
+        return { text: `${SKILL_TOOL}: unknown skill. The skills are: ${names}`, failed: true };
+      return { text: document.content, failed: false };
+    },
+  });
+}
+
+/** The tools of a turn that run inside the runtime. `allowed` has the names of the catalogue that the agent may use. */
+export function builtInTools(agent: Pick<Agent, 'skillDocuments'>, allowed: readonly string[]): BuiltInTool[] {
+  const { skillDocuments: documents } = agent;
+  return [
+    ...(allowed.includes(ACTION_CARD_TOOL) ? [actionCard] : []),
+    ...(documents.length === 0 ? [] : [useSkill(documents)]),
+    staySilent,
+  ];
+}

@@ -1,14 +1,17 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { z } from 'zod';
-import type { ToolDefinition } from '../models/model.js';
+import type { FunctionTool } from '../models/port.js';
 import type { ToolResult } from './tool.js';
 
-/** `message` becomes a separate message of the agent: a MessageContent of the REST contract. */
-export type BuiltInToolResult = ToolResult & { message?: JsonObject };
+/**
+ * `message` becomes a separate message of the agent: a MessageContent of the REST contract. `silent` ends the turn without a
+ * reply.
+ */
+export type BuiltInToolResult = ToolResult & { message?: JsonObject; silent?: true };
 
 /** A tool that runs inside the agent runtime, without network calls. */
 export interface BuiltInTool {
-  definition: ToolDefinition;
+  definition: FunctionTool;
   run(input: Record<string, unknown>): BuiltInToolResult;
 }
 
@@ -23,9 +26,10 @@ export interface ToolSpec<Input extends z.ZodObject> {
 
 /** Invalid arguments become a failed result that names the field and the rule, so that the model can correct them. */
 export function defineTool<Input extends z.ZodObject>({ name, description, input, run }: ToolSpec<Input>): BuiltInTool {
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  const inputSchema = schema as FunctionTool['inputSchema'];
   return {
-    definition: { name, description, inputSchema },
+    definition: { type: 'function', name, description, inputSchema },
     run(value) {
       const { data, error } = input.safeParse(value);
       if (error === undefined) return run(data);

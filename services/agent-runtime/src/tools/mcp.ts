@@ -1,18 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import {
-  type CallToolResult,
-  Client,
-  ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  StreamableHTTPClientTransport,
-  type Tool,
-  UnauthorizedError,
-} from '@modelcontextprotocol/client';
-import type { Logger } from '@uswarm/service-kit';
-import type { ToolDefinition } from '../models/model.js';
-import { toToolResult } from './mcp-result.js';
+import { ProtocolError, type Tool } from '@modelcontextprotocol/client';
+import { type Logger, retry } from '@uswarm/service-kit';
+import type { FunctionTool } from '../models/port.js';
+import { createCallSlots } from './call-slots.js';
+import { createMcpConnections } from './mcp-connection.js';
+import { CLOSED, McpFailure } from './mcp-failure.js';
+import { failedResult, toToolResult } from './mcp-result.js';
 import type { TokenOfTurn, ToolResult, ToolServer, ToolSource } from './tool.js';
 import { capped, visibleText } from './untrusted-text.js';
 
@@ -24,114 +16,99 @@ export interface McpDeps {
   logger: Pick<Logger, 'warn'>;
   /** Milliseconds to connect, and to list the tools. */
   listTimeoutMs?: number;
-  /** Milliseconds per call. */
+  /** Milliseconds per call; progress notifications extend them up to `maxCallMs`. */
   callTimeoutMs?: number;
+  maxCallMs?: number;
 }
 
 /** Function names that model providers accept. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_DESCRIPTION_BYTES = 4 * 1024;
 
-function toDefinition({ name, description = '', inputSchema }: Tool): ToolDefinition {
-  return { name, description: capped(visibleText(description), MAX_DESCRIPTION_BYTES), inputSchema };
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return 'did not respond in time';
-  if (error instanceof UnauthorizedError) return 'rejected the token of this turn';
-  if (error instanceof SdkHttpError && error.status === 429) return 'is limiting requests; try again later';
-  if (error instanceof SdkHttpError && error.status !== undefined) return `returned status ${error.status}`;
-  return 'could not be reached';
-}
-
-const asFailure = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });
-
-interface Session {
-  client: Client;
-  tools: readonly ToolDefinition[];
-}
-
-/**
- * Tools of an MCP server over streamable HTTP. Connects on first use and again after a failure. Turns share the connection;
- * each request has the token of its turn.
- */
-export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<void> } {
-  const { endpoint, version, logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000 } = deps;
-  // The SDK requests the token for each HTTP request, without a context.
-  const tokenOfTurn = new AsyncLocalStorage<TokenOfTurn>();
-  let session: Promise<Session> | undefined;
-
-  async function connect(): Promise<Session> {
-    const client = new Client({ name: 'uswarm-agent-runtime', version }, { versionNegotiation: { mode: 'auto' } });
-    const authProvider = { token: () => Promise.resolve(tokenOfTurn.getStore()?.() ?? deps.token) };
-    const transport = new StreamableHTTPClientTransport(new URL(endpoint), { authProvider });
-    try {
-      await client.connect(transport, { timeout: listTimeoutMs });
-      const { tools } = await client.listTools(undefined, { timeout: listTimeoutMs });
-      return { client, tools: tools.filter(({ name }) => TOOL_NAME.test(name)).map(toDefinition) };
-    } catch (error) {
-      await client.close();
-      throw error;
-    }
-  }
-
-  /** Concurrent turns share one attempt; a failed attempt is discarded. */
-  function current(): Promise<Session> {
-    session ??= connect().catch((error: unknown) => {
-      session = undefined;
-      throw error;
-    });
-    return session;
-  }
-
-  async function discard(broken: Promise<Session>): Promise<void> {
-    if (session === broken) session = undefined;
-    await broken.then(({ client }) => client.close()).catch(() => undefined);
-  }
-
-  const forTurn = (token: TokenOfTurn): ToolSource => ({
-    async list(signal) {
-      try {
-        return (await unlessAborted(tokenOfTurn.run(token, current), signal)).tools;
-      } catch (error) {
-        signal.throwIfAborted();
-        logger.warn({ err: error }, 'listing the tools failed');
-        throw new Error(`The tool server ${reasonOf(error)}.`, { cause: error });
-      }
-    },
-
-    async call(name, input, signal): Promise<ToolResult> {
-      const attempt = tokenOfTurn.run(token, current);
-      try {
-        const { client } = await unlessAborted(attempt, signal);
-        const options = { signal, timeout: callTimeoutMs, maxTotalTimeout: callTimeoutMs };
-        const call = (): Promise<CallToolResult> => client.callTool({ name, arguments: input }, options);
-        return toToolResult(await tokenOfTurn.run(token, call));
-      } catch (error) {
-        signal.throwIfAborted();
-        logger.warn({ err: error, tool: name }, 'tool call failed');
-        // The server works and reports an error, such as invalid arguments, which the model can correct.
-        if (error instanceof ProtocolError) return toToolResult(asFailure(`${name}: ${error.message}`));
-        void discard(attempt);
-        return { text: `${name}: the tool server ${reasonOf(error)}.`, failed: true };
-      }
-    },
-  });
-
+function toDefinition({ name, description = '', inputSchema }: Tool): FunctionTool {
   return {
-    forTurn,
-    async close() {
-      if (session !== undefined) await discard(session);
-    },
+    type: 'function',
+    name,
+    description: capped(visibleText(description), MAX_DESCRIPTION_BYTES),
+    inputSchema: inputSchema as FunctionTool['inputSchema'],
   };
 }
 
-/** Rejects with the reason of the signal if it aborts first. The work continues for other turns. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+/** Concurrent calls per runtime; `uswarm-searxng-client` runs as many per workspace. */
+const MAX_CONCURRENT_CALLS = 4;
+const MAX_ATTEMPTS = 3;
+const RETRY = { initialMs: 500, maxMs: 4_000, deadlineMs: 20_000 };
+
+/** Whether a second execution does no harm, as the server declares. */
+const isRepeatable = ({ annotations }: Tool): boolean =>
+  annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+
+/** Whether the server did not execute the call and a repetition may succeed. */
+const isRetryable = (error: unknown): boolean =>
+  error instanceof McpFailure && (error.status === 404 || error.status === 429);
+
+/**
+ * Tools of an MCP server over streamable HTTP. Connects on first use and again after the connection breaks. Turns share the
+ * connection; each request has the token of its turn. Calls fail independently of each other.
+ */
+export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<void> } {
+  const { logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000, maxCallMs = 600_000 } = deps;
+  const { endpoint, token, version } = deps;
+  const connections = createMcpConnections({ endpoint, token, version, listTimeoutMs, callTimeoutMs, maxCallMs });
+  const slots = createCallSlots(MAX_CONCURRENT_CALLS);
+  /** Names of tools whose call can be repeated if the connection is lost. */
+  let repeatable = new Set<string>();
+
+  function sourceOf(tokenOfTurn: TokenOfTurn): ToolSource {
+    const turn = {};
+    return {
+      async list(signal) {
+        try {
+          const list = () => connections.list(tokenOfTurn, signal);
+          const tools = await retry(list, {
+            ...RETRY,
+            deadlineMs: listTimeoutMs,
+            signal,
+            retryable: isRetryable,
+            waitAtLeastMs,
+          });
+          repeatable = new Set(tools.filter(isRepeatable).map(({ name }) => name));
+          return tools.filter(({ name }) => TOOL_NAME.test(name)).map(toDefinition);
+        } catch (error) {
+          signal.throwIfAborted();
+          logger.warn({ err: error }, 'listing the tools failed');
+          throw new Error(`The tool server ${reasonOf(error)}.`, { cause: error });
+        }
+      },
+
+      async call(name, input, signal): Promise<ToolResult> {
+        let attempts = 0;
+        const attempt = (): ReturnType<typeof connections.call> => {
+          attempts += 1;
+          const request = { name, arguments: input };
+          return slots.run(turn, signal, () => connections.call(tokenOfTurn, request, signal));
+        };
+        const isLost = (error: unknown): boolean =>
+          error instanceof McpFailure && error.message === CLOSED && repeatable.has(name);
+        const retryable = (error: unknown): boolean => attempts < MAX_ATTEMPTS && (isRetryable(error) || isLost(error));
+        try {
+          return toToolResult(await retry(attempt, { ...RETRY, signal, retryable, waitAtLeastMs }));
+        } catch (error) {
+          signal.throwIfAborted();
+          logger.warn({ err: error, tool: name, attempts }, 'tool call failed');
+          // The server works and reports an error, such as invalid arguments, which the model can correct.
+          if (error instanceof ProtocolError) return failedResult(`${name}: ${error.message}`);
+          const isUnknown = error instanceof McpFailure && error.outcomeUnknown;
+          const outcome = isUnknown ? ' It is not known whether the tool did it.' : '';
+          return { text: `${name}: the tool server ${reasonOf(error)}.${outcome}`, failed: true };
+        }
+      },
+    };
+  }
+
+  return { forTurn: sourceOf, close: () => connections.close() };
 }
+
+const reasonOf = (error: unknown): string => (error instanceof McpFailure ? error.message : 'failed unexpectedly');
+
+const waitAtLeastMs = (error: unknown): number => (error instanceof McpFailure ? (error.retryAfterMs ?? 0) : 0);

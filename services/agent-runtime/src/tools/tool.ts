@@ -1,15 +1,24 @@
-import type { ToolDefinition } from '../models/model.js';
+import type { FunctionTool } from '../models/port.js';
 
-/** The result of a tool call. The text is untrusted data, whichever tool returned it. */
+/** A part of a tool result. The data of an image is base64. */
+export type ToolPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; mediaType: string; data: string }
+  | { type: 'link'; uri: string; name: string };
+
+/** The result of a tool call. Text, names and addresses are untrusted data, whichever tool returned them. */
 export interface ToolResult {
+  /** The whole result in words; images and links are described. */
   text: string;
   failed: boolean;
+  /** The same with its images and links; absent if it has none. */
+  parts?: readonly ToolPart[];
 }
 
 /** Lists and calls tools. */
 export interface ToolSource {
   /** @throws Error with a message for users; the reason of `signal` if it aborts. */
-  list(signal: AbortSignal): Promise<readonly ToolDefinition[]>;
+  list(signal: AbortSignal): Promise<readonly FunctionTool[]>;
   /** Returns failures as results. @throws only the reason of `signal`, if it aborts. */
   call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<ToolResult>;
 }

@@ -19,7 +19,11 @@ export const activityEvent = (activity: AgentActivity): TurnEventBody => ({
   value: create(ActivitySchema, { activity }),
 });
 
-export const chunkEvent = (text: string): TurnEventBody => ({ case: 'chunk', value: create(ChunkSchema, { text }) });
+/** Text that starts at `offset`; what the reply has after it is void. */
+export const chunkEvent = (text: string, offset: number): TurnEventBody => ({
+  case: 'chunk',
+  value: create(ChunkSchema, { text, offset }),
+});
 
 export const toolEvent = (tool: MessageInitShape<typeof ToolSchema>): TurnEventBody => ({
   case: 'tool',

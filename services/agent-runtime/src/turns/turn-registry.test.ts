@@ -71,8 +71,8 @@ describe('a turn registry', () => {
   it('numbers events from 1 and ends with done', async () => {
     const { start } = setUp();
     const { context, finish, events } = await start();
-    context.emit(chunkEvent('Hello '));
-    context.emit(chunkEvent('world'));
+    context.emit(chunkEvent('Hello ', 0));
+    context.emit(chunkEvent('world', 0));
     finish(done('Hello world'));
     expect(summary(await events)).toEqual(['1 chunk Hello', '2 chunk world', '3 done Hello world']);
   });
@@ -81,7 +81,7 @@ describe('a turn registry', () => {
     const { turns, start } = setUp();
     const { context, finish, events } = await start({ toolToken: 'first' });
     expect(context.toolToken()).toBe('first');
-    turns.renewToolToken('turn', 1, 'second');
+    turns.renewTokens('turn', 1, { toolToken: 'second', modelToken: '' });
     expect(context.toolToken()).toBe('second');
     turns.follow(request({ toolToken: 'third' }), NEVER);
     expect(context.toolToken()).toBe('third');
@@ -92,13 +92,25 @@ describe('a turn registry', () => {
     await events;
   });
 
-  it('does not renew the tool token of another turn or generation', async () => {
+  it('passes on the latest token for the model gateway and keeps it if only the tool token is renewed', async () => {
+    const { turns, start } = setUp();
+    const { context, finish, events } = await start({ modelToken: 'first' });
+    turns.renewTokens('turn', 1, { toolToken: 'tool', modelToken: '' });
+    expect({ tool: context.toolToken(), model: context.modelToken() }).toEqual({ tool: 'tool', model: 'first' });
+    turns.renewTokens('turn', 1, { toolToken: '', modelToken: 'second' });
+    expect({ tool: context.toolToken(), model: context.modelToken() }).toEqual({ tool: 'tool', model: 'second' });
+    finish(done(''));
+    await events;
+  });
+
+  it('does not renew the tokens of another turn or generation', async () => {
     const { turns, start } = setUp();
     const { context, finish } = await start({ generation: 2 });
+    const tokens = { toolToken: 'x', modelToken: 'y' };
     expect(context.toolToken()).toBeUndefined();
-    expect(() => turns.renewToolToken('other', 2, 'x')).toThrow(refused('not_found'));
-    expect(() => turns.renewToolToken('turn', 3, 'x')).toThrow(refused('not_found'));
-    expect(() => turns.renewToolToken('turn', 1, 'x')).toThrow(refused('superseded'));
+    expect(() => turns.renewTokens('other', 2, tokens)).toThrow(refused('not_found'));
+    expect(() => turns.renewTokens('turn', 3, tokens)).toThrow(refused('not_found'));
+    expect(() => turns.renewTokens('turn', 1, tokens)).toThrow(refused('superseded'));
     expect(context.toolToken()).toBeUndefined();
     finish(done(''));
   });
@@ -106,7 +118,7 @@ describe('a turn registry', () => {
   it('runs a turn once for repeated requests', async () => {
     const { turns, runs, start } = setUp();
     const { context, finish, events } = await start();
-    context.emit(chunkEvent('a'));
+    context.emit(chunkEvent('a', 0));
     const second = all(turns.follow(request(), NEVER));
     const fromTheMiddle = all(turns.follow(request({ fromEvent: 1n }), NEVER));
     finish(done('a'));
@@ -123,7 +135,7 @@ describe('a turn registry', () => {
     hangUp.abort();
     await first;
     expect(context.signal.aborted).toBe(false);
-    context.emit(chunkEvent('later'));
+    context.emit(chunkEvent('later', 0));
     finish(done('later'));
     const again = await all(turns.follow(request({ turnId: 'other' }), NEVER));
     expect(summary(again)).toEqual(['1 chunk later', '2 done later']);
@@ -146,7 +158,7 @@ describe('a turn registry', () => {
     const second = await start({ generation: 2 });
     await expect(first.events).rejects.toEqual(refused('superseded'));
     expect(first.context.signal.reason).toEqual(new TurnAborted('lost'));
-    first.context.emit(chunkEvent('too late'));
+    first.context.emit(chunkEvent('too late', 0));
     second.finish(done('new'));
     expect(summary(await second.events)).toEqual(['1 done new']);
     expect(() => turns.follow(request({ generation: 1 }), NEVER)).toThrow(refused('superseded'));
@@ -189,8 +201,8 @@ describe('a turn registry', () => {
   it('aborts a turn whose events exceed the limit, without a gap in the numbers', async () => {
     const { start } = setUp({ bytesPerTurn: 100 });
     const { context, events } = await start();
-    context.emit(chunkEvent('x'.repeat(60)));
-    context.emit(chunkEvent('y'.repeat(60)));
+    context.emit(chunkEvent('x'.repeat(60), 0));
+    context.emit(chunkEvent('y'.repeat(60), 0));
     expect(context.signal.reason).toEqual(new TurnAborted('too_long'));
     expect((await events).map(({ number }) => number)).toEqual([1n, 2n]);
   });
@@ -199,7 +211,7 @@ describe('a turn registry', () => {
     const { turns, start } = setUp({ bytesFinished: 150 });
     for (const turnId of ['first', 'second']) {
       const { context, finish, events } = await start({ turnId });
-      context.emit(chunkEvent('x'.repeat(80)));
+      context.emit(chunkEvent('x'.repeat(80), 0));
       finish(done(''));
       await events;
     }

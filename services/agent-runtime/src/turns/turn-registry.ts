@@ -21,6 +21,14 @@ export interface TurnContext {
   signal: AbortSignal;
   /** The latest tool token of this turn; undefined if the orchestrator sent none. */
   toolToken: () => string | undefined;
+  /** The latest token for the model gateway; undefined if the orchestrator sent none. */
+  modelToken: () => string | undefined;
+}
+
+/** Bearer tokens of a turn; empty if there are none. */
+export interface TurnTokens {
+  toolToken: string;
+  modelToken: string;
 }
 
 /** Runs a turn to its end. Must settle soon after its signal aborts. */
@@ -38,7 +46,7 @@ export interface TurnLimits {
 }
 
 export const defaultTurnLimits: TurnLimits = {
-  running: 64,
+  running: 128,
   bytesPerTurn: 1024 * 1024,
   bytesFinished: 16 * 1024 * 1024,
   keepFinishedMs: 5 * 60_000,
@@ -61,8 +69,8 @@ export interface TurnRegistry {
   follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Stops a turn with outcome STOPPED. No effect on a finished turn. @throws TurnRefused */
   stop(turnId: string, generation: number): void;
-  /** Replaces the tool token of a turn. No effect on a finished turn. @throws TurnRefused */
-  renewToolToken(turnId: string, generation: number, toolToken: string): void;
+  /** Replaces the tokens of a turn. No effect on a finished turn. @throws TurnRefused */
+  renewTokens(turnId: string, generation: number, tokens: TurnTokens): void;
   running(): RunningTurn[];
   /** Milliseconds since the last turn ended, or since startup; 0 while a turn runs. */
   idleMs(): number;
@@ -87,6 +95,8 @@ interface Turn {
   activity: AgentActivity;
   /** Empty if there is none. */
   toolToken: string;
+  /** Empty if there is none. */
+  modelToken: string;
   log: EventLog<TurnEvent>;
   bytes: number;
   controller: AbortController;
@@ -102,6 +112,12 @@ const internalError = (): Done =>
     errorCode: 'internal_error',
     errorMessage: 'Something went wrong in the agent runtime.',
   });
+
+/** Empty tokens change nothing. */
+function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
+  if (toolToken !== '') turn.toolToken = toolToken;
+  if (modelToken !== '') turn.modelToken = modelToken;
+}
 
 /** Appends unless the turn has ended. An event above the limit is dropped and aborts the turn. */
 function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number): void {
@@ -159,6 +175,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       agentId: request.agent?.id ?? '',
       activity: AgentActivity.UNSPECIFIED,
       toolToken: request.toolToken,
+      modelToken: request.modelToken,
       log: createEventLog(),
       bytes: 0,
       controller,
@@ -172,6 +189,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       emit: (event) => emitInto(turn, event, limits.bytesPerTurn),
       signal: controller.signal,
       toolToken: () => turn.toolToken || undefined,
+      modelToken: () => turn.modelToken || undefined,
     };
     // On the next tick, so that the caller has the turn before it starts.
     turn.ended = Promise.resolve()
@@ -190,7 +208,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     if (known !== undefined && request.generation < known.generation) throw new TurnRefused('superseded');
     if (known !== undefined && request.generation === known.generation) {
       if (from > known.log.length) throw new TurnRefused('beyond_the_end');
-      if (request.toolToken !== '') known.toolToken = request.toolToken;
+      renew(known, request);
       return known;
     }
     if (from > 0) throw new TurnRefused('not_found');
@@ -229,8 +247,8 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       const turn = turnOf(turnId, generation);
       if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
     },
-    renewToolToken(turnId, generation, toolToken) {
-      turnOf(turnId, generation).toolToken = toolToken;
+    renewTokens(turnId, generation, tokens) {
+      renew(turnOf(turnId, generation), tokens);
     },
     running: () =>
       Array.from(running, ({ turnId, generation, agentId, activity }) =>

@@ -1,0 +1,21 @@
+import type { ModelLimits } from '@uswarm/runtime-proto';
+import type { ContextLimits } from '../context/budget.js';
+
+/** Limits that the operator set for all models; they take precedence. */
+export interface ConfiguredLimits {
+  contextWindow?: number | undefined;
+  maxOutputTokens?: number | undefined;
+}
+
+/** For models that neither catalogue nor operator describe. A smaller window is found by the refusal of the provider. */
+const DEFAULT_WINDOW = 128_000;
+const DEFAULT_OUTPUT = 4_096;
+/** The output never takes more than this part of the window. */
+const OUTPUT_SHARE = 0.25;
+
+/** The limits of the model of a turn, in tokens. */
+export function contextLimits(catalogue: ModelLimits | undefined, configured: ConfiguredLimits): ContextLimits {
+  const contextWindow = configured.contextWindow ?? (catalogue?.contextWindow || DEFAULT_WINDOW);
+  const output = configured.maxOutputTokens ?? (catalogue?.maxOutputTokens || DEFAULT_OUTPUT);
+  return { contextWindow, maxOutputTokens: Math.min(output, Math.floor(contextWindow * OUTPUT_SHARE)) };
+}

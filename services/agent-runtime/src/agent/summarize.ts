@@ -1,0 +1,108 @@
+import { create } from '@bufbuild/protobuf';
+import { type SummarizeRequest, SummaryKind, type Usage, UsageSchema } from '@uswarm/runtime-proto';
+import { createCalibration } from '../context/calibrate.js';
+import { ModelError, type ModelPort, type Step, type StepUsage } from '../models/port.js';
+import { createUntrustedBlock } from '../tools/untrusted-block.js';
+import { visibleText } from '../tools/untrusted-text.js';
+import { type ConfiguredLimits, contextLimits } from './model-limits.js';
+import { summaryPrompt } from './summary-prompt.js';
+
+/** Tokens of a summary or a title, with what the model spends on reasoning. */
+const MAX_OUTPUT_TOKENS = 1_000;
+/** Characters of a title. */
+const MAX_TITLE = 60;
+/** Refusals for size, after each of which the prompt is half as large. */
+const MAX_OVERFLOWS = 4;
+
+export interface SummarizerDeps {
+  model: ModelPort;
+  limits: ConfiguredLimits;
+}
+
+export interface Summary {
+  /** Empty if the model returned no text. */
+  text: string;
+  usage: Usage[];
+}
+
+/**
+ * Writes summaries and titles, each with one model call without tools.
+ * @throws ModelError or ContextTooSmall, if no tokens were used; the reason of `signal`
+ */
+export type Summarize = (request: SummarizeRequest, signal: AbortSignal) => Promise<Summary>;
+
+/** The first line, without decoration that models add. */
+function toTitle(text: string): string {
+  const [line = ''] = text.split('\n').filter((one) => one.trim() !== '');
+  const bare = line
+    .replace(/^[\s#*"'“”„«»]+/, '')
+    .replace(/[\s*"'“”„«».]+$/, '')
+    .replaceAll(/\s+/g, ' ');
+  const characters = [...bare];
+  return characters.length <= MAX_TITLE
+    ? bare
+    : `${characters
+        .slice(0, MAX_TITLE - 1)
+        .join('')
+        .trimEnd()}…`;
+}
+
+function toUsage(provider: string, step: number, usage: StepUsage): Usage {
+  const { model, estimated } = usage;
+  return create(UsageSchema, {
+    step,
+    provider,
+    model,
+    estimated,
+    promptTokens: BigInt(Math.ceil(usage.promptTokens)),
+    completionTokens: BigInt(Math.ceil(usage.completionTokens)),
+    cachedTokens: BigInt(Math.ceil(usage.cachedTokens)),
+    reasoningTokens: BigInt(Math.ceil(usage.reasoningTokens)),
+  });
+}
+
+export function createSummarizer({ model, limits: configured }: SummarizerDeps): Summarize {
+  const untrusted = createUntrustedBlock();
+  const calibration = createCalibration();
+
+  async function attempt(request: SummarizeRequest, usage: Usage[], signal: AbortSignal): Promise<Step | undefined> {
+    const limits = { ...contextLimits(request.limits, configured), maxOutputTokens: MAX_OUTPUT_TOKENS };
+    const scale = calibration.scale(request.model);
+    const { prompt, estimatedTokens } = summaryPrompt(request, { limits, scale, untrusted });
+    const { maxOutputTokens } = limits;
+    const call = { model: request.model, prompt, tools: [], toolChoice: 'none' as const, maxOutputTokens };
+    for await (const event of model.step(call, { signal, token: () => request.modelToken || undefined })) {
+      if (event.type === 'end') return event.step;
+      if (event.type !== 'usage') continue;
+      usage.push(toUsage(model.provider, usage.length, event.usage));
+      const { estimated, promptTokens: reported } = event.usage;
+      if (!estimated) calibration.observe(request.model, { estimated: estimatedTokens, scale, reported });
+    }
+    return undefined;
+  }
+
+  async function attempts(request: SummarizeRequest, usage: Usage[], signal: AbortSignal): Promise<Step | undefined> {
+    for (let overflows = 0; ; overflows += 1) {
+      try {
+        return await attempt(request, usage, signal);
+      } catch (error) {
+        if (!(error instanceof ModelError) || !error.contextOverflow || overflows === MAX_OVERFLOWS) throw error;
+        calibration.overflowed(request.model);
+      }
+    }
+  }
+
+  return async (request, signal) => {
+    const usage: Usage[] = [];
+    let step: Step | undefined;
+    try {
+      step = await attempts(request, usage, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // An error would lose the usage of attempts that failed after the model had started to answer.
+      if (usage.length === 0 || !(error instanceof ModelError)) throw error;
+    }
+    const written = step === undefined || step.finish === 'refused' ? '' : visibleText(step.text).trim();
+    return { text: request.kind === SummaryKind.TITLE ? toTitle(written) : written, usage };
+  };
+}

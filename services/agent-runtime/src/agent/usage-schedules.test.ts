@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { type ModelStep, startModelServer } from '@uswarm/dev-servers';
+import { HistoryRole } from '@uswarm/runtime-proto';
+import fc from 'fast-check';
+import { portOf, PROVIDERS, turnsWith } from '../../test/real-turn.js';
+
+const SCHEDULES = 200;
+
+const words = fc.array(
+  fc.constantFrom<ModelStep>({ text: 'some words ' }, { text: 'Zeichen ' }, { text: '漢字とかな' }),
+  { maxLength: 12 },
+);
+const failure = fc.constantFrom<ModelStep>(
+  { disconnect: true },
+  { streamError: { status: 529, type: 'overloaded_error', message: 'Overloaded' } },
+  { end: true },
+);
+const refusal = fc.constantFrom<ModelStep>(
+  { error: { status: 503 } },
+  { error: { status: 429 } },
+  { error: { status: 400 } },
+);
+const response = fc.oneof(
+  { weight: 4, arbitrary: words },
+  { weight: 3, arbitrary: fc.tuple(words, failure).map(([steps, last]) => [...steps, last]) },
+  { weight: 1, arbitrary: refusal.map((step) => [step]) },
+  { weight: 1, arbitrary: words.map((steps): ModelStep[] => [...steps, { finish: 'length' }]) },
+);
+
+describe('the counted tokens of a turn', () => {
+  it.each(PROVIDERS)(
+    'are never less than the server counted, whether it is stopped, cut or fails: %s',
+    async (provider) => {
+      let responses: readonly (readonly ModelStep[])[] = [];
+      let calls = 0;
+      const server = await startModelServer({
+        script: () => {
+          calls += 1;
+          return responses[calls - 1] ?? [{ text: 'The end.' }];
+        },
+      });
+      const run = turnsWith(portOf(provider, server.baseUrl));
+      const history = [{ role: HistoryRole.USER, text: 'Tell me something.' }];
+      try {
+        await fc.assert(
+          fc.asyncProperty(
+            fc.array(response, { minLength: 1, maxLength: 4 }),
+            fc.nat(15),
+            async (script, stopAfter) => {
+              responses = script;
+              calls = 0;
+              const before = { ...server.usageCounted };
+              const stop = new AbortController();
+              let chunks = 0;
+              const { events } = await run(
+                { turnId: 't', generation: 1, agent: { id: 'a' }, history, firstStep: 1 },
+                {
+                  signal: stop.signal,
+                  onEvent: (event) => {
+                    if (event.case === 'chunk' && (chunks += 1) === stopAfter) stop.abort(new Error('stopped'));
+                  },
+                },
+              );
+              const used = events.flatMap((event) => (event.case === 'usage' ? [event.value] : []));
+              const prompt = used.reduce((sum, { promptTokens }) => sum + Number(promptTokens), 0);
+              const completion = used.reduce((sum, { completionTokens }) => sum + Number(completionTokens), 0);
+              const { promptTokens, completionTokens } = server.usageCounted;
+              expect(prompt).toBeGreaterThanOrEqual(promptTokens - before.promptTokens);
+              expect(completion).toBeGreaterThanOrEqual(completionTokens - before.completionTokens);
+              expect(used.map(({ step }) => step)).toEqual(used.map((_, index) => index + 1));
+            },
+          ),
+          { numRuns: SCHEDULES / PROVIDERS.length },
+        );
+      } finally {
+        await server.close();
+      }
+    },
+  );
+});

@@ -1,0 +1,138 @@
+import type { Agent, RunTurnRequest } from '@uswarm/runtime-proto';
+import type { FunctionTool, Prompt, PromptMessage } from '../models/port.js';
+import type { UntrustedBlock } from '../tools/untrusted-block.js';
+import { visibleText } from '../tools/untrusted-text.js';
+import { type ContextLimits, effectiveScale, promptBudget } from './budget.js';
+import { ContextTooSmall, type Draft, fit, type Omitted } from './compaction.js';
+import { type Entry, toEntries } from './conversation.js';
+import { describeContext } from './describe-context.js';
+import { estimatePrompt, estimateText, estimateTools, MESSAGE_TOKENS } from './estimate.js';
+import { withCacheBreakpoints } from './cache-breakpoints.js';
+import { mergeNeighbours, userMessage } from './messages.js';
+import { systemPrompt } from './system-prompt.js';
+import { toSteps } from './turn-steps.js';
+
+export interface PromptInput {
+  request: RunTurnRequest;
+  /** The agent that answers. */
+  agent: Agent;
+  /** A sentence that explains why tools are missing. */
+  toolProblem?: string | undefined;
+  /** The tools of the request; they are part of the budget. */
+  tools: readonly FunctionTool[];
+  /** Steps and tool results of this turn so far. Words of tools are in untrusted blocks already. */
+  turn: readonly PromptMessage[];
+  limits: ContextLimits;
+  /** The factor for estimates of this model, see `createCalibration`. */
+  scale: number;
+  untrusted: UntrustedBlock;
+}
+
+export interface BuiltPrompt {
+  prompt: Prompt;
+  /** The scaled estimate of prompt and tools; at most the budget. */
+  estimatedTokens: number;
+  omitted: Omitted;
+}
+
+const MEMORIES_LABEL = 'Your memories of the user and the work:';
+const SUMMARY_LABEL = 'Summary of the earlier conversation:';
+const HISTORY_MARKER = '[Earlier messages are omitted to save context.]';
+const STEPS_MARKER = '[Earlier steps of your reply are omitted to save context.]';
+const AGENT_STARTS = '[The conversation starts with your message.]';
+const CONTINUE = '[Continue your reply.]';
+const NO_NEW_MESSAGE = '[The user has not written a new message.]';
+const UNKNOWN_CONTEXT = 'The date is not known.';
+
+/** The ids of two untrusted blocks, whose estimate depends on their digits. */
+const BLOCK_TOKENS = 200;
+
+function memoryLines({ memories }: RunTurnRequest): string[] {
+  const line = (text: string): string =>
+    visibleText(text)
+      .replaceAll(/\s*\n\s*/g, ' ')
+      .trim();
+  return memories.map(({ category, key, content }) => `- [${line(category)}] ${line(key)}: ${line(content)}`);
+}
+
+function contextLines({ request, toolProblem }: PromptInput): string[] {
+  const problem = toolProblem === undefined ? [] : [`Your tools cannot be used right now. ${visibleText(toolProblem)}`];
+  return [...describeContext(request.context), ...problem];
+}
+
+/** Starts the first message: data that earlier turns, models or the user wrote. */
+function preamble({ memories, summary, omitted }: Draft, untrusted: UntrustedBlock): string[] {
+  return [
+    ...(memories.length === 0 ? [] : [`${MEMORIES_LABEL}\n${untrusted('memories', memories.join('\n'))}`]),
+    ...(summary.trim() === '' ? [] : [`${SUMMARY_LABEL}\n${untrusted('summary', summary)}`]),
+    ...(omitted.messages === 0 ? [] : [HISTORY_MARKER]),
+  ];
+}
+
+/** The block is always there after a preamble, so that the words of the user have a known start. */
+function contextBlock(lines: readonly string[], needed: boolean): string[] {
+  if (lines.length === 0 && !needed) return [];
+  return [`<context>\n${(lines.length === 0 ? [UNKNOWN_CONTEXT] : lines).join('\n')}\n</context>`];
+}
+
+const toMessage = ({ role, text }: Pick<Entry, 'role' | 'text'>): PromptMessage =>
+  role === 'user' ? userMessage(text) : { role: 'assistant', content: [{ type: 'text', text }] };
+
+/** The history with preamble and context. Starts and ends with a message of the user. */
+function history(draft: Draft, context: readonly string[], untrusted: UntrustedBlock): PromptMessage[] {
+  const start = preamble(draft, untrusted);
+  const { entries } = draft;
+  const lastOwn = entries.findLastIndex(({ role }) => role === 'assistant');
+  const earlier = entries.slice(0, lastOwn + 1);
+  const newer = entries.slice(lastOwn + 1).map(({ text }) => text);
+  const first = start.length === 0 && earlier[0]?.role === 'assistant' ? [AGENT_STARTS] : start;
+  const steps = draft.omitted.steps === 0 ? [] : [STEPS_MARKER];
+  const final = [
+    ...contextBlock(context, earlier.length === 0 && start.length > 0),
+    ...(newer.length === 0 ? [NO_NEW_MESSAGE] : newer),
+    ...steps,
+  ];
+  return mergeNeighbours([...first.map(userMessage), ...earlier.map(toMessage), ...final.map(userMessage)]);
+}
+
+/** Tokens of everything that is never omitted, with the markers that may be added. */
+function fixedTokens(input: PromptInput, system: string, context: readonly string[]): number {
+  const texts = [MEMORIES_LABEL, SUMMARY_LABEL, HISTORY_MARKER, STEPS_MARKER, AGENT_STARTS, NO_NEW_MESSAGE, CONTINUE];
+  const written = [system, ...contextBlock(context, true), ...texts];
+  return written.reduce(
+    (sum, text) => sum + estimateText(text) + MESSAGE_TOKENS,
+    BLOCK_TOKENS + estimateTools(input.tools),
+  );
+}
+
+/**
+ * Builds the prompt of one model call so that it fits into the context of the model:
+ * system prompt, memories, summary, history, steps of this turn. Roles alternate. Only the system prompt has the system role;
+ * what models, tools or other agents wrote is in untrusted blocks. Equal inputs give equal prompts.
+ * @throws ContextTooSmall
+ */
+export function buildPrompt(input: PromptInput): BuiltPrompt {
+  const { request, agent, tools, turn, limits, untrusted } = input;
+  const scale = effectiveScale(input.scale);
+  const system = systemPrompt({ agent, colleagues: request.colleagues, tools: tools.map(({ name }) => name) });
+  const context = contextLines(input);
+  const draft = fit(
+    {
+      fixedTokens: fixedTokens(input, system, context),
+      memories: memoryLines(request),
+      summary: visibleText(request.summary).trim(),
+      entries: toEntries(request, agent, untrusted),
+      steps: toSteps(turn),
+      omitted: { toolResults: 0, messages: 0, memories: 0, steps: 0 },
+    },
+    promptBudget(limits) / scale,
+  );
+  const before = history(draft, context, untrusted);
+  const said = mergeNeighbours([...before, ...draft.steps.flatMap(({ messages }) => messages)]);
+  // Some models reject a prompt that ends with their own words.
+  const end = said.at(-1)?.role === 'assistant' ? [userMessage(CONTINUE)] : [];
+  const prompt: Prompt = [{ role: 'system', content: system }, ...said, ...end];
+  const estimatedTokens = Math.ceil(estimatePrompt(prompt, tools) * scale);
+  if (estimatedTokens > promptBudget(limits)) throw new ContextTooSmall('The context is too small for this turn.');
+  return { prompt: withCacheBreakpoints(prompt, before.length), estimatedTokens, omitted: draft.omitted };
+}

@@ -1,0 +1,181 @@
+import { type Entry, toEntry } from './conversation.js';
+import { cutMiddle } from './cut.js';
+import { estimateText } from './estimate.js';
+import { limitResults, resultCount, resultTokens, type TurnStep } from './turn-steps.js';
+
+/** Content of a prompt that may be omitted, and the tokens of the rest. */
+export interface Draft {
+  /** Tokens of what is never omitted: system prompt, tools, context, markers and labels. */
+  fixedTokens: number;
+  /** The most important first. */
+  memories: readonly string[];
+  /** Empty if there is none. */
+  summary: string;
+  /** Oldest first. */
+  entries: readonly Entry[];
+  /** Oldest first. */
+  steps: readonly TurnStep[];
+  omitted: Omitted;
+}
+
+/** What a prompt does not contain whole. */
+export interface Omitted {
+  toolResults: number;
+  messages: number;
+  memories: number;
+  /** Whole steps of the turn. */
+  steps: number;
+}
+
+/** The prompt does not fit, even with the shortest message of the user. */
+export class ContextTooSmall extends Error {
+  override name = 'ContextTooSmall';
+}
+
+/** The history is omitted in up to this number of parts, so that a growing turn changes the start of the prompt rarely. */
+const HISTORY_PARTS = 16;
+/** The part of the budget for the newest results before other content is omitted, and for a message that is cut. */
+const HALF = 0.5;
+
+const sum = <T>(list: readonly T[], tokens: (item: T) => number): number =>
+  list.reduce((total, item) => total + tokens(item), 0);
+
+const lineTokens = (line: string): number => estimateText(line) + 1;
+
+/** The estimate of the whole prompt; not below the estimate of its messages. */
+function draftTokens({ fixedTokens, memories, summary, entries, steps }: Draft): number {
+  const history = sum(entries, ({ tokens }) => tokens) + sum(steps, ({ tokens }) => tokens);
+  return fixedTokens + sum(memories, lineTokens) + estimateText(summary) + history;
+}
+
+type Stage = (draft: Draft, budget: number) => Draft;
+
+const withOmitted = (draft: Draft, more: Partial<Omitted>): Omitted => {
+  const { toolResults = 0, messages = 0, memories = 0, steps = 0 } = more;
+  const { omitted } = draft;
+  return {
+    toolResults: omitted.toolResults + toolResults,
+    messages: omitted.messages + messages,
+    memories: omitted.memories + memories,
+    steps: omitted.steps + steps,
+  };
+};
+
+function limitStep(draft: Draft, index: number, allowance: number): Draft {
+  const current = draft.steps[index];
+  if (current === undefined) return draft;
+  const { step, omitted } = limitResults(current, allowance);
+  return { ...draft, steps: draft.steps.with(index, step), omitted: withOmitted(draft, { toolResults: omitted }) };
+}
+
+const newestWithResults = ({ steps }: Draft): number => steps.findLastIndex((step) => resultCount(step) > 0);
+
+/** Replaces the results of earlier steps by markers. The model has used them already. */
+const omitEarlierResults: Stage = (draft, budget) => {
+  const newest = newestWithResults(draft);
+  let next = draft;
+  for (let index = 0; index < newest && draftTokens(next) > budget; index += 1) next = limitStep(next, index, 0);
+  return next;
+};
+
+/** Shortens the newest results, so that one long page does not displace the whole conversation. */
+const shortenNewestResults: Stage = (draft, budget) => limitStep(draft, newestWithResults(draft), budget * HALF);
+
+/** Leaves out the oldest messages. The newest message of the user stays. */
+const omitHistory: Stage = (draft, budget) => {
+  const atOnce = Math.ceil(draft.entries.length / HISTORY_PARTS);
+  const removable = draft.entries.filter(({ newest }) => !newest);
+  let next = draft;
+  for (let count = atOnce; draftTokens(next) > budget; count += atOnce) {
+    const removed = new Set(removable.slice(0, count));
+    next = {
+      ...draft,
+      entries: draft.entries.filter((entry) => !removed.has(entry)),
+      omitted: withOmitted(draft, { messages: removed.size }),
+    };
+    if (removed.size === removable.length) break;
+  }
+  return next;
+};
+
+const omitMemories: Stage = (draft, budget) => {
+  const excess = draftTokens(draft) - budget;
+  let kept = draft.memories.length;
+  for (let freed = 0; kept > 0 && freed < excess;) {
+    kept -= 1;
+    freed += lineTokens(draft.memories[kept] ?? '');
+  }
+  const memories = draft.memories.slice(0, kept);
+  return { ...draft, memories, omitted: withOmitted(draft, { memories: draft.memories.length - kept }) };
+};
+
+const shortenSummary: Stage = (draft, budget) => {
+  const room = budget - draftTokens({ ...draft, summary: '' });
+  return { ...draft, summary: cutMiddle(draft.summary, room) ?? '' };
+};
+
+/** Limits the newest results to the remaining space. */
+const fitNewestResults: Stage = (draft, budget) => {
+  const index = newestWithResults(draft);
+  const step = draft.steps[index];
+  if (step === undefined) return draft;
+  const room = budget - (draftTokens(draft) - resultTokens(step));
+  return limitStep(draft, index, Math.max(0, room));
+};
+
+/** Leaves out whole steps of the turn, such as calls with long arguments. */
+const omitSteps: Stage = (draft, budget) => {
+  let next = draft;
+  while (next.steps.length > 0 && draftTokens(next) > budget) {
+    next = { ...next, steps: next.steps.slice(1), omitted: withOmitted(next, { steps: 1 }) };
+  }
+  return next;
+};
+
+/** In order; each runs only while the prompt is too long. */
+const STAGES: readonly Stage[] = [
+  omitEarlierResults,
+  shortenNewestResults,
+  omitHistory,
+  omitMemories,
+  shortenSummary,
+  fitNewestResults,
+  omitSteps,
+];
+
+/**
+ * Cuts the newest message if it does not fit even alone. At least half of the space remains for it, and what this turn
+ * needs for the rest, so that the agent can use tools.
+ * @throws ContextTooSmall
+ */
+function cutNewestMessage(draft: Draft, budget: number): Draft {
+  const index = draft.entries.findIndex(({ newest }) => newest);
+  const entry = draft.entries[index];
+  const room = budget - draft.fixedTokens;
+  if (room <= 0)
+    throw new ContextTooSmall(`The context needs at least ${draft.fixedTokens} tokens besides the message.`);
+  if (entry === undefined || entry.tokens <= room) return draft;
+  const turn = shortenNewestResults(omitEarlierResults(draft, 0), room * HALF);
+  const overhead = toEntry({ ...entry, text: '' }).tokens;
+  const allowed = Math.max(room * HALF, room - sum(turn.steps, ({ tokens }) => tokens)) - overhead;
+  const text = cutMiddle(entry.text, allowed);
+  if (text === undefined)
+    throw new ContextTooSmall(`The context has only ${Math.floor(allowed)} tokens for the message.`);
+  return { ...draft, entries: draft.entries.with(index, toEntry({ ...entry, text })) };
+}
+
+/**
+ * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, long new results, the
+ * oldest history, memories, the summary, then steps of the turn. The newest message of the user is cut only if it exceeds
+ * the budget alone.
+ * @throws ContextTooSmall
+ */
+export function fit(draft: Draft, budget: number): Draft {
+  let fitted = cutNewestMessage(draft, budget);
+  for (const stage of STAGES) {
+    if (draftTokens(fitted) <= budget) return fitted;
+    fitted = stage(fitted, budget);
+  }
+  if (draftTokens(fitted) > budget) throw new ContextTooSmall('The context is too small for this turn.');
+  return fitted;
+}

@@ -1,0 +1,89 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Fetch, ProviderAdapter } from './providers/adapter.js';
+import type { StepEvent, StepRequest } from './port.js';
+import { createStepAssembler } from './step-assembler.js';
+import { createTransport } from './transport.js';
+import { createUsageMeter, type UsageMeter } from './usage.js';
+import type { Watchdog } from './watchdog.js';
+
+export interface AttemptDeps {
+  adapter: ProviderAdapter;
+  request: StepRequest;
+  watchdog: Watchdog;
+  rejected: ReadonlySet<string>;
+  token: string | undefined;
+  fetch?: Fetch | undefined;
+}
+
+async function* partsOf(stream: ReadableStream<LanguageModelV4StreamPart>): AsyncGenerator<LanguageModelV4StreamPart> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Ends the request, if the caller stops earlier.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function measure(meter: UsageMeter, part: LanguageModelV4StreamPart): void {
+  if (part.type === 'raw') meter.observe(part.rawValue);
+  else if (part.type === 'text-delta' || part.type === 'reasoning-delta' || part.type === 'tool-input-delta') {
+    meter.output(part.delta);
+  }
+}
+
+/**
+ * Makes one request to the provider. The usage event comes before the end or the error.
+ *
+ * @throws the error of the provider or the connection, unclassified
+ */
+export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> {
+  const { adapter, request, watchdog, rejected, token } = deps;
+  const name = adapter.modelName(request.model);
+  const offered = new Set(request.tools.map((tool) => tool.name));
+  const transport = createTransport({
+    touch: watchdog.touch,
+    repair: (response) => adapter.repair(response, offered),
+    fetch: deps.fetch,
+  });
+  const model = adapter.languageModel({ model: name, fetch: transport.fetch, rejected, token });
+  const meter = createUsageMeter();
+  const assembler = createStepAssembler(offered);
+  let answeringModel = name;
+
+  const usage = (complete: boolean): StepEvent => ({
+    type: 'usage',
+    usage: meter.result({ model: answeringModel, requestBytes: transport.requestBytes, complete }),
+  });
+
+  try {
+    const { stream } = await model.doStream({
+      prompt: adapter.prepare(request.prompt),
+      ...(request.tools.length === 0 ? {} : { tools: [...request.tools], toolChoice: { type: request.toolChoice } }),
+      maxOutputTokens: request.maxOutputTokens,
+      abortSignal: watchdog.signal,
+      includeRawChunks: true,
+    });
+    for await (const part of partsOf(stream)) {
+      watchdog.touch();
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'response-metadata' && part.modelId) answeringModel = part.modelId;
+      measure(meter, part);
+      const text = assembler.add(part);
+      if (text !== '') yield { type: 'text', text };
+    }
+  } catch (error) {
+    if (transport.mayCount) yield usage(false);
+    throw error;
+  }
+  const step = assembler.end();
+  yield usage(step !== undefined);
+  if (step === undefined) {
+    throw new TypeError('the response ended without a finish reason');
+  }
+  yield { type: 'end', step };
+}

@@ -1,0 +1,26 @@
+import { ModelError } from './port.js';
+
+/** Maps model ids of the catalogue to names of the provider. */
+export interface ModelNames {
+  byId: Readonly<Record<string, string | undefined>>;
+  /** For every id that `byId` does not name. */
+  fallback?: string | undefined;
+  /** For requests without a model: a catalogue id or a name of the provider. */
+  preferred?: string | undefined;
+  /** The variable that sets `fallback`, for the error message. */
+  variable: string;
+}
+
+const CATALOGUE = new Set(['flash', 'sonnet', 'opus']);
+/** If neither the request nor the configuration has a model. */
+const DEFAULT_ID = 'sonnet';
+
+/** @throws ModelError if no model is configured */
+export function resolveModel(requested: string, { byId, fallback, preferred, variable }: ModelNames): string {
+  const id = requested || preferred || DEFAULT_ID;
+  if (!CATALOGUE.has(id)) return id;
+  const own = CATALOGUE.has(preferred ?? '') ? undefined : preferred;
+  const model = byId[id] ?? fallback ?? own;
+  if (model) return model;
+  throw new ModelError('model_rejected', `No model is configured: set ${variable}.`);
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runAttempt } from './attempt.js';
+import { type Failure, toFailure } from './failures.js';
+import type { ModelPort, StepEvent, StepOptions, StepRequest } from './port.js';
+import type { Fetch, ProviderAdapter } from './providers/adapter.js';
+import { createRetryPolicy, DEFAULT_RETRIES, type RetryLimits, type RetryPolicy } from './retry-policy.js';
+import { createWatchdog, type WatchdogLimits } from './watchdog.js';
+
+export interface ModelPortDeps {
+  adapter: ProviderAdapter;
+  limits: WatchdogLimits;
+  retries?: Partial<RetryLimits>;
+  /** Waits before a retry. @throws the reason of the signal */
+  wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+  fetch?: Fetch;
+}
+
+async function waitMs(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    signal.throwIfAborted();
+  }
+}
+
+/** Makes model calls with retries, limits and usage, for any provider. */
+export function createModelPort(deps: ModelPortDeps): ModelPort {
+  const { adapter, limits, wait = waitMs, fetch } = deps;
+  const retries = { ...DEFAULT_RETRIES, ...deps.retries };
+  /** Optional parameters that the provider rejected, by model; it will reject them again. */
+  const rejectedBy = new Map<string, Set<string>>();
+
+  function rejectedFor(model: string): Set<string> {
+    const rejected = rejectedBy.get(model) ?? new Set();
+    rejectedBy.set(model, rejected);
+    return rejected;
+  }
+
+  /** @returns milliseconds to wait before another attempt; undefined if the failure is final */
+  function nextAttempt(
+    failure: Failure,
+    policy: RetryPolicy,
+    { shown, rejected }: { shown: number; rejected: Set<string> },
+  ): number | undefined {
+    const { rejectedParameter: parameter } = failure;
+    if (parameter !== undefined && !rejected.has(parameter)) {
+      rejected.add(parameter);
+      return 0;
+    }
+    // Visible text is retracted once only: a reply that starts again and again is worse than an incomplete one.
+    return shown > 1 ? undefined : policy.next(failure);
+  }
+
+  /** @param totalMs milliseconds that remain for the step */
+  async function* attempt(
+    request: StepRequest,
+    { signal, token }: StepOptions,
+    totalMs: number,
+  ): AsyncGenerator<StepEvent> {
+    const watchdog = createWatchdog(signal, { ...limits, totalMs });
+    const rejected = rejectedFor(request.model);
+    try {
+      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), fetch });
+    } catch (error) {
+      watchdog.signal.throwIfAborted();
+      throw error;
+    } finally {
+      watchdog.stop();
+    }
+  }
+
+  async function* step(request: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
+    const policy = createRetryPolicy(retries);
+    const until = performance.now() + limits.totalMs;
+    const rejected = rejectedFor(request.model);
+    /** Attempts that showed text. */
+    let shown = 0;
+    for (;;) {
+      let isShown = false;
+      try {
+        for await (const event of attempt(request, options, Math.max(1, until - performance.now()))) {
+          isShown ||= event.type === 'text';
+          yield event;
+        }
+        return;
+      } catch (error) {
+        options.signal.throwIfAborted();
+        if (isShown) shown += 1;
+        const failure = toFailure(error, adapter.optionalParameters);
+        const delayMs = nextAttempt(failure, policy, { shown, rejected });
+        if (delayMs === undefined) throw failure.error;
+        if (isShown) yield { type: 'retracted' };
+        await wait(delayMs, options.signal);
+      }
+    }
+  }
+
+  return { provider: adapter.slug, step };
+}

@@ -1,0 +1,114 @@
+import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+
+/** Messages for a model: an optional system message, then user, assistant and tool messages with typed parts. */
+export type Prompt = LanguageModelV4Prompt;
+
+export type PromptMessage = LanguageModelV4Message;
+
+export type AssistantMessage = Extract<LanguageModelV4Message, { role: 'assistant' }>;
+
+/** A tool that a model may call; `inputSchema` is JSON Schema. */
+export type FunctionTool = LanguageModelV4FunctionTool;
+
+export interface StepRequest {
+  /** Model id of the catalogue, or a name of the provider; empty for the default of the provider. */
+  model: string;
+  prompt: Prompt;
+  tools: readonly FunctionTool[];
+  /** `none`: the model must answer, but still knows the tools of earlier calls. */
+  toolChoice: 'auto' | 'none';
+  /** In tokens. */
+  maxOutputTokens: number;
+}
+
+/** A tool call of a model. */
+export interface ToolCall {
+  /** Assigned by the runtime: providers repeat ids, or send none. */
+  id: string;
+  /** As the model wrote it; possibly of an unknown tool. */
+  name: string;
+  /** The arguments; undefined unless they are a JSON object. */
+  input: Record<string, unknown> | undefined;
+}
+
+/** Tokens of one attempt. */
+export interface StepUsage {
+  /** The name of the model that answered. */
+  model: string;
+  promptTokens: number;
+  /** Including reasoning tokens. */
+  completionTokens: number;
+  /** The part of `promptTokens` that the provider read from its cache. */
+  cachedTokens: number;
+  reasoningTokens: number;
+  /** Whether any count is an estimate, because the provider did not report it. */
+  estimated: boolean;
+}
+
+/** `length`: the output limit cut the text. `refused`: the provider or the model declined to answer. */
+export type FinishReason = 'answered' | 'calls' | 'length' | 'refused';
+
+/** The result of a model call. */
+export interface Step {
+  finish: FinishReason;
+  text: string;
+  calls: readonly ToolCall[];
+  /**
+   * The message to append to the prompt of the next step. It contains what the provider wants back unchanged, such as
+   * signed reasoning, and only calls of known tools with object arguments.
+   */
+  message: AssistantMessage;
+}
+
+export type StepEvent =
+  | { type: 'text'; text: string }
+  /** The text of this step so far is void: another attempt follows. */
+  | { type: 'retracted' }
+  /** Once per attempt that the provider may have counted, also if it failed or was aborted. */
+  | { type: 'usage'; usage: StepUsage }
+  /** The last event. */
+  | { type: 'end'; step: Step };
+
+export interface StepOptions {
+  signal: AbortSignal;
+  /** The bearer token for the model gateway, read before each attempt because it is renewed. */
+  token?: () => string | undefined;
+}
+
+/** Makes model calls with the configured provider. */
+export interface ModelPort {
+  /** Slug of the provider. */
+  readonly provider: string;
+  /** @throws ModelError; the reason of `signal` if it aborts */
+  step(request: StepRequest, options: StepOptions): AsyncIterable<StepEvent>;
+}
+
+export type ModelErrorCode =
+  | 'model_rate_limited'
+  | 'model_refused'
+  | 'model_rejected'
+  | 'model_timeout'
+  | 'model_unavailable'
+  | 'token_limit_reached';
+
+export interface ModelErrorDetails extends ErrorOptions {
+  /** The prompt is too large for the model. */
+  contextOverflow?: boolean;
+  /** Milliseconds that the provider asked to wait. */
+  retryAfterMs?: number;
+}
+
+/** A failed model call. The message is for users and never quotes the provider. */
+export class ModelError extends Error {
+  override name = 'ModelError';
+  readonly code: ModelErrorCode;
+  readonly contextOverflow: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ModelErrorCode, message: string, details: ModelErrorDetails = {}) {
+    super(message, details);
+    this.code = code;
+    this.contextOverflow = details.contextOverflow ?? false;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}

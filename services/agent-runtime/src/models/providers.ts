@@ -1,0 +1,111 @@
+import { configuredProvider, MODEL_PROVIDERS, type ModelProvider as ProviderId } from '@uswarm/contract/providers';
+import { z } from 'zod';
+import { lazyPort } from './lazy-port.js';
+import type { ModelNames } from './model-names.js';
+import type { ModelPort } from './port.js';
+import type { ProviderAdapter } from './providers/adapter.js';
+
+const milliseconds = z.coerce.number().int().min(0);
+
+/** The variables of all providers. Those of one provider are also listed in `@uswarm/contract/providers`. */
+export const modelVariables = {
+  USWARM_DEFAULT_PROVIDER: z.enum(MODEL_PROVIDERS).optional(),
+  USWARM_DEFAULT_MODEL: z.string().optional(),
+  OPENAI_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_MODEL: z.string().optional(),
+  OPENAI_MODEL_FLASH: z.string().optional(),
+  OPENAI_MODEL_SONNET: z.string().optional(),
+  OPENAI_MODEL_OPUS: z.string().optional(),
+  ANTHROPIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  ANTHROPIC_API_KEY: z.string().optional(),
+  ANTHROPIC_MODEL: z.string().optional(),
+  ANTHROPIC_MODEL_FLASH: z.string().optional(),
+  ANTHROPIC_MODEL_SONNET: z.string().optional(),
+  ANTHROPIC_MODEL_OPUS: z.string().optional(),
+  /** The gateway to the providers; runtimes then have no key, and each turn has a token. */
+  MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Tokens of prompt and output, for models that the catalogue does not describe. */
+  USWARM_MODEL_CONTEXT_WINDOW: z.coerce.number().int().min(1_024).optional(),
+  /** Tokens of the output of one call, likewise. */
+  USWARM_MODEL_OUTPUT_LIMIT: z.coerce.number().int().min(64).optional(),
+  /** Between two parts of a response; twice as long until the first. At most 5 minutes: above, the limits of the HTTP client apply first. */
+  USWARM_MODEL_TIMEOUT_MS: milliseconds.min(1).max(300_000).default(60_000),
+  /** All waits together, before a failed call is repeated. */
+  USWARM_MODEL_RETRY_MS: milliseconds.max(600_000).default(120_000),
+  USWARM_DEMO_DELAY_MS: milliseconds.default(15),
+};
+
+export type ModelVariables = z.output<z.ZodObject<typeof modelVariables>>;
+
+const NAME_VARIABLES = {
+  openai: ['OPENAI_MODEL', 'OPENAI_MODEL_FLASH', 'OPENAI_MODEL_SONNET', 'OPENAI_MODEL_OPUS'],
+  anthropic: ['ANTHROPIC_MODEL', 'ANTHROPIC_MODEL_FLASH', 'ANTHROPIC_MODEL_SONNET', 'ANTHROPIC_MODEL_OPUS'],
+} as const;
+
+function namesOf(provider: keyof typeof NAME_VARIABLES, env: ModelVariables): ModelNames {
+  const [model, flash, sonnet, opus] = NAME_VARIABLES[provider];
+  // The gateway translates ids of the catalogue.
+  const own = env.MODEL_GATEWAY_URL === undefined ? {} : { flash: 'flash', sonnet: 'sonnet', opus: 'opus' };
+  const named = { flash: env[flash], sonnet: env[sonnet], opus: env[opus] };
+  return {
+    byId: { ...own, ...Object.fromEntries(Object.entries(named).filter(([, name]) => name !== undefined)) },
+    fallback: env[model],
+    preferred: env.USWARM_DEFAULT_MODEL,
+    variable: model,
+  };
+}
+
+/** The base URL of a provider behind the gateway. */
+const behindGateway = (env: ModelVariables, provider: string): string | undefined =>
+  env.MODEL_GATEWAY_URL === undefined ? undefined : `${env.MODEL_GATEWAY_URL.replace(/\/+$/, '')}/${provider}/v1`;
+
+/** The loaders of all providers. Client libraries are loaded with the first call. */
+const ADAPTERS: Record<ProviderId, (env: ModelVariables) => Promise<ProviderAdapter>> = {
+  async demo(env) {
+    const { createDemoAdapter } = await import('./providers/demo.js');
+    return createDemoAdapter({ delayMs: env.USWARM_DEMO_DELAY_MS });
+  },
+  async openai(env) {
+    const { createOpenAiCompatible } = await import('./providers/openai-compatible.js');
+    return createOpenAiCompatible({
+      baseUrl: behindGateway(env, 'openai') ?? env.OPENAI_BASE_URL,
+      apiKey: env.OPENAI_API_KEY,
+      names: namesOf('openai', env),
+    });
+  },
+  async anthropic(env) {
+    const { createAnthropicAdapter } = await import('./providers/anthropic.js');
+    return createAnthropicAdapter({
+      baseUrl: behindGateway(env, 'anthropic') ?? env.ANTHROPIC_BASE_URL,
+      apiKey: env.ANTHROPIC_API_KEY,
+      names: namesOf('anthropic', env),
+    });
+  },
+};
+
+const STEP_MS = 10 * 60_000;
+
+/** `USWARM_DEFAULT_PROVIDER`, else the provider that the environment connects to. */
+export function providerOf(env: ModelVariables): ProviderId {
+  return env.USWARM_DEFAULT_PROVIDER ?? configuredProvider(env);
+}
+
+export function createProvider(provider: ProviderId, env: ModelVariables): ModelPort {
+  const port = lazyPort(provider, async () => {
+    const [adapter, { createModelPort }] = await Promise.all([ADAPTERS[provider](env), import('./model-port.js')]);
+    const betweenBytesMs = env.USWARM_MODEL_TIMEOUT_MS;
+    return createModelPort({
+      adapter,
+      limits: { firstByteMs: 2 * betweenBytesMs, betweenBytesMs, totalMs: STEP_MS },
+      retries: { maxWaitMs: env.USWARM_MODEL_RETRY_MS },
+    });
+  });
+  return env.MODEL_GATEWAY_URL === undefined ? withoutToken(port) : port;
+}
+
+/** A runtime with its own key must not send the token of the gateway, which every turn has, to the provider. */
+const withoutToken = ({ provider, step }: ModelPort): ModelPort => ({
+  provider,
+  step: (request, { signal }) => step(request, { signal }),
+});

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { AttemptOptions, ProviderAdapter } from './adapter.js';
+import { demoMove } from './demo-answer.js';
+
+export interface DemoDeps {
+  /** Milliseconds between two words. */
+  delayMs: number;
+}
+
+type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
+
+const tokens = (value: unknown): number => Math.ceil((JSON.stringify(value)?.length ?? 0) / 4);
+
+function finishParts(reason: 'stop' | 'tool-calls', prompt: number, completion: number): LanguageModelV4StreamPart[] {
+  const usage: Finish['usage'] = {
+    inputTokens: { total: prompt, noCache: prompt, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: completion, text: completion, reasoning: 0 },
+  };
+  return [
+    { type: 'raw', rawValue: { usage: { prompt_tokens: prompt, completion_tokens: completion } } },
+    { type: 'finish', finishReason: { unified: reason, raw: reason }, usage },
+  ];
+}
+
+async function* demoParts(
+  { prompt, tools = [], toolChoice, abortSignal: signal }: LanguageModelV4CallOptions,
+  delayMs: number,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  const offered = toolChoice?.type === 'none' ? [] : tools.map(({ name }) => name);
+  const move = demoMove({ prompt, offered });
+  if ('tool' in move) {
+    const input = JSON.stringify(move.input);
+    yield { type: 'tool-call', toolCallId: 'demo', toolName: move.tool, input };
+    yield* finishParts('tool-calls', tokens(prompt), tokens(move.input));
+    return;
+  }
+  yield { type: 'text-start', id: 'text' };
+  for (const word of move.answer.match(/\S+\s*/g) ?? []) {
+    await sleep(delayMs, undefined, signal === undefined ? {} : { signal });
+    yield { type: 'text-delta', id: 'text', delta: word };
+  }
+  yield { type: 'text-end', id: 'text' };
+  yield* finishParts('stop', tokens(prompt), tokens(move.answer));
+}
+
+function demoModel({ model }: AttemptOptions, delayMs: number): LanguageModelV4 {
+  return {
+    specificationVersion: 'v4',
+    provider: 'demo',
+    modelId: model,
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new TypeError('the demo model only streams')),
+    doStream: (options) => Promise.resolve({ stream: ReadableStream.from(demoParts(options, delayMs)) }),
+  };
+}
+
+/** A deterministic model without a key. It identifies itself as a demo and makes real calls of the search tool. */
+export function createDemoAdapter({ delayMs }: DemoDeps): ProviderAdapter {
+  return {
+    slug: 'demo',
+    optionalParameters: [],
+    modelName: () => 'demo',
+    languageModel: (options) => demoModel(options, delayMs),
+    prepare: (prompt) => prompt,
+    repair: (response) => Promise.resolve(response),
+  };
+}

@@ -1,0 +1,37 @@
+import type { Failure } from './failures.js';
+
+export interface RetryLimits {
+  /** Milliseconds of all waits together. */
+  maxWaitMs: number;
+  /** Attempts after failures for which the provider did not ask to wait. */
+  maxAttempts: number;
+  /** Milliseconds of the first wait; it doubles with each attempt. */
+  initialMs: number;
+  /** Milliseconds of the longest wait that the provider did not ask for. */
+  longestMs: number;
+}
+
+export const DEFAULT_RETRIES: RetryLimits = { maxWaitMs: 120_000, maxAttempts: 6, initialMs: 500, longestMs: 20_000 };
+
+/** Decides whether a failed model call is repeated. Equal jitter: at least half of each wait. */
+export interface RetryPolicy {
+  /** @returns milliseconds to wait before the next attempt; undefined if there is none */
+  next(failure: Failure): number | undefined;
+}
+
+export function createRetryPolicy(limits: RetryLimits, random: () => number = Math.random): RetryPolicy {
+  let attempts = 0;
+  let waited = 0;
+  return {
+    next({ error, transient, limited }) {
+      if (!transient) return undefined;
+      attempts += 1;
+      if (!limited && error.retryAfterMs === undefined && attempts >= limits.maxAttempts) return undefined;
+      const backoff = Math.min(limits.longestMs, limits.initialMs * 2 ** (attempts - 1));
+      const wait = error.retryAfterMs ?? backoff / 2 + (backoff / 2) * random();
+      if (waited + wait > limits.maxWaitMs) return undefined;
+      waited += wait;
+      return wait;
+    },
+  };
+}

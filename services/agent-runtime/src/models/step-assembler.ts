@@ -1,0 +1,153 @@
+import { randomInt } from 'node:crypto';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { NUL } from '@uswarm/service-kit';
+import { createModelText } from './model-text.js';
+import type { AssistantMessage, FinishReason, Step, ToolCall } from './port.js';
+
+type Part = AssistantMessage['content'][number];
+type TextPart = Extract<Part, { type: 'text' | 'reasoning' }>;
+type Metadata = Extract<LanguageModelV4StreamPart, { type: 'text-delta' }>['providerMetadata'];
+
+/** For calls of tools that were not offered. */
+export const INVALID_TOOL = 'invalid_tool';
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
+/** Mistral accepts exactly nine letters and digits; other providers accept those, too. */
+const ID_LENGTH = 9;
+
+const newCallId = (): string => Array.from({ length: ID_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+
+/** Some servers send an empty object before the arguments. */
+const PLACEHOLDER = /^\{\}(?=\s*\{)/;
+
+/** Removes NUL, which databases reject, and replaces halves of characters, which servers reject. */
+const clean = (text: string): string => text.toWellFormed().replaceAll(NUL, '');
+
+function cleanValue(value: unknown): unknown {
+  if (typeof value === 'string') return clean(value);
+  if (Array.isArray(value)) return value.map(cleanValue);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [clean(key), cleanValue(entry)]));
+}
+
+/** The arguments of a call; undefined unless they are a JSON object. */
+function parseInput(text: string): Record<string, unknown> | undefined {
+  try {
+    const bare = text.trim().replace(PLACEHOLDER, '');
+    const value: unknown = JSON.parse(bare === '' || bare === 'null' ? '{}' : bare);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (cleanValue(value) as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const asOptions = (metadata: Metadata): { providerOptions?: NonNullable<Metadata> } =>
+  metadata === undefined ? {} : { providerOptions: metadata };
+
+/** What a provider adds to the message under this key is sent back as fields of the message. */
+function replayedFields(metadata: Metadata): Metadata {
+  const fields = metadata?.['openaiCompatible'];
+  return fields === undefined || Object.keys(fields).length === 0 ? undefined : { openaiCompatible: fields };
+}
+
+/** Assembles the result of a model call from the parts of its stream. */
+export interface StepAssembler {
+  /** @returns visible text of the part */
+  add(part: LanguageModelV4StreamPart): string;
+  /** @returns undefined if the stream had no finish reason */
+  end(): Step | undefined;
+}
+
+export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler {
+  const content: Part[] = [];
+  const open = new Map<string, TextPart>();
+  const calls: ToolCall[] = [];
+  let text = '';
+  let finish: string | undefined;
+  const visible = createModelText();
+  /** Fields that the provider wants back in the same message. */
+  let replayed: Metadata;
+
+  function begin(type: 'text' | 'reasoning', id: string, metadata: Metadata): void {
+    const part: TextPart = { type, text: '', ...asOptions(metadata) };
+    open.set(`${type}:${id}`, part);
+    content.push(part);
+  }
+
+  function append(type: 'text' | 'reasoning', id: string, delta: string, metadata: Metadata): void {
+    const part = open.get(`${type}:${id}`);
+    if (part === undefined) return;
+    part.text += delta;
+    Object.assign(part, asOptions(metadata));
+  }
+
+  function show(id: string, shown: string, metadata: Metadata): string {
+    append('text', id, shown, metadata);
+    text += shown;
+    return shown;
+  }
+
+  function addCall(name: string, input: string, metadata: Metadata): void {
+    const call: ToolCall = { id: newCallId(), name, input: parseInput(input) };
+    calls.push(call);
+    content.push({
+      type: 'tool-call',
+      toolCallId: call.id,
+      // Servers reject requests that contain unknown names or other arguments than objects.
+      toolName: offered.has(name) ? name : INVALID_TOOL,
+      input: call.input ?? {},
+      ...asOptions(metadata),
+    });
+  }
+
+  function finishReason(): FinishReason {
+    if (calls.length > 0) return 'calls';
+    if (finish === 'length') return 'length';
+    return finish === 'content-filter' ? 'refused' : 'answered';
+  }
+
+  return {
+    add(part) {
+      switch (part.type) {
+        case 'text-start':
+          begin('text', part.id, part.providerMetadata);
+          return '';
+        case 'reasoning-start':
+          begin('reasoning', part.id, part.providerMetadata);
+          return '';
+        case 'text-delta':
+          return show(part.id, visible.add(part.delta), part.providerMetadata);
+        case 'reasoning-delta':
+          append('reasoning', part.id, part.delta, part.providerMetadata);
+          return '';
+        case 'text-end':
+          return show(part.id, visible.end(), part.providerMetadata);
+        case 'reasoning-end':
+          append('reasoning', part.id, '', part.providerMetadata);
+          return '';
+        case 'tool-call':
+          addCall(part.toolName, part.input, part.providerMetadata);
+          return '';
+        case 'finish':
+          // Without a reason of the provider, the stream was cut.
+          finish = part.finishReason.raw === undefined ? undefined : part.finishReason.unified;
+          replayed = replayedFields(part.providerMetadata);
+          return '';
+        default:
+          return '';
+      }
+    },
+    end() {
+      if (finish === undefined || finish === 'error') return undefined;
+      // Providers reject empty text.
+      const kept = content.filter((part) => part.type !== 'text' || part.text !== '');
+      return {
+        finish: finishReason(),
+        text,
+        calls,
+        message: { role: 'assistant', content: kept, ...asOptions(replayed) },
+      };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { Fetch } from './providers/adapter.js';
+
+/** The requests of one attempt. */
+export interface Transport {
+  fetch: Fetch;
+  /** Bytes of the request body. */
+  readonly requestBytes: number;
+  /** Whether the provider may have counted tokens: it has the request and did not reject it. */
+  readonly mayCount: boolean;
+}
+
+export interface TransportDeps {
+  /** Called for each part of a response. */
+  touch: () => void;
+  repair: (response: Response) => Promise<Response>;
+  fetch?: Fetch | undefined;
+}
+
+/** Errors of connections that were never established. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+function wasSent(error: unknown): boolean {
+  const { cause } = (error ?? {}) as { cause?: { code?: unknown; errors?: unknown } };
+  const { code, errors } = cause ?? {};
+  const codes = Array.isArray(errors) ? errors.map((one: { code?: unknown }) => one.code) : [code];
+  return !codes.some((one) => typeof one === 'string' && NOT_SENT.has(one));
+}
+
+export function createTransport({ touch, repair, fetch = globalThis.fetch }: TransportDeps): Transport {
+  let requestBytes = 0;
+  let mayCount = false;
+
+  async function send(...[input, init]: Parameters<Fetch>): Promise<Response> {
+    requestBytes = typeof init?.body === 'string' ? Buffer.byteLength(init.body) : 0;
+    mayCount = true;
+    // A redirect could send the key to another host.
+    const response = await fetch(input, { ...init, redirect: 'error' }).catch((error: unknown) => {
+      mayCount = wasSent(error);
+      throw error;
+    });
+    mayCount = response.ok;
+    if (!response.ok || response.body === null) return response;
+    const progress = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        touch();
+        controller.enqueue(chunk);
+      },
+    });
+    const { status, statusText, headers } = response;
+    const repaired = await repair(new Response(response.body.pipeThrough(progress), { status, statusText, headers }));
+    mayCount = repaired.ok;
+    return repaired;
+  }
+
+  return {
+    fetch: send,
+    get requestBytes() {
+      return requestBytes;
+    },
+    get mayCount() {
+      return mayCount;
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type CallToolResult,
+  Client,
+  type JSONRPCMessage,
+  MAX_CACHE_TTL_MS,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  StreamableHTTPClientTransport,
+  type Tool,
+} from '@modelcontextprotocol/client';
+import { retryAfterOf } from '../models/retry-after.js';
+import { CLOSED, McpFailure, type Received, toFailure, UNREACHABLE } from './mcp-failure.js';
+import type { TokenOfTurn } from './tool.js';
+
+export interface McpConnectionDeps {
+  endpoint: string;
+  /** For turns without a token. */
+  token: string | undefined;
+  version: string;
+  /** Milliseconds to connect, and to list the tools. */
+  listTimeoutMs: number;
+  /** Milliseconds per call without progress. */
+  callTimeoutMs: number;
+  /** Milliseconds per call with progress. */
+  maxCallMs: number;
+}
+
+export interface McpConnections {
+  /** @throws McpFailure; the reason of `signal` */
+  list(token: TokenOfTurn, signal: AbortSignal): Promise<readonly Tool[]>;
+  /** @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal` */
+  call(
+    token: TokenOfTurn,
+    request: { name: string; arguments: Record<string, unknown> },
+    signal: AbortSignal,
+  ): Promise<CallToolResult>;
+  /** Ends calls in flight. */
+  close(): Promise<void>;
+}
+
+/** The context of one request. */
+interface RequestContext {
+  token: TokenOfTurn;
+  received: Received;
+  /** Called when the response of a call ends without a result. */
+  lost?: () => void;
+}
+
+interface Connection {
+  client: Client;
+  requests: number;
+  retired: boolean;
+}
+
+// The SDK requests the token for each HTTP request, and sends it, without a context.
+const requestContext = new AsyncLocalStorage<RequestContext>();
+
+async function observedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const context = requestContext.getStore();
+  if (context !== undefined) {
+    context.received.status = response.status;
+    context.received.retryAfterMs = retryAfterOf(Object.fromEntries(response.headers), Date.now());
+  }
+  return response;
+}
+
+type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
+
+/** Reports calls whose event stream ends without a result; the SDK alone would wait until the call times out. */
+class CallTransport extends StreamableHTTPClientTransport {
+  override send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
+    const lost = requestContext.getStore()?.lost;
+    const isCall = !Array.isArray(message) && 'method' in message && message.method === 'tools/call';
+    return super.send(message, isCall && lost !== undefined ? { ...options, onRequestStreamEnd: lost } : options);
+  }
+}
+
+/**
+ * Connections to an MCP server over streamable HTTP. Requests share a connection, and a failed one affects no other: a
+ * connection that is broken is replaced, and closed after its last request.
+ */
+export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
+  const { endpoint, version, listTimeoutMs, callTimeoutMs, maxCallMs } = deps;
+  let current: Promise<Connection> | undefined;
+
+  async function connect(token: TokenOfTurn): Promise<Connection> {
+    const client = new Client(
+      { name: 'uswarm-agent-runtime', version },
+      {
+        versionNegotiation: { mode: 'auto' },
+        inputRequired: { autoFulfill: false },
+        // A list without a time to live is valid as long as the connection.
+        defaultCacheTtlMs: MAX_CACHE_TTL_MS,
+      },
+    );
+    const authProvider = { token: () => Promise.resolve(requestContext.getStore()?.token() ?? deps.token) };
+    const transport = new CallTransport(new URL(endpoint), { authProvider, fetch: observedFetch });
+    const received: Received = {};
+    try {
+      await requestContext.run({ token, received }, () => client.connect(transport, { timeout: listTimeoutMs }));
+      return { client, requests: 0, retired: false };
+    } catch (error) {
+      await client.close();
+      throw notExecuted(error, received);
+    }
+  }
+
+  /** Concurrent requests share one attempt, unless it failed because of the token of another turn. */
+  async function connection(token: TokenOfTurn): Promise<Connection> {
+    const shared = current;
+    if (shared !== undefined) {
+      try {
+        return await shared;
+      } catch (error) {
+        if (!(error instanceof McpFailure) || error.status !== 401) throw error;
+      }
+    }
+    const own = (current ??= connect(token));
+    own.catch(() => {
+      if (current === own) current = undefined;
+    });
+    return own;
+  }
+
+  async function retire(connected: Connection): Promise<void> {
+    connected.retired = true;
+    const shared = await current?.catch(() => undefined);
+    if (shared === connected) current = undefined;
+    if (connected.requests === 0) await connected.client.close();
+  }
+
+  async function use<T>(connected: Connection, task: () => Promise<T>): Promise<T> {
+    connected.requests += 1;
+    try {
+      return await task();
+    } catch (error) {
+      if (error instanceof McpFailure && error.disconnected) void retire(connected);
+      throw error;
+    } finally {
+      connected.requests -= 1;
+      if (connected.retired && connected.requests === 0) void connected.client.close();
+    }
+  }
+
+  async function list(token: TokenOfTurn): Promise<readonly Tool[]> {
+    const connected = await connection(token);
+    return use(connected, async () => {
+      const received: Received = {};
+      const request = () => connected.client.listTools(undefined, { timeout: listTimeoutMs });
+      try {
+        return (await requestContext.run({ token, received }, request)).tools;
+      } catch (error) {
+        throw notExecuted(error, received);
+      }
+    });
+  }
+
+  return {
+    list: (token, signal) => unlessAborted(list(token), signal),
+
+    async call(token, request, signal) {
+      const connected = await unlessAborted(connection(token), signal);
+      return use(connected, async () => {
+        const received: Received = {};
+        const end = new AbortController();
+        const lost = (): void => end.abort(new SdkError(SdkErrorCode.ConnectionClosed, 'the response ended'));
+        const limit = setTimeout(
+          () => end.abort(new SdkError(SdkErrorCode.RequestTimeout, 'the call took too long')),
+          maxCallMs,
+        );
+        const options = {
+          signal: AbortSignal.any([signal, end.signal]),
+          timeout: callTimeoutMs,
+          resetTimeoutOnProgress: true,
+          // Without a handler, the SDK does not ask for progress.
+          onprogress: () => undefined,
+        };
+        try {
+          return await requestContext.run({ token, received, lost }, () => connected.client.callTool(request, options));
+        } catch (error) {
+          signal.throwIfAborted();
+          throw error instanceof ProtocolError ? error : toFailure(error, received);
+        } finally {
+          clearTimeout(limit);
+        }
+      });
+    },
+
+    async close() {
+      const connected = await current?.catch(() => undefined);
+      current = undefined;
+      await connected?.client.close();
+    },
+  };
+}
+
+/** The failure of a request without effects. */
+function notExecuted(error: unknown, received: Received): McpFailure {
+  const failure = toFailure(error, received);
+  const { status, retryAfterMs, cause } = failure;
+  const isLost = failure.message === CLOSED;
+  const disconnected = failure.disconnected || isLost;
+  return new McpFailure(isLost ? UNREACHABLE : failure.message, { status, retryAfterMs }, { cause, disconnected });
+}
+
+/** Rejects with the reason of the signal if it aborts first. The work continues for other turns. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,89 @@
+import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client';
+
+/** What a request received before it failed. */
+export interface Received {
+  /** The last HTTP status. */
+  status?: number | undefined;
+  /** Milliseconds that the server asked to wait. */
+  retryAfterMs?: number | undefined;
+}
+
+export const CLOSED = 'closed the connection';
+export const UNREACHABLE = 'could not be reached';
+
+interface McpFailureDetails extends ErrorOptions {
+  /** The server may have executed the call. */
+  outcomeUnknown?: boolean;
+  /** The next request needs a new connection. */
+  disconnected?: boolean;
+}
+
+/** A failed request to a tool server. The message completes "The tool server …". */
+export class McpFailure extends Error {
+  override name = 'McpFailure';
+  readonly outcomeUnknown: boolean;
+  readonly disconnected: boolean;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { status, retryAfterMs }: Received, details: McpFailureDetails = {}) {
+    super(message, details);
+    this.outcomeUnknown = details.outcomeUnknown ?? false;
+    this.disconnected = details.disconnected ?? false;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Errors of a connection that was never established: the request was not sent. */
+const NOT_CONNECTED =
+  /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|.*_CERT(?:IFICATE)?.*)$/;
+
+/** Codes of an error, of its causes and, after attempts at several addresses, of their errors. */
+function codesOf(error: unknown): string[] {
+  if (typeof error !== 'object' || error === null) return [];
+  const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: unknown };
+  const parts = Array.isArray(errors) ? errors.flatMap(codesOf) : [];
+  return [...(typeof code === 'string' ? [code] : []), ...parts, ...codesOf(cause)];
+}
+
+const isNotConnected = (error: unknown): boolean => codesOf(error).some((code) => NOT_CONNECTED.test(code));
+
+function ofStatus(status: number, received: Received, cause: unknown): McpFailure {
+  const all = { ...received, status };
+  if (status === 401) return new McpFailure('rejected the token of this turn', all, { cause });
+  if (status === 429) return new McpFailure('is limiting requests; try again later', all, { cause });
+  // The session of a server that keeps sessions has ended: the specification requires a new one.
+  if (status === 404) return new McpFailure('returned status 404', all, { cause, disconnected: true });
+  const outcomeUnknown = status >= 500 && status !== 503;
+  return new McpFailure(`returned status ${status}`, all, { cause, outcomeUnknown });
+}
+
+/** Describes the error of a request that may have reached the server. */
+export function toFailure(error: unknown, received: Received): McpFailure {
+  if (error instanceof McpFailure) return error;
+  const cause = error;
+  if (error instanceof UnauthorizedError) return ofStatus(401, received, cause);
+  if (error instanceof SdkHttpError && error.status !== undefined) return ofStatus(error.status, received, cause);
+  if (error instanceof SdkError) {
+    switch (error.code) {
+      case SdkErrorCode.RequestTimeout:
+        return new McpFailure('did not respond in time', received, { cause, outcomeUnknown: true });
+      case SdkErrorCode.UnsupportedResultType:
+        return new McpFailure('asks for more input from the user, which is not supported', received, { cause });
+      case SdkErrorCode.NotConnected:
+      case SdkErrorCode.SendFailed:
+        return new McpFailure(UNREACHABLE, received, { cause, disconnected: true });
+      case SdkErrorCode.EraNegotiationFailed:
+        if (received.status === 429) return ofStatus(429, received, cause);
+        return new McpFailure(UNREACHABLE, received, { cause, disconnected: true });
+      case SdkErrorCode.InvalidResult:
+      case SdkErrorCode.ClientHttpUnexpectedContent:
+        return new McpFailure('returned an invalid response', received, { cause, outcomeUnknown: true });
+      default:
+        return new McpFailure(CLOSED, received, { cause, outcomeUnknown: true });
+    }
+  }
+  if (isNotConnected(error)) return new McpFailure(UNREACHABLE, received, { cause, disconnected: true });
+  return new McpFailure(CLOSED, received, { cause, outcomeUnknown: true });
+}
