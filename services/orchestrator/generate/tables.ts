@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { silentLogger } from '@uswarm/service-kit';
-import { startPostgres } from '@uswarm/testkit';
+import { startPostgres } from '@uswarm/dev-servers';
 import pg from 'pg';
 
 /** Types of the contract for columns whose SQL type and CHECK constraints do not define the values. */
@@ -27,6 +27,7 @@ const SQL_TYPES: Record<string, string> = {
   text: 'string',
   timestamptz: 'Timestamp',
   uuid: 'string',
+  _int8: 'number[]',
   _text: 'string[]',
   _timestamptz: 'Date[]',
 };

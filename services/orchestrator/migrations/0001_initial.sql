@@ -24,7 +24,7 @@ CREATE TABLE users (
   UNIQUE (issuer, subject)
 );
 
--- All that stays of a deleted account: a keyed hash of who it was, and why they left.
+-- The remains of a deleted account: a keyed hash of the identity, and the reason for the deletion.
 CREATE TABLE deleted_identities (
   identity_hash bytea PRIMARY KEY,
   reason text NOT NULL,
@@ -36,14 +36,14 @@ CREATE TABLE workspaces (
   id uuid PRIMARY KEY,
   owner_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
   name text NOT NULL,
-  -- The number of the last durable event; its row lock gives events a gapless order.
+  -- The sequence of the last durable event. The lock of this row makes sequences gapless.
   last_seq bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70);
 CREATE INDEX workspaces_owner ON workspaces (owner_id, created_at);
 
--- No reference to workspaces: a runtime outlives its workspace until it is really gone.
+-- Without a foreign key to workspaces: the row exists until the runtime is deleted, after its workspace.
 CREATE TABLE runtimes (
   workspace_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE runtimes (
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Where the process driver finds the runtimes that it, or another orchestrator here, started.
+-- Runtimes that process drivers of this machine have started.
 CREATE TABLE runtime_processes (
   workspace_id uuid PRIMARY KEY,
   pid integer NOT NULL,
@@ -79,7 +79,7 @@ CREATE TABLE agents (
   avatar_url text NOT NULL,
   skills text[] NOT NULL,
   sort_order integer NOT NULL,
-  -- What the agent does while its runtime is up; what people see also depends on the runtime.
+  -- The activity of the agent while its runtime is ready. The status in the API also depends on the runtime.
   activity text NOT NULL DEFAULT 'online'
     CHECK (activity IN ('online', 'reading', 'thinking', 'writing', 'pending', 'error')),
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -93,7 +93,7 @@ CREATE TABLE conversations (
   type text NOT NULL CHECK (type IN ('swarm', 'agent')),
   agent_id uuid REFERENCES agents ON DELETE CASCADE,
   title text,
-  -- Messages up to this seq are read.
+  -- The user has read the messages up to this seq.
   read_seq bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -106,7 +106,7 @@ CREATE TABLE messages (
   id uuid PRIMARY KEY,
   workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   conversation_id uuid NOT NULL REFERENCES conversations ON DELETE CASCADE,
-  -- The seq of its message.new: the order of messages, safe under concurrent commits.
+  -- The seq of its message.new event. It orders messages reliably under concurrent commits.
   seq bigint NOT NULL,
   role text NOT NULL CHECK (role IN ('user', 'agent', 'system')),
   sender_id uuid,
@@ -118,7 +118,7 @@ CREATE TABLE messages (
   body_hash bytea,
   mentions jsonb NOT NULL DEFAULT '[]',
   attachments jsonb NOT NULL DEFAULT '[]',
-  -- Of messages that a turn writes besides its reply: which one, so that a repetition updates it.
+  -- Identifies a message that a turn writes in addition to its reply, so that a retry updates it.
   turn_id uuid,
   turn_key text,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -126,7 +126,7 @@ CREATE TABLE messages (
 );
 CREATE UNIQUE INDEX messages_conversation ON messages (conversation_id, seq);
 CREATE UNIQUE INDEX messages_local_id ON messages (workspace_id, sender_id, local_id) WHERE local_id IS NOT NULL;
--- What a deletion cascades along needs an index, or each deleted row scans the whole table.
+-- Foreign keys need an index: otherwise each cascaded deletion scans the whole table.
 CREATE INDEX messages_workspace ON messages (workspace_id);
 CREATE INDEX messages_agent ON messages (agent_id);
 CREATE UNIQUE INDEX messages_turn_key ON messages (turn_id, turn_key) WHERE turn_key IS NOT NULL;
@@ -141,7 +141,7 @@ CREATE TABLE turns (
   status text NOT NULL DEFAULT 'queued'
     CHECK (status IN ('queued', 'running', 'done', 'failed', 'stopped')),
   generation integer NOT NULL DEFAULT 1,
-  -- The start of the runtime process that has this generation.
+  -- The instance of the runtime that executes this generation.
   runtime_instance text,
   error_code text,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -154,7 +154,7 @@ CREATE INDEX turns_agent ON turns (agent_id, status);
 CREATE INDEX turns_user_message ON turns (user_message_id);
 CREATE INDEX turns_reply_message ON turns (reply_message_id);
 
--- What a model provider reported, once per model call.
+-- Usage that a model provider reported, one row per model call.
 CREATE TABLE usage_entries (
   turn_id uuid NOT NULL,
   step integer NOT NULL,
@@ -170,7 +170,7 @@ CREATE TABLE usage_entries (
 CREATE INDEX usage_entries_user ON usage_entries (user_id, created_at);
 CREATE INDEX usage_entries_workspace ON usage_entries (workspace_id, created_at);
 
--- Outbox and resume log at once. Bodies are read when an event is sent.
+-- Outbox and event log. Payloads are read when an event is sent.
 CREATE TABLE workspace_events (
   workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   seq bigint NOT NULL,
@@ -182,20 +182,20 @@ CREATE TABLE workspace_events (
 );
 CREATE INDEX workspace_events_unpublished ON workspace_events (workspace_id, seq) WHERE published_at IS NULL;
 
--- All background work: leased rows, taken by any replica, taken over when a lease runs out.
+-- Jobs. Any replica leases due rows, and takes over rows with an expired lease.
 CREATE TABLE work (
   kind text NOT NULL,
   subject_id uuid NOT NULL,
   workspace_id uuid NOT NULL,
-  -- Rows with the same serial key run one at a time, lowest ordinal first.
+  -- Jobs with the same serial key run one at a time, lowest ordinal first.
   serial_key uuid NOT NULL,
   ordinal bigint NOT NULL DEFAULT 0,
   run_at timestamptz NOT NULL DEFAULT now(),
   lease_id uuid,
   lease_expires_at timestamptz,
-  -- Since it was last made due.
+  -- Claims since the job was last made due.
   attempts integer NOT NULL DEFAULT 0,
-  -- How often handling it ended in an error.
+  -- Number of failed attempts.
   failures integer NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (kind, subject_id)

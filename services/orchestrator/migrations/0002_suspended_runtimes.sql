@@ -1,10 +1,10 @@
 -- Up Migration
 
--- A runtime can be wanted and yet asleep. The new rule only allows more than the old one.
+-- Adds the desired state `suspended`. The new constraint only allows more values than the old one.
 ALTER TABLE runtimes
   DROP CONSTRAINT runtimes_desired_check,
   ADD CONSTRAINT runtimes_desired_check CHECK (desired IN ('running', 'suspended', 'deleted')),
-  -- Since when it is to run and nothing holds it; what it then takes to become ready counts from here.
+  -- Time since which the runtime is requested and not suspended; the time to ready counts from here.
   ADD COLUMN wanted_at timestamptz NOT NULL DEFAULT now();
 
 -- Down Migration

@@ -1,13 +1,13 @@
 -- Up Migration
 
 ALTER TABLE agents
-  -- Without one, the default of the runtime applies.
+  -- Null: the default model of the runtime.
   ADD COLUMN model text CHECK (model IN ('flash', 'sonnet', 'opus')),
   ADD COLUMN response_length text NOT NULL DEFAULT 'auto'
     CHECK (response_length IN ('auto', 'short', 'medium', 'long')),
   ADD COLUMN prompts jsonb NOT NULL DEFAULT '[]';
 
--- Switches that somebody moved; a tool without a row stands as the catalogue has it.
+-- Tool settings that a user changed. A tool without a row has the default of the catalogue.
 CREATE TABLE agent_tools (
   agent_id uuid NOT NULL REFERENCES agents ON DELETE CASCADE,
   name text NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE agent_tools (
 
 CREATE TABLE agent_memories (
   agent_id uuid NOT NULL REFERENCES agents ON DELETE CASCADE,
-  -- Compared byte by byte: two texts are one key only where they are the same.
+  -- Compared byte by byte: keys are equal only if their bytes are.
   key text COLLATE "C" NOT NULL,
   content text NOT NULL,
   category text NOT NULL,

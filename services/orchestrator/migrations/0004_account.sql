@@ -1,13 +1,13 @@
 -- Up Migration
 
--- Tokens that were logged out, until they have expired. A hash: the table is no list of credentials.
+-- Revoked tokens until they expire. The table has hashes, so that it contains no credentials.
 CREATE TABLE revoked_tokens (
   token_hash bytea PRIMARY KEY,
   expires_at timestamptz NOT NULL
 );
 CREATE INDEX revoked_tokens_expiry ON revoked_tokens (expires_at);
 
--- The installations of the app that a user was seen with; '' is the one of clients that name none.
+-- App installations of a user. The id '' is used for clients that send none.
 CREATE TABLE devices (
   user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
   device_id text NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE devices (
   app_version text NOT NULL DEFAULT '',
   timezone text NOT NULL DEFAULT '',
   push_token text,
-  -- A push token is one installation's: who signs in there next gets it, and nobody else keeps it.
+  -- A push token belongs to one installation: the last user who signs in there gets it.
   push_token_hash bytea UNIQUE,
   created_at timestamptz NOT NULL DEFAULT now(),
   last_seen_at timestamptz NOT NULL DEFAULT now(),
@@ -23,7 +23,7 @@ CREATE TABLE devices (
   CHECK ((push_token IS NULL) = (push_token_hash IS NULL))
 );
 
--- Every version that was ever in force; the one published last is. From files, or by an operator.
+-- All versions of legal documents, from files or from an operator. The last published version is in force.
 CREATE TABLE legal_documents (
   document text NOT NULL CHECK (document IN ('terms_of_service', 'privacy_policy')),
   version text NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE legal_documents (
   PRIMARY KEY (document, version)
 );
 
--- Who accepted what, and when first. users.accepted_* has the last one.
+-- The first acceptance of each version by each user. users.accepted_* has the last one.
 CREATE TABLE legal_acceptances (
   user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
   document text NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE legal_acceptances (
   PRIMARY KEY (user_id, document, version)
 );
 
--- Sums of usage_entries by month in UTC. They outlive a workspace: what it used stays used.
+-- Sums of usage_entries by month in UTC. They still count after the deletion of the workspace.
 CREATE TABLE usage_periods (
   user_id uuid NOT NULL,
   period text NOT NULL,
@@ -66,8 +66,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A trigger, so that replicas of the version before this one count too while both run. It locks out
--- writers until the sums below are there.
+-- A trigger, so that usage from replicas of the previous version counts during a rollout. It blocks writers until the
+-- sums below are inserted.
 CREATE TRIGGER usage_entries_period AFTER INSERT ON usage_entries
   FOR EACH ROW EXECUTE FUNCTION add_usage_to_period();
 INSERT INTO usage_periods (user_id, period, workspace_id, prompt_tokens, completion_tokens, requests)
@@ -75,20 +75,20 @@ INSERT INTO usage_periods (user_id, period, workspace_id, prompt_tokens, complet
     sum(prompt_tokens), sum(completion_tokens), count(*)
   FROM usage_entries GROUP BY 1, 2, 3;
 
--- What operators did. Of a deleted account only that something was done stays.
+-- Actions of operators. After the deletion of an account, the entry remains without the user.
 CREATE TABLE audit_log (
   id uuid PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT now(),
   actor text NOT NULL,
   action text NOT NULL,
-  -- Whom it was about.
+  -- The user whom the action concerns.
   user_id uuid,
   subject_id uuid,
   details jsonb NOT NULL DEFAULT '{}'
 );
 CREATE INDEX audit_log_user ON audit_log (user_id, id) WHERE user_id IS NOT NULL;
 
--- For operators.
+-- For lookups by operators.
 CREATE INDEX users_email ON users (lower(email));
 CREATE INDEX turns_failed ON turns (finished_at) WHERE status = 'failed';
 

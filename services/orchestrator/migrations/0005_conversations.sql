@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Local ids of messages that are gone stay used for ever. Hashes: nothing that a client wrote is kept.
+-- Local ids of deleted messages, which cannot be used again. The table has hashes, so that it contains no user data.
 CREATE TABLE spent_local_ids (
   workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   sender_id uuid NOT NULL,
@@ -8,11 +8,11 @@ CREATE TABLE spent_local_ids (
   PRIMARY KEY (workspace_id, sender_id, local_id_hash)
 );
 
--- Text as search compares it: letter case, compatibility forms and the final sigma make no difference.
+-- Normalizes text for the search: case, compatibility forms and the final sigma are folded.
 CREATE FUNCTION search_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN translate(lower(normalize(value, NFKC)), 'ς', 'σ');
 
--- What can be found of a message; null where there is nothing.
+-- The searchable text of a message; null if it has none.
 CREATE FUNCTION search_text_of(content jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN nullif(search_fold(CASE content ->> 'type'
   WHEN 'text' THEN content ->> 'text'
@@ -23,8 +23,8 @@ RETURN nullif(search_fold(CASE content ->> 'type'
   WHEN 'delegation' THEN content ->> 'task_preview'
 END), '');
 
--- Keys of the search index (see docs/adr/0013): the conversation, below zero; every pair of characters with four bits
--- of the third, and every character beyond ASCII alone. 25, 21 and 4 bits: no two pairs share a key.
+-- Keys of the search index (see docs/adr/0013): the conversation as a negative number; every pair of characters with
+-- four bits of the third; every single character beyond ASCII. With 25, 21 and 4 bits, no two pairs share a key.
 CREATE FUNCTION search_conversation_key(conversation_id uuid) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN ('x' || right(conversation_id::text, 12))::bit(48)::bigint | (-9223372036854775808);
 
@@ -37,8 +37,8 @@ RETURN ARRAY[search_conversation_key(conversation_id)]
   )
   || ARRAY(SELECT ascii(a)::bigint << 25 FROM unnest(string_to_array(value, NULL)) a WHERE ascii(a) > 127);
 
--- Keys that a message with this word must have; a word has no blanks. The last pair tells nothing: what follows it is
--- not known.
+-- The keys that every message with this word has. A word has no blanks. The last pair has no key, because the character
+-- after it is unknown.
 CREATE FUNCTION search_keys_wanted(conversation_id uuid, word text) RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN ARRAY[search_conversation_key(conversation_id)]
   || ARRAY(
@@ -48,7 +48,7 @@ RETURN ARRAY[search_conversation_key(conversation_id)]
   )
   || ARRAY(SELECT ascii(a)::bigint << 25 FROM unnest(string_to_array(word, NULL)) a WHERE ascii(a) > 127);
 
--- Keys of which a message with this word of two characters must have one.
+-- Every message with this word of two characters has at least one of these keys.
 CREATE FUNCTION search_keys_of_pair(word text) RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN ARRAY(
   SELECT (ascii(word)::bigint << 25) | (ascii(right(word, 1))::bigint << 4) | c FROM generate_series(0, 15) c
@@ -56,30 +56,30 @@ RETURN ARRAY(
 
 ALTER TABLE messages
   ADD COLUMN search_text text GENERATED ALWAYS AS (search_text_of(content)) STORED,
-  -- Of a reply: the seq of the event that showed it in full, long after its own.
+  -- For replies: the seq of the event with the complete text, which is later than the seq of the message.
   ADD COLUMN shown_seq bigint;
--- A message changes its status twice at least: room for that on its page spares the indices.
+-- The status of a message changes at least twice: free space on its page avoids updates of the indexes.
 ALTER TABLE messages SET (fillfactor = 85);
 
--- New keys are sorted in by bulk, but never so many at once that somebody's message waits long for it.
+-- New keys are merged in bulk; the limit bounds the delay of the insertion that triggers the merge.
 CREATE INDEX messages_search ON messages USING gin (search_keys(conversation_id, search_text))
   WITH (gin_pending_list_limit = 1024) WHERE search_text IS NOT NULL;
--- Nobody needs statistics of the keys, and reading them for it would take minutes.
+-- No query needs statistics of the keys, and ANALYZE would take minutes to collect them.
 ALTER INDEX messages_search ALTER COLUMN 1 SET STATISTICS 0;
 
--- What counts as unread, so that counting reads no message. The condition stands in conversations.store.ts too.
+-- Index-only count of unread messages. conversations.store.ts has the same condition.
 CREATE INDEX messages_unread ON messages (conversation_id, coalesce(shown_seq, seq))
   WHERE role = 'agent' AND content ->> 'type' IN ('text', 'action_card', 'artifact', 'workflow')
     AND coalesce(content ->> 'text', '-') <> '';
 
--- Also finds the newest message of a workspace.
+-- Also used for the newest message of a workspace.
 CREATE INDEX messages_workspace_seq ON messages (workspace_id, seq);
 DROP INDEX messages_workspace;
 
--- Somebody wants the reply to end.
+-- The user has requested a stop of the turn.
 ALTER TABLE turns ADD COLUMN stop_requested boolean NOT NULL DEFAULT false;
 
--- Finds what is too old to be kept.
+-- For the pruning of old events.
 CREATE INDEX workspace_events_age ON workspace_events (created_at);
 
 -- Down Migration

@@ -1,12 +1,12 @@
 -- Up Migration
 
--- A file of a user. The bytes are in the object store, under a key made from the id.
+-- Files of users. The content is in the object store, under a key derived from the id.
 CREATE TABLE uploads (
   id uuid PRIMARY KEY,
-  -- Null once the user is gone; the file is then removed.
+  -- Null after the user is deleted; the file is then deleted.
   user_id uuid REFERENCES users ON DELETE SET NULL,
   state text NOT NULL DEFAULT 'receiving' CHECK (state IN ('receiving', 'stored', 'removing')),
-  -- Whether a message had it at some time: what no message has any more is removed at once.
+  -- Whether a message has ever had this attachment. It is deleted immediately after the last such message.
   attached boolean NOT NULL DEFAULT false,
   name text NOT NULL DEFAULT '',
   type text NOT NULL DEFAULT 'file' CHECK (type IN ('image', 'video', 'audio', 'file')),
@@ -14,7 +14,7 @@ CREATE TABLE uploads (
   size bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70);
--- With the size, so that what a user has stored is added up from the index alone.
+-- Includes the size, so that the storage of a user is summed with an index-only scan.
 CREATE INDEX uploads_user ON uploads (user_id) INCLUDE (size);
 
 CREATE TABLE message_attachments (
@@ -24,8 +24,8 @@ CREATE TABLE message_attachments (
 );
 CREATE INDEX message_attachments_upload ON message_attachments (upload_id);
 
--- Messages go in many ways (alone, with a conversation, a workspace, an account), mostly by a cascade that
--- no code sees. Whichever it is, the upload is looked at again, from the transaction that removed them.
+-- Messages are deleted individually or with a conversation, workspace or account, mostly by a cascade. Triggers make
+-- the job of the upload due in the same transaction in all cases.
 CREATE FUNCTION look_at_upload(upload_id uuid) RETURNS void LANGUAGE sql AS $$
   INSERT INTO work (kind, subject_id, workspace_id, serial_key)
   VALUES ('upload', upload_id, upload_id, upload_id)
@@ -41,7 +41,7 @@ $$;
 CREATE TRIGGER message_attachments_gone AFTER DELETE ON message_attachments
   FOR EACH ROW EXECUTE FUNCTION upload_detached();
 
--- The name may say who somebody is: it goes with the user, the file a little later.
+-- A file name can identify a person: it is removed with the user, before the file.
 CREATE FUNCTION upload_disowned() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.name := '';

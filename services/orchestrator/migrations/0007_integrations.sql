@@ -1,19 +1,19 @@
 -- Up Migration
 
--- A connection of a user to an app: what its provider gave us, encrypted for this user and provider alone.
+-- Integrations: the tokens of a provider, encrypted for this user and provider.
 CREATE TABLE integrations (
-  -- A new one whenever the user connects, so that work on an older connection finds nothing.
+  -- Changes whenever the user connects, so that jobs of an older connection find no row.
   id uuid PRIMARY KEY,
   user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
   provider text NOT NULL,
-  -- Which of our keys the tokens are encrypted with.
+  -- The key that encrypts the tokens.
   key_id text NOT NULL,
   tokens bytea NOT NULL,
-  -- Of the authorization code: a callback that is sent again is told apart from another one.
+  -- Hash of the authorization code, which identifies a retried callback.
   code_hash bytea NOT NULL,
   -- Null: the access token does not expire.
   expires_at timestamptz,
-  -- Null: nothing is there to renew it with.
+  -- Null: there is no refresh token.
   refresh_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -21,8 +21,8 @@ CREATE TABLE integrations (
 );
 CREATE INDEX integrations_key ON integrations (key_id);
 
--- Tokens that nobody uses any more and that the provider has to be told of. No reference to users: the
--- row outlives the account until the provider knows.
+-- Tokens to revoke at the provider. Without a foreign key to users: the row exists until the provider has revoked the
+-- tokens, even after the deletion of the account.
 CREATE TABLE integration_revocations (
   id uuid PRIMARY KEY,
   user_id uuid NOT NULL,

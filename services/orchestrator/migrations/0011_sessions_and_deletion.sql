@@ -1,16 +1,16 @@
 -- Up Migration
 
--- Tokens issued up to this moment are refused: the user signed out everywhere. It survives the account, so that a
--- sign-up after a deletion does not make those tokens valid again.
+-- Tokens issued before this time are rejected: the user logged out everywhere. The value outlives the account, so that
+-- a sign-up after a deletion does not make these tokens valid again.
 ALTER TABLE users ADD COLUMN sessions_valid_after timestamptz;
 ALTER TABLE deleted_identities
   ADD COLUMN sessions_valid_after timestamptz,
-  -- Sign-ups after a deletion, of the last day.
+  -- Times of the sign-ups after a deletion within the last day.
   ADD COLUMN returns timestamptz[] NOT NULL DEFAULT '{}',
   ALTER COLUMN reason SET DEFAULT '',
   ALTER COLUMN description SET DEFAULT '';
 
--- What a deleted account used in a period that has not ended; moves to the account of a later sign-up.
+-- Usage of deleted accounts in the current period. It moves to the account of a later sign-up.
 CREATE TABLE deleted_usage (
   identity_hash bytea NOT NULL,
   period text NOT NULL,
@@ -21,7 +21,7 @@ CREATE TABLE deleted_usage (
 );
 CREATE INDEX deleted_usage_period ON deleted_usage (period);
 
--- Why users left. Nothing here leads to a person: no hash, a random id, no time but the month.
+-- Reasons of account deletions. The rows are anonymous: no hash, a random id, and only the month.
 CREATE TABLE deletion_feedback (
   id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   month text NOT NULL,
@@ -38,7 +38,7 @@ BEGIN
   RETURN NEW;
 END $$;
 
--- A trigger, so that the texts that replicas of the version before write are detached too.
+-- A trigger, so that texts from replicas of the previous version are also made anonymous.
 CREATE TRIGGER deleted_identities_feedback BEFORE INSERT OR UPDATE ON deleted_identities
   FOR EACH ROW WHEN (NEW.reason <> '' OR NEW.description <> '') EXECUTE FUNCTION detach_deletion_feedback();
 

@@ -3,20 +3,20 @@
 -- A copy of all data of a user, as an archive in the object store under `object_id`.
 CREATE TABLE exports (
   id uuid PRIMARY KEY,
-  -- Null once the user is gone; the archive is then removed.
+  -- Null after the user is deleted; the archive is then deleted.
   user_id uuid REFERENCES users ON DELETE SET NULL,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'running', 'ready', 'failed')),
-  -- A new one for each attempt: two holders of the work never write the same object.
+  -- Changes with each attempt, so that two holders of the job never write the same object.
   object_id uuid,
   size bigint,
   created_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz
 );
 CREATE INDEX exports_user ON exports (user_id, created_at);
--- However many requests come concurrently.
+-- At most one unfinished export per user, also under concurrent requests.
 CREATE UNIQUE INDEX exports_unfinished ON exports (user_id) WHERE status IN ('pending', 'running');
 
--- Work of kind `export` removes the archive, from the transaction that removed its user.
+-- A job of type `export` deletes the archive; the transaction that deletes the user enqueues it.
 CREATE FUNCTION export_disowned() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO work (kind, subject_id, workspace_id, serial_key)

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- States of OAuth flows that came back, until they expire: each is good for one code.
+-- Used states of OAuth flows, until they expire: each is valid for one code.
 CREATE TABLE integration_states (
   nonce text PRIMARY KEY,
   code_hash bytea NOT NULL,

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- IANA name; empty when not known. A device that sends X-Timezone takes precedence.
+-- IANA name; empty if unknown. The X-Timezone header of a device takes precedence.
 ALTER TABLE users ADD COLUMN time_zone text NOT NULL DEFAULT '';
 
 -- Down Migration

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Why a message failed: a code of packages/contract/src/resources/message-error.ts.
+-- The error of a failed message: a code of packages/contract/src/resources/message-error.ts.
 ALTER TABLE messages ADD COLUMN error_code text;
 UPDATE messages m
 SET error_code = CASE t.status WHEN 'stopped' THEN 'stopped' ELSE coalesce(t.error_code, 'internal_error') END
@@ -8,12 +8,12 @@ FROM turns t
 WHERE (t.reply_message_id = m.id OR t.user_message_id = m.id)
   AND t.status IN ('failed', 'stopped') AND m.status IN ('failed', 'incomplete');
 
--- Rows of a kind share the workers by this key; null (of the release before) is the workspace.
+-- Jobs of a type share the workers by this key. Null, in rows of the previous release, means the workspace.
 ALTER TABLE work ADD COLUMN fair_key uuid;
 CREATE INDEX work_fair ON work (kind, coalesce(fair_key, workspace_id), run_at);
 CREATE INDEX work_leased ON work (kind, coalesce(fair_key, workspace_id)) WHERE lease_id IS NOT NULL;
 
--- How many replies of a workspace are being written.
+-- For the number of running turns of a workspace.
 CREATE INDEX turns_running ON turns (workspace_id) WHERE status = 'running';
 
 -- Down Migration

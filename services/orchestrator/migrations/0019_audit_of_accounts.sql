@@ -1,10 +1,10 @@
 -- Up Migration
 
--- Whom an entry about an account is about, also when the account is gone: the keyed hash that stays of it.
+-- The keyed hash of the identity of an account, which remains after the account is deleted.
 ALTER TABLE audit_log ADD COLUMN identity_hash bytea;
 
--- The serving role may add to the audit log and not change it. What a deletion has to remove is removed by this
--- function, with the rights of its owner, and only for a user that is gone.
+-- The serving role can only append to the audit log. This function removes the data of a deleted user, with the rights
+-- of its owner. It does nothing if the user exists.
 CREATE FUNCTION forget_user_in_audit(forgotten uuid) RETURNS void
   LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
   UPDATE audit_log SET user_id = NULL, subject_id = NULL, details = '{}'

@@ -1,15 +1,15 @@
 -- Up Migration
 
 ALTER TABLE runtimes
-  -- Since when a Ready runtime does not answer; null while it does.
+  -- Time since which a Ready runtime does not respond; null if it responds.
   ADD COLUMN silent_since timestamptz,
-  -- Release 0.2 shows a runtime as offline that was not identified for a minute. Until then, runtimes that exist now are
-  -- identified as often as 0.2 does it, so that its replicas show them correctly during the roll-out.
+  -- Release 0.2 reports a runtime as offline if it was not identified for a minute. Until this time, existing runtimes
+  -- are identified as often as 0.2 does, so that replicas of 0.2 report them correctly during the rollout.
   ADD COLUMN polled_until timestamptz DEFAULT now() + interval '15 minutes';
 ALTER TABLE runtimes ALTER COLUMN polled_until DROP DEFAULT;
 
--- The serving role may not delete from the audit log. This function removes old sign-ins and logouts for it, with the
--- rights of its owner, and nothing that is younger than 30 days, whatever it is asked.
+-- The serving role cannot delete from the audit log. This function deletes old sign-ins and logouts, with the rights of
+-- its owner. It never deletes entries of the last 30 days.
 CREATE INDEX audit_log_sessions ON audit_log (at) WHERE action IN ('account.sign_in', 'account.logout');
 CREATE FUNCTION prune_sessions_in_audit(before timestamptz, most integer) RETURNS bigint
   LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$

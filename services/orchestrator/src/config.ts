@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LIMITS } from '@uswarm/contract';
-import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
+import { DEFAULT_RUNTIME_NAMESPACE, DnsLabel, DnsSubdomain, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
 import {
   corsOrigins,
   flag,
@@ -46,9 +46,6 @@ const Issuers = z
   // Issuers with the same id would share their users, and of issuers with the same URL only the first would be used.
   .refine((issuers) => areUnique(issuers.map(({ id, issuer }) => id ?? issuer)), 'two issuers have the same id')
   .refine((issuers) => areUnique(issuers.map(({ issuer }) => issuer)), 'two issuers have the same URL');
-
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const DNS_SUBDOMAIN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
 
 const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_600).default(seconds);
 
@@ -161,22 +158,26 @@ export const OrchestratorConfig = z.object({
   IDLE_SUSPEND_AFTER_S: z.coerce.number().int().min(0).max(31_536_000).optional(),
 
   // With RUNTIME_DRIVER=kubernetes:
-  RUNTIME_NAMESPACE: z.string().max(63).regex(DNS_LABEL).default(DEFAULT_RUNTIME_NAMESPACE),
+  RUNTIME_NAMESPACE: DnsLabel.default(DEFAULT_RUNTIME_NAMESPACE),
   /** The Secret in that namespace with the environment of runtimes. An empty value means none. */
-  RUNTIME_ENV_SECRET: z.string().max(253).regex(DNS_SUBDOMAIN).default(SHARED_MODEL_SECRET),
+  RUNTIME_ENV_SECRET: DnsSubdomain.default(SHARED_MODEL_SECRET),
   /** Slug of the model provider of agents that name none. */
-  RUNTIME_DEFAULT_PROVIDER: z.string().max(63).regex(DNS_LABEL).optional(),
+  RUNTIME_DEFAULT_PROVIDER: DnsLabel.optional(),
   RUNTIME_DEFAULT_MODEL: z.string().max(253).optional(),
   /** `<namespace>/<name>` of the ConfigMap that marks an uninstall in progress. */
   DRAIN_FLAG: namespacedName.optional(),
 
   /** `<id>:<secret>`; signs the tokens of runtimes for the tool server. Without it runtimes cannot use the server. */
   SVC_MCP_SIGNING_KEY: secret(signingKey.optional()),
+  /** `<id>:<secret>`; signs the tokens of runtimes for the model gateway. Set it only if runtimes use a gateway. */
+  MODEL_TOKEN_SIGNING_KEY: secret(signingKey.optional()),
 
   // With RUNTIME_DRIVER=process:
   /** The path of the entry point of the agent runtime. Required for this driver. */
   RUNTIME_PROGRAM: z.string().min(1).optional(),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
+  /** Origin of the model gateway. Runtimes then get no key and no address of a provider. */
+  MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),
 
@@ -258,6 +259,8 @@ export const OrchestratorConfig = z.object({
   TURNS_PER_USER: z.coerce.number().int().min(1).max(1_000).default(4),
   /** Seconds after which a running turn fails. */
   TURN_DEADLINE_S: z.coerce.number().int().min(1).max(86_400).default(1_800),
+  /** Concurrent summaries, and as many titles, of conversations. 0 turns them off. */
+  SUMMARY_WORKERS: z.coerce.number().int().min(0).max(100).default(2),
   TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
   LEGAL_DIRECTORY: z.string().optional(),
   /** The version of documents without a separate version. */
@@ -266,6 +269,8 @@ export const OrchestratorConfig = z.object({
   LEGAL_PRIVACY_VERSION: z.string().max(100).optional(),
   /** JSON file with the plans. Default: the built-in ones. */
   PLANS_FILE: z.string().optional(),
+  /** JSON file with the models and their limits. Default: the built-in ones. */
+  MODELS_FILE: z.string().optional(),
   /** The provider in the model catalogue. Runtimes have a separate setting. */
   MODEL_PROVIDER: z.string().default('demo'),
   /** Migrates before serving. If false, the start only checks the schema. */
@@ -354,7 +359,7 @@ export function objectSettings(config: OrchestratorConfig) {
   }
   if (bucket === undefined) throw new Error('S3_BUCKET is not set; OBJECT_STORE=s3 needs it');
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
-    throw new Error('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together');
+    throw new Error('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be set together');
   }
   return {
     store: 's3',

@@ -23,14 +23,14 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   return startOrchestrator(options, modules, handlersOf(modules));
 }
 
-/** Starts the workers of all features, the relay and the comparison of runtimes. */
+/** Starts the workers of all features, the relay and the runtime watch. */
 async function startBackground(
   { config, bus, metrics, logger }: OrchestratorOptions,
   { platform, workspaces, chat, users }: Modules,
 ) {
   const { requests, background, leases, wakeUps } = platform;
   const workers = await startWorkers({
-    urgent: [...chat.turns.urgentJobs, ...workspaces.runtimes.urgentJobs],
+    urgent: [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs, ...workspaces.runtimes.urgentJobs],
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
@@ -49,7 +49,14 @@ async function startBackground(
     metrics,
     logger,
   });
-  const relay = startRelay({ background, show: workspaces.show, bus, wakeUps, metrics, logger });
+  const relay = startRelay({
+    background,
+    createViewContext: workspaces.createViewContext,
+    bus,
+    wakeUps,
+    metrics,
+    logger,
+  });
   const watch = workspaces.runtimes.startWatch();
   return {
     async close() {
@@ -91,6 +98,7 @@ export async function startOrchestrator(
       keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
       authenticator: users.auth.authenticator,
       adminRouter: users.admin.router,
+      modelCallRouter: chat.modelCalls.router,
       users: users.users.store,
       sessions: users.auth.sessions,
       workspaces: workspaces.workspaces.service,
@@ -100,7 +108,7 @@ export async function startOrchestrator(
       requestContext: requestContext('service'),
       logger,
     }),
-    // Redis does not affect readiness: without it everything is still stored, and `uswarm_event_bus_up` is 0.
+    // Redis does not affect readiness: without it, requests are still stored, and `uswarm_event_bus_up` is 0.
     ready: users.core.online,
     async close() {
       await background.close();

@@ -11,11 +11,11 @@ export interface TestAdmin {
     call: Call,
     body: z.input<(typeof ADMIN_CALLS)[Call]['body']>,
   ): Promise<AdminAnswer<Call>>;
-  /** The code with which the call is refused. @throws Error where it is not */
+  /** The error code of the call. @throws Error if the call succeeds */
   refusal(call: string, body: unknown, token?: string): Promise<string>;
 }
 
-/** Calls as `uswarmctl` makes them; each answer is checked against its schema. */
+/** Calls the admin API as `uswarmctl` does and checks each response against its schema. */
 export function createTestAdmin({ internalUrl }: TestOrchestrator, operator = 'olivia'): TestAdmin {
   async function send(call: string, body: unknown, token?: string) {
     const bearer = token ?? (await signAdminToken(parseSigningKey(ADMIN_KEY), operator));
@@ -29,12 +29,12 @@ export function createTestAdmin({ internalUrl }: TestOrchestrator, operator = 'o
   return {
     async call(call, body) {
       const answer = await send(call, body);
-      if (answer.status !== 200) throw new Error(`${call} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      if (answer.status !== 200) throw new Error(`${call} returned ${answer.status}: ${JSON.stringify(answer.body)}`);
       return ADMIN_CALLS[call].answer.strict().parse(answer.body) as AdminAnswer<typeof call>;
     },
     async refusal(call, body, token) {
       const answer = await send(call, body, token);
-      if (answer.status < 400) throw new Error(`${call} was not refused: ${JSON.stringify(answer.body)}`);
+      if (answer.status < 400) throw new Error(`${call} was not rejected: ${JSON.stringify(answer.body)}`);
       return ErrorBody.parse(answer.body).code;
     },
   };

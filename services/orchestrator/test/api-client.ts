@@ -2,7 +2,7 @@ import { checkResponse } from '@uswarm/contract/checks';
 import type { ErrorBody, ErrorCode } from '@uswarm/contract';
 import { request } from 'undici';
 
-/** An answer as a test sees it; its body has the documented form already, else the client throws. */
+/** A response whose body was checked against the contract. */
 export interface Answer<Body> {
   status: number;
   headers: Record<string, string | string[] | undefined>;
@@ -18,25 +18,24 @@ export interface RawRequest {
   body?: string | Buffer;
 }
 
-/** Each method throws when the status is not the expected one. `Body` is what the test says it asked for. */
+/** Methods throw if the status differs from the expected one. `Body` is the type that the test expects. */
 export interface ApiClient {
   headers: Record<string, string>;
-  /** The request as given, besides the client's own headers. */
+  /** Sends the request unchanged except for the client's headers. */
   raw<Body = unknown>(request: RawRequest): Promise<Answer<Body>>;
   get<Body>(path: string, expected?: number): Promise<Answer<Body>>;
   post<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
   patch<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
   delete<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
-  /** The code with which the request is refused. @throws Error where it is not. */
+  /** The error code of the request. @throws Error if the request succeeds */
   refusal(method: Method, path: string, body?: unknown): Promise<ErrorCode>;
   with(headers: Record<string, string>): ApiClient;
 }
 
 /**
- * A client whose every answer is checked: against the contract, and that an error names the request
- * as the header does.
+ * Creates a client that checks every response against the contract, and the request id of errors against the header.
  *
- * @param sent is told of each body that is sent as text
+ * @param sent is called with each body that is sent as text
  */
 export function createApiClient(
   url: string,
@@ -67,7 +66,9 @@ export function createApiClient(
   async function call<Body>(method: Method, path: string, body: unknown, expected: number): Promise<Answer<Body>> {
     const answer = await send<Body>(method, path, body);
     if (answer.status !== expected) {
-      throw new Error(`${method} ${path} answered ${answer.status}, not ${expected}: ${JSON.stringify(answer.body)}`);
+      throw new Error(
+        `${method} ${path} returned ${answer.status} instead of ${expected}: ${JSON.stringify(answer.body)}`,
+      );
     }
     return answer;
   }
@@ -82,7 +83,7 @@ export function createApiClient(
     async refusal(method, path, body) {
       const answer = await send<ErrorBody>(method, path, body);
       if (answer.status >= 400) return answer.body.code;
-      throw new Error(`${method} ${path} was not refused: ${answer.status} ${JSON.stringify(answer.body)}`);
+      throw new Error(`${method} ${path} was not rejected: ${answer.status} ${JSON.stringify(answer.body)}`);
     },
     with: (more) => createApiClient(url, { ...headers, ...more }, sent),
   };
@@ -90,6 +91,6 @@ export function createApiClient(
 
 function checkRequestId({ extra }: ErrorBody, header: string | string[] | undefined): void {
   if (extra?.request_id === undefined || extra.request_id === '' || extra.request_id !== header) {
-    throw new Error(`the error names the request ${extra?.request_id}, X-Request-Id is ${header}`);
+    throw new Error(`the error has request id ${extra?.request_id}, but X-Request-Id is ${header}`);
   }
 }

@@ -3,7 +3,7 @@ import { request } from 'undici';
 import type { ApiClient, Method } from './api-client.js';
 import { formOf } from './uploads.js';
 
-// What a client that has nothing but the served document knows of the interface.
+// Reads operations and examples from the served OpenAPI document, as a generated client does.
 
 interface Parameter {
   name: string;
@@ -28,15 +28,15 @@ interface RawOperation {
 export interface Operation {
   operationId: string;
   method: Method;
-  /** With `{name}` for parameters. */
+  /** Path template with `{name}` for parameters. */
   path: string;
   isPublic: boolean;
   parameters: Parameter[];
-  /** What may be sent, by the names of the examples; one without a body where the operation takes none. */
+  /** Request bodies by example name; one entry without a body if the operation has none. */
   bodies: { name: string; mediaType?: string; value?: unknown }[];
-  /** Statuses of success. */
+  /** Documented success statuses. */
   successes: number[];
-  /** What a success is answered, where the document shows it. */
+  /** The example of a success response, if documented. */
   answer: unknown;
 }
 
@@ -49,7 +49,7 @@ export interface ApiDocument {
 
 export async function readDocument(url: string): Promise<ApiDocument> {
   const { statusCode, body } = await request(`${url}/v1/openapi.json`);
-  if (statusCode !== 200) throw new Error(`the document is answered with ${statusCode}`);
+  if (statusCode !== 200) throw new Error(`GET /v1/openapi.json returned ${statusCode}`);
   return (await body.json()) as ApiDocument;
 }
 
@@ -82,7 +82,7 @@ function bodiesOf({ requestBody }: RawOperation): Operation['bodies'] {
   ]);
 }
 
-/** What to put in the place of texts that stand in the examples for things of a user. */
+/** Real values of a user by the placeholder that the examples use. */
 export type Values = Readonly<Record<string, string>>;
 
 function filledIn<Value>(value: Value, values: Values): Value {
@@ -91,7 +91,7 @@ function filledIn<Value>(value: Value, values: Values): Value {
   return JSON.parse(text) as Value;
 }
 
-/** The path and query that the examples of the parameters give. @throws Error where one has none */
+/** The path and query with the examples of the parameters. @throws Error if a path parameter has no example */
 function pathOf({ operationId, path, parameters }: Operation, values: Values): string {
   const known = filledIn(parameters, values);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -107,7 +107,7 @@ function pathOf({ operationId, path, parameters }: Operation, values: Values): s
 export interface SeenAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   body: unknown;
 }
 
@@ -120,7 +120,7 @@ export interface ExampleCall {
   body?: Operation['bodies'][number];
 }
 
-/** Sends an example. The answer is checked against the contract. */
+/** Sends an example and checks the response against the contract. */
 export async function sendExample({ url, client, operation, values, body }: ExampleCall): Promise<SeenAnswer> {
   const { method } = operation;
   const path = pathOf(operation, values);

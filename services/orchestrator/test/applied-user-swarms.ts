@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubernetesObject, ManagedFields } from '@uswarm/contract/userswarm';
-import type { ScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import type { KubernetesObject, ManagedFields } from '@uswarm/kube-client';
+import type { ScriptedApi } from '@uswarm/testkit/scripted-api';
 
 export const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const MANAGER = 'uswarm-orchestrator';
 
 /**
- * Has the scripted API server record who owns the fields of an applied UserSwarm, and leave alone one that an apply does
- * not change, as a real one does. The orchestrator is the only one who applies.
+ * Makes the scripted API server record the owner of the fields of an applied UserSwarm and keep an object that an apply
+ * does not change, as a real API server does. Only the orchestrator applies UserSwarms.
  */
 export function recordApplies(server: ScriptedApi): void {
   server.script(({ method, path, contentType, body }, response) => {

@@ -11,18 +11,18 @@ export interface MigratedDatabase {
   close(): Promise<void>;
 }
 
-const FILLED_WITHIN_MS = 600_000;
+/** Long enough for the insertion of bulk data on a busy machine. */
+const STATEMENT_TIMEOUT_MS = 600_000;
 
-/** A database with our tables and nothing in them, for tests of stores. */
+/** Creates a migrated database without rows, for tests of stores. */
 export async function createMigratedDatabase(maxConnections = 10): Promise<MigratedDatabase> {
   const { url, drop } = await createTestDatabase();
   await migrate(url, silentLogger);
-  // What fills it may take long on a busy machine.
   const database = openDatabase({
     url,
     maxConnections,
-    statementDeadlineMs: FILLED_WITHIN_MS,
-    answerDeadlineMs: FILLED_WITHIN_MS,
+    statementDeadlineMs: STATEMENT_TIMEOUT_MS,
+    answerDeadlineMs: STATEMENT_TIMEOUT_MS,
   });
   return {
     url,

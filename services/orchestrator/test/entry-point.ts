@@ -4,17 +4,17 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
-/** A program of the built orchestrator, run as a process. */
+/** An entry point of the built orchestrator, run as a child process. */
 export interface EntryPoint {
-  /** Every line that it logged, so far. */
+  /** The lines logged so far. */
   lines: string[];
-  /** The base URL of the public port. @throws Error where the process ends before it listens */
+  /** The base URL of the public port. Rejects if the process exits before it listens. */
   listening: Promise<string>;
   /** The base URL of the operations port, likewise. */
   operations: Promise<string>;
   exitCode: Promise<number | null>;
   stop(): Promise<void>;
-  /** Ends it as a crash would. */
+  /** Kills the process, to simulate a crash. */
   kill(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export function startEntryPoint(
   dist = fileURLToPath(new URL('../dist', import.meta.url)),
 ): EntryPoint {
   const program = path.join(dist, `${name}.js`);
-  // Nothing of the environment of the tests: what the process gets is what the test says.
+  // The environment of the test process is not passed on.
   const child = spawn(process.execPath, [program], {
     env: {
       REALTIME_REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:1',
@@ -40,7 +40,7 @@ export function startEntryPoint(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
-  // Not `exit`: the last lines may arrive after it.
+  // `close` instead of `exit`: the last lines can arrive after `exit`.
   const exitCode = new Promise<number | null>((resolve) => void child.once('close', resolve));
   createInterface({ input: child.stderr }).on('line', (line) => void lines.push(line));
   const ports = new Promise<z.output<typeof Listens>>((resolve, reject) => {
@@ -49,11 +49,11 @@ export function startEntryPoint(
       const listens = Listens.safeParse(JSON.parse(line));
       if (listens.success) resolve(listens.data);
     });
-    void exitCode.then((code) => reject(new Error(`it ended with ${code}:\n${lines.join('\n')}`)));
+    void exitCode.then((code) => reject(new Error(`the process exited with ${code}:\n${lines.join('\n')}`)));
   });
   const listening = ports.then(({ port }) => `http://127.0.0.1:${port}`);
   const operations = ports.then(({ opsPort }) => `http://127.0.0.1:${opsPort}`);
-  // A test that only waits for the end does not look at these.
+  // Avoids unhandled rejections in tests that only wait for the exit code.
   for (const url of [listening, operations]) url.catch(() => undefined);
   return {
     lines,

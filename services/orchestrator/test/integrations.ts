@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IntegrationCatalog, IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
-import { type OAuthServer, startOAuthServer } from '@uswarm/testkit';
+import { type OAuthServer, startOAuthServer } from '@uswarm/dev-servers';
 import type { SealedRow } from '../src/features/integrations/integrations.store.js';
 import { createTokenCipher, TokenKeys, type Tokens } from '../src/features/integrations/token-cipher.js';
 import type { ApiClient } from './api-client.js';
 
 export const CALLBACK = '/v1/integrations/callback';
 const CALLBACK_URL = 'https://app.example.com/callback';
-/** Where a provider sends people back to; for Asana as in the examples of the API. */
+/** The redirect URL of a provider; for Asana the one in the examples of the API. */
 export const redirectUrlOf = (provider: string): string =>
   provider === 'asana' ? CALLBACK_URL : `${CALLBACK_URL}/${provider}`;
 export const CLIENT_SECRET = 'secret-of-a-registered-client';
@@ -19,13 +19,13 @@ const CLIENTS = {
   zoom: 'client_secret_basic',
 } as const;
 
-/** An authorization server that stands for those of some providers. */
+/** Starts an authorization server that plays the role of several providers. */
 export function startProviderServer({ pkce = true } = {}): Promise<OAuthServer> {
   return startOAuthServer({
     pkce,
     clients: Object.entries(CLIENTS)
       .map(([provider, method]) => ({
-        // The two of Google are one client, as they are with Google.
+        // Both Google integrations use the same client, as in production.
         client_id: clientIdOf(provider),
         client_secret: CLIENT_SECRET,
         redirect_uris: Object.keys(CLIENTS).map(redirectUrlOf),
@@ -43,7 +43,7 @@ function clientIdOf(provider: string): string {
 
 export const newTokenKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
 
-/** The settings of an orchestrator whose users connect to that server; `change` is said of every provider. */
+/** The settings of an orchestrator whose providers are on that server; `change` applies to every provider. */
 export function integrationEnvironment(
   server: OAuthServer,
   change: Record<string, unknown> = {},
@@ -75,7 +75,7 @@ export interface CallbackBody {
   redirect_url: string;
 }
 
-/** Does what an app does with what connect answers, up to what it brings back. */
+/** Runs the OAuth flow as an app does. @returns the body of the callback request */
 export async function authorized(
   user: ApiClient,
   server: OAuthServer,
@@ -112,9 +112,9 @@ export async function enabledOf(user: ApiClient): Promise<IntegrationProvider[]>
   return body.data.items.flatMap(({ provider, enabled }) => (provider !== null && enabled ? [provider] : []));
 }
 
-/** What is in a row, for who has the keys. @throws Error where the settings have none */
+/** Decrypts the tokens of a row. @throws Error if the row or the keys are missing */
 export function tokensIn(row: SealedRow | undefined, environment: Record<string, string>): Tokens {
   const [first, ...others] = TokenKeys.parse(environment['INTEGRATION_TOKEN_KEYS']);
-  if (first === undefined || row === undefined) throw new Error('there is no row, or no key');
+  if (first === undefined || row === undefined) throw new Error('the row or the keys are missing');
   return createTokenCipher([first, ...others]).open(row, row);
 }

@@ -1,23 +1,23 @@
-/** Keeps what is logged and knows what must never be. */
+/** Records log lines and finds texts in them that must not be logged. */
 export interface LogWatch {
   destination: { write(line: string): void };
-  /** No line may hold this text. Short ones are not looked for: they may stand anywhere. */
+  /** Registers a text that no line may contain. Short texts are ignored: they can occur by chance. */
   plant(text: string): void;
-  /** The same for everything private in the body of a request. */
+  /** Registers the private fields of a request body. */
   plantBody(body: string): void;
-  /** The lines that hold what was planted. */
+  /** The lines that contain a registered text. */
   leaks(): string[];
 }
 
 const SHORTEST = 12;
-/** Fields of bodies that are nobody else's business. */
+/** Private fields of request bodies. */
 const PRIVATE = new Set(['text', 'content', 'description', 'push_token', 'authorization_code', 'code_verifier']);
 
-/** @param lines what is logged goes there, too */
+/** @param lines receives all log lines */
 export function watchLogs(lines: string[] = []): LogWatch {
   const planted = new Set<string>();
   const plant = (text: string): void => {
-    // As JSON has it, for that is what a line is.
+    // Log lines are JSON, so the text is escaped as in JSON.
     const written = JSON.stringify(text).slice(1, -1);
     if (written.length >= SHORTEST) planted.add(written);
   };

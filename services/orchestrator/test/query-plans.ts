@@ -5,7 +5,7 @@ interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
-  // Where it was run, a loop each:
+  // Only with ANALYZE; rows are per loop.
   'Actual Rows'?: number;
   'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
@@ -17,7 +17,7 @@ function nodes(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 }
 
-/** Runs what uses the database. @returns the statements that it made */
+/** Runs `use`. @returns the statements that it executed */
 export async function statementsOf(
   database: Database,
   use: (db: Database) => Promise<unknown>,
@@ -31,11 +31,11 @@ export async function statementsOf(
     transformResult: async ({ result }) => result,
   };
   await use(database.withPlugin(recorder));
-  if (statements.length === 0) throw new Error('no statement was made');
+  if (statements.length === 0) throw new Error('no statement was executed');
   return statements;
 }
 
-/** The nodes of the plan of each statement; with `ANALYZE` the statement is run once more. */
+/** The plan nodes of each statement. `ANALYZE` executes the statement again. */
 async function plansOf(
   database: Database,
   use: (db: Database) => Promise<unknown>,
@@ -52,8 +52,8 @@ async function plansOf(
 }
 
 /**
- * Runs what uses the database, and then explains each statement that it made.
- * @returns the tables that a statement reads from end to end, a line each
+ * Runs `use`, and then explains each statement that it executed.
+ * @returns a line for each sequential scan
  */
 export async function sequentialScans(database: Database, use: (db: Database) => Promise<unknown>): Promise<string[]> {
   const plans = await plansOf(database, use);
@@ -62,7 +62,7 @@ export async function sequentialScans(database: Database, use: (db: Database) =>
   );
 }
 
-/** @returns the most rows that one step of a statement read, and the indices that were used. Only for what changes nothing. */
+/** For read-only statements. @returns the maximum number of rows that one plan node read, and the used indices */
 export async function rowsRead(
   database: Database,
   use: (db: Database) => Promise<unknown>,

@@ -140,7 +140,7 @@ export function createRuntimeHarness() {
       async identify() {
         await gap();
         if (!platform.running) throw new Error('no runtime is running');
-        return { instanceId: String(platform.instance) };
+        return { instanceId: String(platform.instance), features: [] };
       },
       async status() {
         await gap();
@@ -194,7 +194,7 @@ export function createRuntimeHarness() {
   }
   const requests = createRuntimeRequests({
     store,
-    jobs: { enqueue: async () => undefined, nudge: async () => void (dueAt = now) },
+    jobs: { enqueue: async () => undefined, tryMakeDueNow: async () => void (dueAt = now) },
     makeDueNow: async () => void (dueAt = now),
     metrics: { resumed: () => undefined },
   });

@@ -1,6 +1,6 @@
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 
-/** A runtime that was wanted a moment ago. */
+/** A runtime that was just requested. */
 export const runtimeRow = (now: Date, more: Partial<RuntimeRow> = {}): RuntimeRow => ({
   workspace_id: 'w',
   user_id: 'u',

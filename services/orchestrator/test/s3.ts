@@ -1,7 +1,7 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
-import type { RunningS3 } from '@uswarm/testkit';
+import type { RunningS3 } from '@uswarm/dev-servers';
 
-/** The settings of an orchestrator that keeps its files there. */
+/** The settings of an orchestrator that stores files in this bucket. */
 export function s3Environment({ endpoint, region, bucket, accessKeyId, secretAccessKey }: RunningS3) {
   return {
     OBJECT_STORE: 's3',
@@ -13,10 +13,10 @@ export function s3Environment({ endpoint, region, bucket, accessKeyId, secretAcc
   };
 }
 
-/** What a bucket holds, as the server itself tells it. */
+/** The contents of a bucket, read from the server. */
 export interface BucketView {
   objects(): Promise<string[]>;
-  /** Uploads in parts that were neither completed nor dropped, and how many parts each has. */
+  /** Multipart uploads that were neither completed nor aborted, with their number of parts. */
   unfinished(): Promise<{ key: string; parts: number }[]>;
   client: S3Client;
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.js';
 
-/** Takes the lock that a search of the user waits for, so that it does not end. @returns what releases it */
-export async function holdSearches(database: Database, userId: string): Promise<() => Promise<void>> {
+/** Takes the lock that searches of the user wait for. @returns a function that releases it */
+export async function blockSearches(database: Database, userId: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const holding = database.transaction().execute(async (tx) => {
@@ -17,7 +17,7 @@ export async function holdSearches(database: Database, userId: string): Promise<
   };
 }
 
-/** Connections on which a search runs or waits. */
+/** Number of connections on which a search waits for the lock. */
 export async function searchesInPostgres(database: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT count(*) FROM pg_stat_activity

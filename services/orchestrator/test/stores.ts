@@ -32,8 +32,8 @@ import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from '../src/jobs/wake-ups.
 import { createJobStore } from '../src/jobs/job-store.js';
 
 /**
- * The stores of all features on one pool, for tests that use several of them.
- * @param wakeUps those of the workers and the relay of this process
+ * Creates the stores of all features on one pool.
+ * @param wakeUps wakes the workers and the relay of this process
  */
 export function createStores(database: Database, wakeUps: WakeUps = createWakeUps()) {
   return {

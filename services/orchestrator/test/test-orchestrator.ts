@@ -14,13 +14,8 @@ import {
   type Registry,
   silentLogger,
 } from '@uswarm/service-kit';
-import {
-  createTestDatabase,
-  DEVELOPMENT_CLIENT_ID,
-  type OidcIssuer,
-  SERVING_ROLE,
-  startOidcIssuer,
-} from '@uswarm/testkit';
+import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
+import { createTestDatabase, SERVING_ROLE } from '@uswarm/testkit';
 import { OrchestratorConfig } from '../src/config.js';
 import { type Database, openDatabase } from '../src/database/database.js';
 import { migrate } from '../src/database/migrate.js';
@@ -35,24 +30,24 @@ export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
 export const E2E_TOKEN = 'end-to-end-token-of-the-tests-0123456789';
 
 export interface TestOrchestratorOptions {
-  /** Settings that differ from those of the tests. */
+  /** Overrides of the default test settings. */
   environment?: Record<string, string>;
-  /** Turns the end-to-end bypass on. */
+  /** Enables the end-to-end bypass. */
   bypass?: boolean;
-  /** Collects what the orchestrator logs, at level debug. */
+  /** Receives the log lines, at level debug. */
   logTo?: string[];
-  /** Gives the URL by which the orchestrator alone reaches its database. */
+  /** Returns the database URL for the orchestrator, such as the URL of a proxy. */
   reachDatabaseBy?: (databaseUrl: string) => string;
 }
 
-/** A person of the issuer, and the client that acts for it. */
+/** An identity of the issuer with a client that sends its token. */
 export interface TestUser extends ApiClient {
   email: string;
   name: string;
   token: string;
 }
 
-/** What sign-up gave a user. */
+/** The first workspace of a user, which sign-up creates. */
 export interface Home {
   workspaceId: string;
   /** `/v1/workspaces/<id>` */
@@ -73,23 +68,23 @@ export interface TestOrchestrator {
   bus: EventBus;
   database: Database;
   databaseUrl: string;
-  /** Where files are, unless the test says otherwise. */
+  /** The folder of stored files, unless the test overrides it. */
   objectDirectory: string;
-  /** Everything that is logged, at level debug. What is planted there must not be in it: else `close` fails. */
+  /** The log, at level debug. `close` fails if the log contains a planted text. */
   logs: LogWatch;
   metrics: Registry;
   /** A client without credentials. */
   anonymous: ApiClient;
-  /** A new identity of the issuer that has not signed up. */
-  stranger(): Promise<TestUser>;
-  /** A new user with a first workspace. */
+  /** Creates an identity of the issuer that has not signed up. */
+  newIdentity(): Promise<TestUser>;
+  /** Creates a user with a first workspace. */
   user(): Promise<TestUser>;
-  /** What the user's sign-up made. */
+  /** Returns the first workspace of the user. */
   home(user: ApiClient): Promise<Home>;
   close(): Promise<void>;
 }
 
-/** Settings that nobody may read in a log. */
+/** Settings that must not be logged. */
 const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)(_PREVIOUS)?$/;
 
 const secret = (): string => randomBytes(32).toString('hex');
@@ -100,7 +95,7 @@ function mutate(handlers: Handlers): Handlers {
   return operation === undefined ? handlers : { ...handlers, [operation]: async () => ({ status: 501 }) };
 }
 
-/** The settings of an orchestrator that knows one issuer, as an environment. */
+/** The environment of an orchestrator with one issuer. */
 export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
@@ -115,19 +110,20 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
-    // Tests ask faster than people do.
+    // Tests send requests faster than users do.
     RATE_IP_PER_S: '0',
     RATE_USER_PER_S: '0',
     RATE_SENDS_PER_S: '0',
     RATE_SEARCH_PER_S: '0',
-    // Most tests of the API want neither answers nor runtimes; those that do turn the workers on.
+    // Most API tests need neither turns nor runtimes; the others enable the workers.
     UPKEEP_WORKERS: '0',
     TURN_WORKERS: '0',
+    SUMMARY_WORKERS: '0',
     RUNTIME_WORKERS: '0',
   };
 }
 
-/** The one element that a test counts on. @throws Error where it is missing */
+/** The first element of a list. @throws Error if the list is empty */
 export function first<Item>(items: readonly Item[]): Item {
   const [item] = items;
   if (item === undefined) throw new Error('the list is empty');
@@ -147,13 +143,13 @@ async function readHome(user: ApiClient): Promise<Home> {
 }
 
 /**
- * The orchestrator with a database of its own on the real Postgres, and a real OIDC issuer. Every
- * answer that its clients see is checked against the contract.
+ * Starts an orchestrator with a separate database on a real Postgres, and a real OIDC issuer. The clients check every
+ * response against the contract.
  */
 export async function startTestOrchestrator(options: TestOrchestratorOptions = {}): Promise<TestOrchestrator> {
   const testDatabase = await createTestDatabase();
   const issuer = await startOidcIssuer();
-  // As a role with the rights of serving alone: what needs more fails in every test.
+  // The serving role: a statement that needs more rights fails in every test.
   const databaseUrl = options.reachDatabaseBy?.(testDatabase.servingUrl) ?? testDatabase.servingUrl;
   const objects = await mkdtemp(join(tmpdir(), 'uswarm-test-objects-'));
   const settings: Record<string, string> = { ...testEnvironment(databaseUrl, issuer), OBJECT_DIRECTORY: objects };
@@ -180,7 +176,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const internal = await listen(orchestrator.internalApp, { host: '127.0.0.1', port: 0 });
   const database = openDatabase({ url: testDatabase.url, maxConnections: 4 });
 
-  async function stranger(): Promise<TestUser> {
+  async function newIdentity(): Promise<TestUser> {
     const nonce = randomUUID();
     const email = `${nonce}@example.com`;
     const name = `Ada ${nonce.slice(0, 8)}`;
@@ -201,9 +197,9 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     anonymous: createApiClient(http.url, {}, logs.plantBody),
     logs,
     metrics,
-    stranger,
+    newIdentity,
     async user() {
-      const client = await stranger();
+      const client = await newIdentity();
       await client.post('/v1/auth/sign-up', undefined, 204);
       return client;
     },
@@ -217,7 +213,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
       await testDatabase.drop();
       await rm(objects, { recursive: true });
       const leaks = logs.leaks();
-      if (leaks.length > 0) throw new Error(`the log tells what it must not:\n${leaks.join('')}`);
+      if (leaks.length > 0) throw new Error(`the log contains private texts:\n${leaks.join('')}`);
     },
   };
 }

@@ -1,4 +1,4 @@
 import type { Database, Transaction } from '../src/database/database.js';
 
-/** A connection or a transaction as a store takes it; after-commit actions do not run. */
+/** Turns a connection into a transaction for a store; after-commit actions do not run. */
 export const withoutAfterCommit = (db: Database): Transaction => Object.assign(db, { afterCommit: () => undefined });

@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
+import type { AgentPrompt } from '@uswarm/contract';
 import {
   AgentActivity,
   Outcome,
@@ -82,6 +83,11 @@ export function createTurnHarness(
     /** Names of the tools that the agent may use. */
     tools?: string[];
     renewToolTokenMs?: number;
+    /** Whether the orchestrator has a model gateway. */
+    modelGateway?: boolean;
+    /** Optional parts of the protocol that the runtime implements. */
+    features?: string[];
+    prompts?: AgentPrompt[];
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
@@ -111,6 +117,7 @@ export function createTurnHarness(
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
     renewals: [] as string[],
+    modelRenewals: [] as string[],
     /** How often the turn was read from the store. */
     reads: 0,
   };
@@ -163,10 +170,12 @@ export function createTurnHarness(
     loadAgentContext: async () => ({
       model: null,
       responseLength: 'auto',
-      prompts: [],
+      prompts: more.prompts ?? [],
       tools: more.tools ?? [],
       memories: [],
     }),
+    models: { limits: () => undefined },
+    summaries: { find: async () => undefined },
     messages: {
       insert: async ({ id, content }) => {
         if (content.type === 'system') recorded.notes.push(content.text);
@@ -192,7 +201,7 @@ export function createTurnHarness(
     client: {
       identify: async () => {
         more.onIdentify?.();
-        return { instanceId: instance };
+        return { instanceId: instance, features: more.features ?? [] };
       },
       runTurn: (_to, request) => runTurn(request),
       status: async () => ({ busy: false, idleMs: 0 }),
@@ -200,12 +209,20 @@ export function createTurnHarness(
         if (more.unstoppable === true) throw new ConnectError('', Code.NotFound);
         recorded.stops.push(stop);
       },
-      renewToolToken: async (_to, renewal) => void recorded.renewals.push(renewal.toolToken),
+      summarize: async () => {
+        throw new ConnectError('', Code.Unimplemented);
+      },
+      renewToolToken: async (_to, renewal) => {
+        recorded.renewals.push(renewal.toolToken);
+        recorded.modelRenewals.push(renewal.modelToken);
+      },
       forget: () => undefined,
       close: () => undefined,
     },
     toolTokens: async ({ workspaceId, agentId, turnId }) =>
       `token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
+    modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
+      more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     publish: async () => true,
     ...(more.renewToolTokenMs === undefined ? {} : { renewToolTokenMs: more.renewToolTokenMs }),
     ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),

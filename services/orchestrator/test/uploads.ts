@@ -7,13 +7,13 @@ import type { ApiClient } from './api-client.js';
 
 export const UPLOADS = '/v1/uploads';
 
-/** The start of a picture, which is all that is looked at. */
+/** The first bytes of a PNG file; only these are inspected. */
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
 
 export interface TestFile {
   content: string | Buffer;
   name?: string;
-  /** What the client says of it. */
+  /** The content type that the client sends. */
   type?: string;
   part?: string;
 }
@@ -23,7 +23,7 @@ interface Form {
   body: Buffer;
 }
 
-/** The files as an app sends them. */
+/** A multipart form with the files. */
 export async function formOf(...files: TestFile[]): Promise<Form> {
   const form = new FormData();
   for (const { content, name = 'file.bin', type = '', part = 'file' } of files) {
@@ -34,18 +34,18 @@ export async function formOf(...files: TestFile[]): Promise<Form> {
   return { headers, body: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** @throws Error where the upload is refused */
+/** @throws Error if the upload is rejected */
 export async function upload(user: ApiClient, file: TestFile): Promise<Attachment> {
   const form = await formOf(file);
   const answer = await user.raw<{ data: Attachment }>({ method: 'POST', path: UPLOADS, ...form });
-  if (answer.status !== 201) throw new Error(`the upload was refused: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 201) throw new Error(`the upload was rejected: ${JSON.stringify(answer.body)}`);
   return answer.body.data;
 }
 
-/** The code with which the body is refused. @throws Error where it is not */
+/** The error code of the upload. @throws Error if the upload succeeds */
 export async function uploadRefusal(user: ApiClient, form: Form): Promise<ErrorCode> {
   const { status, body } = await user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...form });
-  if (status < 400) throw new Error('the upload was not refused');
+  if (status < 400) throw new Error('the upload was not rejected');
   return body.code;
 }
 
@@ -55,7 +55,7 @@ export interface Downloaded {
   bytes: Buffer;
 }
 
-/** What a link gives somebody who has nothing but the link; checked against the contract. */
+/** Requests a link without credentials and checks the response against the contract. */
 export async function download(
   base: string,
   link: string,
@@ -71,25 +71,25 @@ export async function download(
   return { status: answer.statusCode, headers: answer.headers, bytes };
 }
 
-/** The code with which a link is refused. */
+/** The error code of a link. @throws Error if the download succeeds */
 export async function linkRefusal(base: string, link: string, headers?: Record<string, string>): Promise<ErrorCode> {
   const { status, bytes } = await download(base, link, headers);
-  if (status < 400) throw new Error('the link was not refused');
+  if (status < 400) throw new Error('the link was not rejected');
   return (JSON.parse(bytes.toString()) as ErrorBody).code;
 }
 
-/** An upload that has begun and goes on as the test wants it to. */
+/** An upload in progress that the test controls. */
 export interface BegunUpload {
   send(bytes: Buffer): Promise<void>;
-  /** The form is complete. */
+  /** Completes the form. */
   end(): Promise<void>;
-  /** What came back, so far. */
+  /** The response so far. */
   answered(): string | undefined;
-  /** The connection goes, with no word of why. */
+  /** Closes the connection. */
   breakOff(): void;
 }
 
-/** Begins the upload of a file of unknown length, on a connection of its own. */
+/** Begins the upload of a file of unknown length on a separate connection. */
 export async function beginUpload(base: string, user: ApiClient): Promise<BegunUpload> {
   const { hostname, port } = new URL(base);
   const socket: Socket = connect(Number(port), hostname);

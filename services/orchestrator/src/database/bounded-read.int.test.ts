@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
-import { eventually } from '../../test/eventually.js';
 import { createBoundedRead, ReadTimeout } from './bounded-read.js';
 import type { Database } from './database.js';
 
-/** Longer than any test may take. */
+/** Longer than any test. */
 const FOREVER_MS = 3_600_000;
 
-describe('a bounded read', () => {
+describe('createBoundedRead', () => {
   let db: MigratedDatabase;
   beforeAll(async () => {
     db = await createMigratedDatabase();
@@ -24,37 +24,37 @@ describe('a bounded read', () => {
     return rows[0]?.count ?? 0;
   };
 
-  it('returns what the statements read', async () => {
+  it('returns the rows that the statements read', async () => {
     const read = createBoundedRead(db.database);
     const result = await read({ timeoutMs: FOREVER_MS, signal: never }, (tx) => sql`SELECT 1 AS one`.execute(tx));
     expect(result.rows).toEqual([{ one: 1 }]);
   });
 
   it('cancels a statement in Postgres when its signal is aborted', async () => {
-    const gone = new AbortController();
-    const reason = new Error('the client is gone');
-    const running = createBoundedRead(db.database)({ timeoutMs: FOREVER_MS, signal: gone.signal }, sleepForever);
+    const client = new AbortController();
+    const reason = new Error('the client closed the connection');
+    const running = createBoundedRead(db.database)({ timeoutMs: FOREVER_MS, signal: client.signal }, sleepForever);
     const failure = running.catch((error: unknown) => error);
-    expect(await eventually(sleeping, (count) => count === 1)).toBe(1);
-    gone.abort(reason);
+    expect(await eventually(sleeping, { until: (count) => count === 1 })).toBe(1);
+    client.abort(reason);
     expect(await failure).toBe(reason);
     expect(await sleeping()).toBe(0);
   });
 
-  it('ends with ReadTimeout when one statement takes too long', async () => {
+  it('throws ReadTimeout when one statement takes too long', async () => {
     const running = createBoundedRead(db.database)({ timeoutMs: 200, signal: never }, sleepForever);
     await expect(running).rejects.toThrow(ReadTimeout);
     expect(await sleeping()).toBe(0);
   });
 
-  it('ends with ReadTimeout when many short statements together take too long', async () => {
+  it('throws ReadTimeout when many short statements together take too long', async () => {
     const running = createBoundedRead(db.database)({ timeoutMs: 200, signal: never }, async (tx) => {
       for (;;) await sql`SELECT pg_sleep(0.01)`.execute(tx);
     });
     await expect(running).rejects.toThrow(ReadTimeout);
   });
 
-  it('leaves the connection as it was, also for writes', async () => {
+  it('restores the settings of the connection, which later accepts writes', async () => {
     const settings = async () =>
       (
         await sql`SELECT current_setting('statement_timeout') AS t, current_setting('transaction_read_only') AS r`.execute(

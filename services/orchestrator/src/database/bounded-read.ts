@@ -5,19 +5,19 @@ import type { Database } from './database.js';
 export interface ReadBounds {
   /** Milliseconds that all statements together may take. */
   timeoutMs: number;
-  /** Cancels the statement that is running. */
+  /** Cancels the running statement. */
   signal: AbortSignal;
 }
 
-/** The statements took longer than they may. */
+/** The statements exceeded their timeout. */
 export class ReadTimeout extends Error {
   override name = 'ReadTimeout';
 }
 
 /**
- * Runs statements that only read, on one connection and within bounds of their own. Postgres cancels what exceeds them.
+ * Runs read-only statements on one connection with separate bounds. Postgres cancels a statement that exceeds them.
  *
- * @throws ReadTimeout; the reason of the signal, once that is aborted; what `run` throws
+ * @throws ReadTimeout; the reason of the signal if it is aborted; errors of `run`
  */
 export type BoundedRead = <T>(bounds: ReadBounds, run: (db: Database) => Promise<T>) => Promise<T>;
 
@@ -33,7 +33,7 @@ export function createBoundedRead(database: Database): BoundedRead {
         .transaction()
         .setAccessMode('read only')
         .execute(async (tx) => {
-          // The statement timeout also holds when this process cannot send a cancel request.
+          // The statement timeout also applies if this process cannot send a cancel request.
           const { rows } = await sql<{ pid: number }>`
             SELECT pg_backend_pid() AS pid, set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
           return cancellable(database, rows[0]?.pid ?? 0, AbortSignal.any([signal, timeout]), () => run(tx));
@@ -47,7 +47,7 @@ export function createBoundedRead(database: Database): BoundedRead {
   };
 }
 
-/** The last cancel request is awaited, so that it never reaches a statement of the connection's next user. */
+/** Awaits the last cancel request, so that it never cancels a statement of the connection's next user. */
 async function cancellable<T>(database: Database, pid: number, ended: AbortSignal, run: () => Promise<T>): Promise<T> {
   ended.throwIfAborted();
   let settled = false;

@@ -5,7 +5,7 @@ import { OUTBOX_TOPIC, type WakeUps } from '../jobs/wake-ups.js';
 import type { Database, WithTransaction } from './database.js';
 import { createWithTransaction } from './transaction.js';
 
-/** One pool, with the stores whose writes wake workers. Requests and background work have separate pools. */
+/** A pool with the stores whose writes wake workers. Requests and background work have separate pools. */
 export interface Connections {
   database: Database;
   withTransaction: WithTransaction;

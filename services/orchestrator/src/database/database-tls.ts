@@ -1,11 +1,11 @@
-/** Loopback, a Unix socket, or a name that only the DNS of the cluster or of the machine knows. */
+/** Whether the host is loopback, a Unix socket, or a name that only the DNS of the cluster or the machine resolves. */
 function isNearby(host: string): boolean {
   return (
     host === '' ||
     host === 'localhost' ||
     host === '[::1]' ||
     /^127(\.\d+){3}$/.test(host) ||
-    // `/var/run/postgresql`, percent-encoded as a host must be.
+    // `/var/run/postgresql`: paths in a host are percent-encoded.
     /^%2f/i.test(host) ||
     /\.svc(\.|$)/.test(host) ||
     !/[.:]/.test(host)
@@ -13,8 +13,8 @@ function isNearby(host: string): boolean {
 }
 
 /**
- * A warning if the connection to a database outside the cluster does not insist on a verified certificate.
- * The text names neither user nor password.
+ * Returns a warning if the connection to a database outside the cluster does not require a verified certificate.
+ * The text contains neither user nor password.
  */
 export function databaseTlsWarning(databaseUrl: string): string | undefined {
   if (!URL.canParse(databaseUrl)) return undefined;

@@ -11,7 +11,7 @@ export type Database = Kysely<Schema>;
 /** Runs after COMMIT. A promise is not awaited; its rejection is logged. */
 export type AfterCommit = () => void | Promise<void>;
 
-/** A transaction that knows what to do once it is committed. */
+/** A transaction with actions that run after its commit. */
 export type Transaction = Database & {
   /**
    * Runs the action after COMMIT: not after a rollback, and once per key if it is registered several times.
@@ -27,31 +27,31 @@ const INT8 = 20;
 
 export interface DatabaseOptions {
   url: string;
-  /** Connections of this process. */
+  /** Maximum connections of the pool. */
   maxConnections?: number;
-  /** Milliseconds that Postgres works on a statement at most. Default: 10 s */
+  /** Milliseconds after which Postgres cancels a statement. Default: 10 s */
   statementDeadlineMs?: number;
-  /** Milliseconds after which a statement that is not answered counts as lost. Default: 12 s */
+  /** Milliseconds after which the client gives up on a statement without a response. Default: 12 s */
   answerDeadlineMs?: number;
-  /** Whether connections keep statements prepared. Default: true. */
+  /** Whether connections use prepared statements. Default: true. */
   prepare?: boolean;
-  /** Milliseconds that a new connection may take, or the wait for a free one. Default: 3 s */
+  /** Milliseconds to establish a connection or to wait for a free one. Default: 3 s */
   connectDeadlineMs?: number;
-  /** Where the pool is counted, if anywhere. */
+  /** Registry of the pool metrics. Default: none. */
   metrics?: Registry;
-  /** What the pool is called there. */
+  /** The `pool` label of the metrics. */
   pool?: string;
 }
 
-/** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
+/** Postgres enforces the first deadline. The client enforces the second in case the server is unreachable. */
 const STATEMENT_DEADLINE_MS = 10_000;
 const ANSWER_DEADLINE_MS = 12_000;
 const CONNECT_DEADLINE_MS = 3_000;
 const NO_ANSWER = 'Query read timeout';
 
-/** Gives a connection up with the statement that was not answered: else the next one would wait behind it. */
+/** Closes the connection when a statement times out: the next statement would wait behind it. */
 class ClientWithQueryTimeout extends pg.Client {
-  // Of the many forms of `query` the pool's users take the one that gives a promise.
+  // `query` has many overloads; users of the pool call the one that returns a promise.
   override query(...parameters: unknown[]): never {
     const answer: unknown = Reflect.apply(super.query, this, parameters);
     if (answer instanceof Promise) {
@@ -73,8 +73,8 @@ class PreparingClient extends ClientWithQueryTimeout {
 }
 
 /**
- * Sequences and token counts stay far below 2^53, so int8 is read as a number. Statements have a
- * deadline: a request never waits for ever on a lock.
+ * Opens a connection pool. int8 is read as a number, because sequences and token counts stay far below 2^53.
+ * Statements have a deadline, so a request cannot wait for a lock forever.
  */
 export function openDatabase({
   url,
@@ -93,7 +93,7 @@ export function openDatabase({
     connectionTimeoutMillis: connectDeadlineMs,
     statement_timeout: statementDeadlineMs,
     query_timeout: answerDeadlineMs,
-    // A process that hangs within a transaction must not keep its locks.
+    // A process that hangs in a transaction must not keep its locks.
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     application_name: 'uswarm-orchestrator',
@@ -103,8 +103,8 @@ export function openDatabase({
     },
   });
   if (metrics !== undefined) measurePool(metrics, poolName, pool);
-  // A connection that breaks is replaced by the pool, and fails whoever uses it; without listeners it
-  // would end the process: the pool's own while it is idle, the client's between two statements.
+  // The pool replaces broken connections, and statements on them fail. Without these listeners the process would
+  // exit: the pool emits errors of idle connections, the client emits errors between two statements.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });

@@ -3,19 +3,19 @@ import { connectionsOf, type OrchestratorConfig } from '../config.js';
 import { type Database, openDatabase } from './database.js';
 
 /**
- * The connections of one process. Each pool has its own, so that slow requests neither stop replies nor cost
- * leases.
+ * The connection pools of one process. They are separate, so that slow requests neither block turns nor delay the
+ * renewal of leases.
  */
 export interface Databases {
   requests: Database;
-  /** Replies, runtimes and the relay of events. */
+  /** Turns, runtimes and the relay. */
   background: Database;
-  /** Extends leases and does nothing else. */
+  /** Only extends leases. */
   leases: Database;
   close(): Promise<void>;
 }
 
-/** Well within a lease: a connection that hangs is given up before the next try. */
+/** Much shorter than a lease: a hanging connection is closed before the next attempt. */
 const LEASE_DEADLINE_MS = 2_000;
 
 export function openDatabases(config: OrchestratorConfig, metrics: Registry): Databases {

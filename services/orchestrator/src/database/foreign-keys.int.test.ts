@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import type { Database } from './database.js';
 
-/** Foreign keys, as `table.columns`, without a whole, valid index that begins with their columns. */
+/** Foreign keys, as `table.columns`, without a valid non-partial index that begins with their columns. */
 async function unindexedForeignKeys(database: Database): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     SELECT c.conrelid::regclass || '.' || (
@@ -15,25 +15,25 @@ async function unindexedForeignKeys(database: Database): Promise<string[]> {
     WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND NOT EXISTS (
       SELECT 1 FROM pg_index i
       WHERE i.indrelid = c.conrelid AND i.indisvalid AND i.indpred IS NULL
-        -- The order among the leading columns does not matter: all of them are given.
+        -- The order of the leading columns does not matter, because a lookup has values for all of them.
         AND (i.indkey::int2[])[0:cardinality(c.conkey) - 1] @> c.conkey
     )
     ORDER BY 1`.execute(database);
   return rows.map(({ key }) => key);
 }
 
-describe('foreign keys', () => {
+describe('unindexedForeignKeys', () => {
   let db: MigratedDatabase;
   beforeAll(async () => {
     db = await createMigratedDatabase();
   });
   afterAll(() => db.close());
 
-  it('each have an index that begins with their columns: a deletion scans no table', async () => {
+  it('finds no foreign key without an index, so that deletions scan no table', async () => {
     expect(await unindexedForeignKeys(db.database)).toEqual([]);
   });
 
-  it('without such an index are found out', async () => {
+  it('finds a foreign key without an index on its leading columns', async () => {
     await sql`CREATE TABLE parents (id int, part int, PRIMARY KEY (id, part))`.execute(db.database);
     await sql`CREATE TABLE children (n int, id int, part int, FOREIGN KEY (id, part) REFERENCES parents)`.execute(
       db.database,

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
-import { storedRows } from '../../test/stored.js';
+import { allRows } from '../../test/database-rows.js';
 import { type Database, openDatabase } from './database.js';
 import { checkSchema, migrate } from './migrate.js';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
 
-describe('migrations', () => {
+describe('migrate', () => {
   let testDatabase: TestDatabase;
   let database: Database;
   beforeEach(async () => {
@@ -30,55 +30,55 @@ describe('migrations', () => {
     .map((name) => name.replace('.sql', ''))
     .toSorted();
 
-  it('bring an empty database up to date', async () => {
+  it('migrates an empty database', async () => {
     await up();
     expect(await applied()).toEqual(files);
   });
 
-  it('run twice change nothing the second time', async () => {
+  it('changes nothing when it runs a second time', async () => {
     await up();
-    const before = await storedRows(database);
+    const before = await allRows(database);
     await up();
-    expect(await storedRows(database)).toEqual(before);
+    expect(await allRows(database)).toEqual(before);
   });
 
-  it('run by three replicas at once are applied once, and all three go on', async () => {
+  it('applies migrations once when three replicas run it concurrently, and all three succeed', async () => {
     await Promise.all([up(), up(), up()]);
     expect(await applied()).toEqual(files);
   });
 
-  it('leave a transaction of a replica that runs already alone', async () => {
+  it('does not affect an open transaction of a running replica', async () => {
     await up();
     await database.transaction().execute(async (tx) => {
       await tx.insertInto('users').values({ id: crypto.randomUUID(), issuer: 'i', subject: 's' }).execute();
       await up();
     });
-    expect((await storedRows(database))['users']).toHaveLength(1);
+    expect((await allRows(database))['users']).toHaveLength(1);
   });
 
-  describe('a schema', () => {
+  describe('checkSchema', () => {
     const record = (name: string) =>
       sql`INSERT INTO schema_migrations (name, run_on) VALUES (${name}, now())`.execute(database);
 
-    it('that is up to date is what this version needs', async () => {
+    it('accepts a schema that is up to date', async () => {
       await up();
       await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
     });
 
-    it('that is not there is older than this version needs', async () => {
+    it('rejects an empty database and names all migrations', async () => {
       await expect(checkSchema(testDatabase.url)).rejects.toThrow(
         `the database schema is older than this version needs: ${files.join(', ')} are missing; run dist/migrate-main.js first, or start with MIGRATE=true`,
       );
     });
 
-    it('that lacks the last migration is older than this version needs', async () => {
+    it('rejects a schema without the last migration', async () => {
       await up();
       const last = files.at(-1);
       await sql`DELETE FROM schema_migrations WHERE name = ${last}`.execute(database);
       await expect(checkSchema(testDatabase.url)).rejects.toThrow(`needs: ${last} is missing;`);
     });
 
-    it('of a later version serves, and is left as it is', async () => {
+    it('accepts a schema of a later version, which migrate leaves unchanged', async () => {
       await up();
       await record('9999_of_later');
       await up();
@@ -87,7 +87,7 @@ describe('migrations', () => {
     });
   });
 
-  it.each(readdirSync(MIGRATIONS))('%s says how to get back', (name) => {
+  it.each(readdirSync(MIGRATIONS))('%s has a down migration', (name) => {
     expect(readFileSync(new URL(name, MIGRATIONS), 'utf8')).toMatch(
       /^-- Up Migration\n[\s\S]+\n-- Down Migration\n[\s\S]+;/,
     );

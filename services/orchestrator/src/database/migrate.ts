@@ -12,10 +12,10 @@ const CONNECT_MS = 10_000;
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Brings the schema up to date. Safe with several replicas starting at once: the runner holds an
- * advisory lock that the others wait for. Migrations expand first and contract in a later release.
+ * Migrates the schema. Several replicas may start concurrently: the runner holds an advisory lock that the others wait
+ * for. Migrations expand the schema first and contract it in a later release.
  *
- * @param servingRole gets the rights that serving needs; undefined: the role that migrates serves too
+ * @param servingRole is granted the rights that serving needs; undefined if the migration role also serves
  */
 export async function migrate(databaseUrl: string, logger: Logger, servingRole?: string): Promise<void> {
   const log = logger.child({ part: 'migrations' });
@@ -39,10 +39,9 @@ export async function migrate(databaseUrl: string, logger: Logger, servingRole?:
 }
 
 /**
- * Whether the schema has everything that this version needs; one that has more is from a later
- * version, and serves.
+ * Checks that the schema has all migrations of this version. A schema of a later version is accepted.
  *
- * @throws Error that says in one sentence what is missing
+ * @throws Error naming the missing migrations
  */
 export async function checkSchema(databaseUrl: string): Promise<void> {
   const needed = readdirSync(MIGRATIONS)

@@ -4,7 +4,7 @@ import { Gauge } from 'prom-client';
 
 const pools = new WeakMap<Registry, Map<string, pg.Pool>>();
 
-/** How much of a pool is in use, and who waits for a connection of it. */
+/** Registers the metrics of a pool: its connections, and the statements that wait for one. */
 export function measurePool(registry: Registry, name: string, pool: pg.Pool): void {
   const measured = pools.get(registry);
   if (measured !== undefined) {
@@ -20,7 +20,7 @@ function register(registry: Registry, measured: ReadonlyMap<string, pg.Pool>): v
   const registers = [registry];
   const connections: Gauge<'pool' | 'state'> = new Gauge({
     name: 'uswarm_database_connections',
-    help: 'Connections to Postgres, by pool and by whether something uses them.',
+    help: 'Connections to Postgres by pool and state.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
@@ -32,7 +32,7 @@ function register(registry: Registry, measured: ReadonlyMap<string, pg.Pool>): v
   });
   const limit: Gauge<'pool'> = new Gauge({
     name: 'uswarm_database_connections_limit',
-    help: 'Connections to Postgres that a pool of this process may have.',
+    help: 'Maximum connections to Postgres by pool of this process.',
     labelNames: ['pool'],
     registers,
     collect() {
@@ -41,7 +41,7 @@ function register(registry: Registry, measured: ReadonlyMap<string, pg.Pool>): v
   });
   const waiting: Gauge<'pool'> = new Gauge({
     name: 'uswarm_database_pool_pending',
-    help: 'Statements and transactions that wait for a connection of a pool.',
+    help: 'Statements and transactions that wait for a free connection, by pool.',
     labelNames: ['pool'],
     registers,
     collect() {

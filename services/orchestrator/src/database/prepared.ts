@@ -4,23 +4,23 @@ import { sql } from 'kysely';
 const MARK = '/* planned each time */';
 
 /**
- * Goes into a statement whose best plan depends on its values, as on how common a word or how long a
- * conversation is. Of any other statement Postgres keeps the plan.
+ * Marks a statement whose best plan depends on its values, such as how common a word or how long a conversation is.
+ * Postgres caches the plans of all other statements.
  */
 export const FORCE_CUSTOM_PLAN = sql.raw(MARK);
 
-/** What it selects changes with a migration, while the statement stays prepared: Postgres refuses it from then on. */
+/** A migration that adds a column changes the result type; Postgres then rejects the prepared statement. */
 const ALL_COLUMNS = /\b(select|returning)\s+\*|,\s*\*|\.\*/i;
-/** A connection keeps them all: a text that is made anew each time must not fill its memory. */
+/** Each connection keeps all its prepared statements. The limit protects its memory from generated texts. */
 const MOST_STATEMENTS = 500;
 
 const names = new Map<string, string | undefined>();
 
 /**
- * Under which name a connection prepares a statement with values, which spares Postgres parsing and
- * planning it each time: more than half of what a small statement costs.
+ * Returns the name under which a connection prepares a statement with values. Parsing and planning take more than
+ * half of the time of a small statement; Postgres does both only once for a prepared one.
  *
- * @returns undefined where it is to be sent as it is
+ * @returns undefined if the statement is not to be prepared
  */
 export function preparedName(text: string): string | undefined {
   const known = names.get(text);

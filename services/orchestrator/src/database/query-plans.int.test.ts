@@ -16,7 +16,13 @@ import { createUsageStore } from '../features/usage/usage.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
-import { fillAgents, fillMessages, fillPeople, fillTurns, fillWorkspaces } from '../../test/fill.js';
+import {
+  insertAgentData,
+  insertMessages,
+  insertUserData,
+  insertTurns,
+  insertWorkspaces,
+} from '../../test/bulk-data.js';
 import { sequentialScans } from '../../test/query-plans.js';
 import { createBacklogStore } from '../jobs/backlog.store.js';
 import { createJobStore } from '../jobs/job-store.js';
@@ -26,20 +32,20 @@ import { withoutAfterCommit } from '../../test/transaction.js';
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
 
-/** A message that is listed by its own seq. */
+/** The position of a message that is listed by its own seq. */
 const ownPlace = (seq: number) => ({ seq, before_seq: null });
 
-describe('hot statements read no large table from end to end', () => {
+describe('frequent statements without a sequential scan of a large table', () => {
   let db: MigratedDatabase;
   let place: { userId: string; workspaceId: string; agentId: string; conversationId: string; messageId: string };
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    await fillWorkspaces(db.database, WORKSPACES);
-    await fillMessages(db.database, MESSAGES);
-    await fillTurns(db.database);
-    await fillPeople(db.database);
-    await fillAgents(db.database, 2);
-    // As in a running system: nearly all events are published.
+    await insertWorkspaces(db.database, WORKSPACES);
+    await insertMessages(db.database, MESSAGES);
+    await insertTurns(db.database);
+    await insertUserData(db.database);
+    await insertAgentData(db.database, 2);
+    // As in production, nearly all events are published.
     await sql`UPDATE workspace_events SET published_at = now() WHERE seq < ${MESSAGES} OR workspace_id::text LIKE '%1'`.execute(
       db.database,
     );
@@ -59,7 +65,7 @@ describe('hot statements read no large table from end to end', () => {
       (database) => createUserStore(database).find({ issuer: 'filled', subject: place.userId }),
     ],
     [
-      'a caller with a token',
+      'the session of a token',
       (database) =>
         createSessionStore(database).look({ issuer: 'filled', subject: place.userId, issuedAt: new Date() }, [
           Buffer.alloc(32),
@@ -67,67 +73,79 @@ describe('hot statements read no large table from end to end', () => {
         ]),
     ],
     [
-      'a token that is logged out',
+      'the revocation of a token',
       (database) => createSessionStore(database).revoke([Buffer.alloc(32, 1)], new Date(), database),
     ],
     [
-      'whether sessions have ended',
+      'the check for ended sessions',
       (database) => createSessionStore(database).ended([{ user_id: place.userId, token_hash: 'ab'.repeat(32) }]),
     ],
     [
-      'a device recorded',
+      'the record of a device',
       (database) =>
         createDeviceStore(database).record(place.userId, { id: 'd', info: '', version: '', timezone: '' }, 20),
     ],
-    ['a push token dropped', (database) => createDeviceStore(database).dropPushToken(place.userId, 'phone', database)],
-    ['what a user used', (database) => createUsageStore(database).ofUser(place.userId, '2026-03')],
-    ['what a workspace used', (database) => createUsageStore(database).ofWorkspace(place.workspaceId, '2026-03')],
-    ['what was done to a user', (database) => createAuditStore(database).list(50, place.userId)],
+    [
+      'the deletion of a push token',
+      (database) => createDeviceStore(database).dropPushToken(place.userId, 'phone', database),
+    ],
+    ['the usage of a user', (database) => createUsageStore(database).ofUser(place.userId, '2026-03')],
+    ['the usage of a workspace', (database) => createUsageStore(database).ofWorkspace(place.workspaceId, '2026-03')],
+    ['the audit log of a user', (database) => createAuditStore(database).list(50, place.userId)],
     ['the workspaces of a user', (database) => createWorkspaceStore(database).listOwned(place.userId)],
     ['one workspace', (database) => createWorkspaceStore(database).findOwned(place.workspaceId, place.userId)],
-    ['whose a workspace is', (database) => createWorkspaceStore(database).isOwnedBy(place.workspaceId, place.userId)],
+    [
+      'the owner of a workspace',
+      (database) => createWorkspaceStore(database).isOwnedBy(place.workspaceId, place.userId),
+    ],
     ['the agents of a workspace', (database) => createAgentStore(database).members(place.workspaceId)],
     ['one agent', (database) => createAgentStore(database).find(place.userId, place.agentId)],
     ['the details of an agent', (database) => createAgentStore(database).findDetails(place.userId, place.agentId)],
-    ['whose an agent is', (database) => createAgentStore(database).isOwnedBy(place.agentId, place.userId)],
+    ['the owner of an agent', (database) => createAgentStore(database).isOwnedBy(place.agentId, place.userId)],
     ['the settings of an agent', (database) => createAgentSettingsStore(database).find(place.userId, place.agentId)],
     [
-      'changed settings',
+      'a change of settings',
       (database) => createAgentSettingsStore(database).update(place.userId, place.agentId, { model: 'opus' }),
     ],
     [
-      'a switched tool',
+      'the change of a tool setting',
       (database) =>
         createAgentSettingsStore(database).switchTool(place.userId, place.agentId, { name: 'x', enabled: true }),
     ],
-    ['runtimes that changed', (database) => createRuntimeStore(database).list([place.workspaceId])],
+    ['runtimes by workspace', (database) => createRuntimeStore(database).list([place.workspaceId])],
     ['a page of runtimes', (database) => createRuntimeStore(database).page(place.workspaceId, 100)],
-    ['runtimes that differ', (database) => createJobStore(database).rouse('runtime', [place.workspaceId], 0)],
+    ['jobs made due for runtimes', (database) => createJobStore(database).ensureDue('runtime', [place.workspaceId], 0)],
     ['the memories of an agent', (database) => createMemoryStore(database).list(place.agentId, undefined)],
-    ['what an agent is told of them', (database) => createMemoryStore(database).recall(place.agentId, 1_000)],
-    ['memories locked', (database) => createMemoryStore(database).lock(place.userId, place.agentId, database)],
     [
-      'a memory written',
+      'the memories in the context of an agent',
+      async (database) => {
+        await createMemoryStore(database).rank(place.agentId, ['which tea?']);
+        await createMemoryStore(database).read(place.agentId, ['k']);
+      },
+    ],
+    ['the lock of memories', (database) => createMemoryStore(database).lock(place.userId, place.agentId, database)],
+    [
+      'a write of a memory',
       (database) =>
         createMemoryStore(database).put(place.agentId, { key: 'k', content: 'x', category: 'core' }, 500, database),
     ],
-    ['a memory forgotten', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
+    ['the deletion of a memory', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],
     [
-      'an older page of it',
+      'an older page of the history',
       (database) => createAgentHistoryStore(database).page(place.agentId, 'older', ownPlace(1_002), 50),
     ],
     [
-      'a newer page of it',
+      'a newer page of the history',
       (database) => createAgentHistoryStore(database).page(place.agentId, 'newer', ownPlace(1_001), 50),
     ],
     [
-      'whether there is more of it',
+      'the check for more history',
       (database) => createAgentHistoryStore(database).hasAny(place.agentId, 'newer', ownPlace(1_001)),
     ],
     [
       'the conversations of a workspace',
-      (database) => createConversationStore(database).places(place.workspaceId, 'older', undefined, null),
+      (database) => createConversationStore(database).positions(place.workspaceId, 'older', undefined, null),
     ],
     ['one conversation', (database) => createConversationStore(database).find(place.workspaceId, place.conversationId)],
     [
@@ -143,16 +161,16 @@ describe('hot statements read no large table from end to end', () => {
       (database) => createMessageStore(database).page(place.conversationId, 'newer', ownPlace(3), 50),
     ],
     [
-      'whether there are older messages',
+      'the check for older messages',
       (database) => createMessageStore(database).hasAny(place.conversationId, 'older', ownPlace(8)),
     ],
     ['messages by id', (database) => createMessageStore(database).find([place.messageId])],
     [
-      'where a message goes, and one by its local_id',
+      'the context of a message to send',
       (database) => createMessageStore(database).findSendContext({ ...place, localId: 'l7' }),
     ],
     [
-      'a turn where too many wait',
+      'the insertion of a turn into a full queue',
       (database) =>
         createTurnStore(database).insert(
           { id: place.messageId, ...place, userMessageId: place.messageId },
@@ -169,44 +187,41 @@ describe('hot statements read no large table from end to end', () => {
         ),
     ],
     [
-      'an event written',
+      'the append of an event',
       (database) =>
         createEventStore(database).append(
           { workspaceId: place.workspaceId, type: 'message.updated', subjectId: place.messageId },
           withoutAfterCommit(database),
         ),
     ],
-    ['events taken', (database) => createEventStore(database).takeUnpublished(50, 500, database)],
+    ['the read of unpublished events', (database) => createEventStore(database).takeUnpublished(50, 500, database)],
     [
-      'events marked',
+      'the mark of published events',
       (database) =>
         createEventStore(database).markPublished(
           [{ workspaceId: place.workspaceId, seq: 3, type: 'message.new', subjectId: place.messageId }],
           database,
         ),
     ],
-    ['work claimed fairly', (database) => createJobStore(database).claimFairly('turn', 32, 1, 4)],
-    [
-      'replies that are being written',
-      (database) => createUsageStore(database).lockRunning(place.workspaceId, database),
-    ],
-    ['work claimed', (database) => createJobStore(database).claim('turn', 32, 1)],
+    ['the fair claim of jobs', (database) => createJobStore(database).claimFairly('turn', 32, 1, 4)],
+    ['the lock of running turns', (database) => createUsageStore(database).lockRunning(place.workspaceId, database)],
+    ['the claim of jobs', (database) => createJobStore(database).claim('turn', 32, 1)],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
-    ['whether work waits', (database) => createJobStore(database).waits('turn', place.workspaceId)],
-    ['work made due now', (database) => createJobStore(database).makeDueNow('turn', place.workspaceId)],
-  ])('%s', async (_what, use) => {
+    ['the check for jobs of a workspace', (database) => createJobStore(database).waits('turn', place.workspaceId)],
+    ['jobs made due now', (database) => createJobStore(database).makeDueNow('turn', place.workspaceId)],
+  ])('%s uses an index', async (_what, use) => {
     expect(await sequentialScans(db.database, use)).toEqual([]);
   });
 
-  it('a statement without an index is found out', async () => {
+  it('sequentialScans reports a statement without an index', async () => {
     const scans = await sequentialScans(db.database, (database) =>
       database.selectFrom('messages').select('id').where('status', '=', 'failed').execute(),
     );
     expect(scans).toEqual([expect.stringContaining('messages: select')]);
   });
 
-  it('what waits: of a scrape only the count of runtimes looks at all of them', async () => {
-    // As in a running system: little waits. (Last, since no test after it finds what waited.)
+  it('the backlog metrics scan only the table of runtimes', async () => {
+    // As in production, the backlog is small. This test must be the last one, because it deletes the backlog.
     await sql`UPDATE workspace_events SET published_at = now() WHERE published_at IS NULL`.execute(db.database);
     await sql`DELETE FROM work WHERE kind = 'turn' AND workspace_id NOT IN (SELECT id FROM workspaces LIMIT 10)`.execute(
       db.database,

@@ -13,18 +13,18 @@ const queries = readdirSync(FOLDER).flatMap((file) =>
     .map((block): [file: string, query: string] => [file, block.slice('sql'.length).trim()]),
 );
 
-describe('what the runbooks ask Postgres', () => {
+describe('SQL queries of the runbooks', () => {
   let db: MigratedDatabase;
   beforeAll(async () => {
     db = await createMigratedDatabase(2);
   });
   afterAll(() => db.close());
 
-  it('is there', () => {
+  it('finds queries in docs/runbooks', () => {
     expect(queries.length).toBeGreaterThan(5);
   });
 
-  it.each(queries)('%s can be asked', async (_file, query) => {
+  it.each(queries)('the query of %s runs on the current schema', async (_file, query) => {
     await expect(sql.raw(query).execute(db.database)).resolves.toMatchObject({ rows: expect.any(Array) });
   });
 });

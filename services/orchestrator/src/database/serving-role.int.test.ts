@@ -6,7 +6,7 @@ import { createAuditStore } from '../features/admin/audit.store.js';
 import { type Database, openDatabase } from './database.js';
 import { checkSchema, migrate } from './migrate.js';
 
-describe('the role that serves', () => {
+describe('the serving role', () => {
   let test: TestDatabase;
   let owner: Database;
   let serving: Database;
@@ -28,15 +28,15 @@ describe('the role that serves', () => {
     'DROP TABLE users',
     'ALTER TABLE users ADD COLUMN x int',
     'TRUNCATE messages',
-    "UPDATE audit_log SET actor = 'somebody else'",
+    "UPDATE audit_log SET actor = 'another operator'",
     'DELETE FROM audit_log',
     'TRUNCATE audit_log',
     "INSERT INTO schema_migrations (name, run_on) VALUES ('9999', now())",
-  ])('may not: %s', async (statement) => {
+  ])('is not allowed to run "%s"', async (statement) => {
     await expect(run(statement)).rejects.toThrow(/permission denied|must be owner/);
   });
 
-  it('may read and write the rows of every other table', async () => {
+  it('reads and writes the rows of all tables except the audit log and the migrations', async () => {
     const { rows } = await sql<{ name: string; may: boolean }>`
       SELECT c.relname AS name,
         has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
@@ -46,7 +46,7 @@ describe('the role that serves', () => {
     expect(rows.length).toBeGreaterThan(20);
   });
 
-  it('may add to the audit log and read it', async () => {
+  it('appends to the audit log and reads it', async () => {
     const audit = createAuditStore(serving);
     await audit.append({ actor: 'olivia', action: 'user.show' });
     expect(await audit.list(10)).toMatchObject([{ actor: 'olivia', action: 'user.show' }]);
@@ -58,7 +58,7 @@ describe('the role that serves', () => {
     expect((await run('SELECT id FROM later')).rows).toEqual([{ id: 1 }]);
   });
 
-  it('removes from the audit log whom an entry was about only when the user is gone', async () => {
+  it('removes a user from audit entries only after the user is deleted', async () => {
     const userId = crypto.randomUUID();
     await serving.insertInto('users').values({ id: userId, issuer: 'i', subject: 's' }).execute();
     await createAuditStore(serving).append({
@@ -74,7 +74,7 @@ describe('the role that serves', () => {
     expect(await createAuditStore(serving).list(1)).toMatchObject([{ user_id: null, details: {}, actor: 'olivia' }]);
   });
 
-  it('removes old sign-ins and logouts from the audit log, nothing else, and none of the last 30 days', async () => {
+  it('prunes only sign-ins and logouts older than 30 days from the audit log', async () => {
     const audit = createAuditStore(serving);
     await sql`TRUNCATE audit_log`.execute(owner);
     const entries = [
@@ -97,17 +97,17 @@ describe('the role that serves', () => {
     expect(await left()).toEqual(['account.delete', 'account.sign_in', 'user.ban']);
   });
 
-  it('can check the schema', async () => {
+  it('checks the schema', async () => {
     await expect(checkSchema(test.servingUrl)).resolves.toBeUndefined();
   });
 
-  it('is granted the same again by three replicas that start at once', async () => {
+  it('keeps its rights when three replicas migrate concurrently', async () => {
     const again = () => migrate(test.url, silentLogger, SERVING_ROLE);
     await Promise.all([again(), again(), again()]);
     await expect(run('DELETE FROM audit_log')).rejects.toThrow('permission denied');
   });
 
-  it('cannot be the role that migrates', async () => {
+  it('must differ from the migration role', async () => {
     await expect(migrate(test.url, silentLogger, new URL(test.url).username)).rejects.toThrow(/DATABASE_SERVING_ROLE/);
   });
 });

@@ -3,8 +3,8 @@ import pg from 'pg';
 const CONNECT_MS = 10_000;
 
 /**
- * Gives the role that serves what it needs and nothing more: rows of all tables, present and future, but of the audit
- * log only reading and adding. Called by the role that migrates, after the migrations; repeating it changes nothing.
+ * Grants the serving role the minimum rights: rows of all current and future tables, but only SELECT and INSERT on the
+ * audit log. The migration role calls it after the migrations. Idempotent.
  */
 export async function grantServingRole(databaseUrl: string, role: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_MS });
@@ -12,7 +12,7 @@ export async function grantServingRole(databaseUrl: string, role: string): Promi
   await client.connect();
   try {
     await client.query('BEGIN');
-    // One at a time: replicas that start together would get "tuple concurrently updated".
+    // Concurrent grants of several replicas would fail with "tuple concurrently updated".
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('grants of the serving role', 0))");
     const { rows } = await client.query<{ owner: string; schema: string }>(
       'SELECT current_user AS owner, current_schema() AS schema',

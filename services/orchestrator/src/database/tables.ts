@@ -19,6 +19,7 @@ export interface AgentMemoriesTable {
   category: string;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  terms: Computed<number[]>;
 }
 
 export interface AgentToolsTable {
@@ -58,6 +59,13 @@ export interface AuditLogTable {
   identity_hash: Buffer | null;
 }
 
+export interface ConversationSummariesTable {
+  conversation_id: string;
+  through_seq: number;
+  text: string;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface ConversationsTable {
   id: string;
   workspace_id: string;
@@ -68,6 +76,7 @@ export interface ConversationsTable {
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
   title_source: 'user' | 'first_message' | 'model' | null;
+  title_seq: number | null;
 }
 
 export interface DeletedIdentitiesTable {
@@ -271,6 +280,11 @@ export interface UsageEntriesTable {
   prompt_tokens: number;
   completion_tokens: number;
   created_at: Generated<Timestamp>;
+  cached_tokens: Generated<number>;
+  reasoning_tokens: Generated<number>;
+  estimated: Generated<boolean>;
+  call_id: string | null;
+  kind: Generated<'step' | 'summary' | 'title'>;
 }
 
 export interface UsagePeriodsTable {
@@ -346,6 +360,7 @@ export interface Schema {
   agent_tools: AgentToolsTable;
   agents: AgentsTable;
   audit_log: AuditLogTable;
+  conversation_summaries: ConversationSummariesTable;
   conversations: ConversationsTable;
   deleted_identities: DeletedIdentitiesTable;
   deleted_usage: DeletedUsageTable;

@@ -30,13 +30,13 @@ describe('createWithTransaction', () => {
   it('commits both of two transactions that deadlock, each once', async () => {
     const withTransaction = createWithTransaction(database);
     let runs = 0;
-    // Each has its first row before either asks for its second.
+    // Both have locked their first row before either locks its second one.
     const { promise: bothBegan, resolve: begin } = Promise.withResolvers<void>();
     const { promise: oneDone, resolve: end } = Promise.withResolvers<void>();
     const crossing = (first: string, second: string): Promise<void> =>
       withTransaction(async (tx) => {
         runs += 1;
-        // The retry waits for the other transaction: it would deadlock again.
+        // The retry waits for the other transaction, to avoid another deadlock.
         if (runs === 3) await oneDone;
         await count(first, tx);
         if (runs >= 2) begin();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Backoff, backoffDelay, type Logger } from '@uswarm/service-kit';
 import type { AfterCommit, Database, Transaction, WithTransaction } from './database.js';
 
-/** Postgres rolled the transaction back because of a concurrent one: a retry can succeed. */
+/** Postgres rolled back the transaction because of a concurrent one; a retry can succeed. */
 const CONTENDED: ReadonlySet<unknown> = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
@@ -14,7 +14,7 @@ const BACKOFF: Backoff = { initialMs: 20, maxMs: 200 };
  * Retries transactions that fail with a deadlock or a serialization failure, so `run` must not have
  * side effects outside the database: register those with `tx.afterCommit`.
  *
- * @throws what `run` throws, and the contention error of the last attempt
+ * @throws errors of `run`, and the contention error of the last attempt
  */
 export function createWithTransaction(database: Database, logger?: Pick<Logger, 'warn'>): WithTransaction {
   return async (run) => {
@@ -37,7 +37,7 @@ export function createWithTransaction(database: Database, logger?: Pick<Logger, 
 const withAfterCommit = (tx: Database, afterCommit: Transaction['afterCommit']): Transaction =>
   Object.assign(tx, { afterCommit });
 
-/** The transaction is committed: an error here must not fail its caller. */
+/** The transaction is already committed, so an error here must not fail its caller. */
 function runAction(action: AfterCommit, logger?: Pick<Logger, 'warn'>): void {
   const report = (error: unknown): void => logger?.warn({ err: error }, 'after-commit action failed');
   try {

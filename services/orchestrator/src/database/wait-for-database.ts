@@ -1,26 +1,26 @@
 import { type Logger, retry } from '@uswarm/service-kit';
 import pg from 'pg';
 
-/** The database did not answer, or refuses us; the message is a sentence for people. */
+/** The database did not respond, or rejected the connection. The message is written for operators. */
 export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable';
 }
 
 export interface WaitForDatabase {
   url: string;
-  /** Milliseconds; a start in any order is normal, one without a database is not. */
+  /** Milliseconds. Services can start before their database, but not without one. */
   deadlineMs: number;
   logger: Logger;
 }
 
 const CONNECT_MS = 3_000;
 const RETRY = { initialMs: 200, maxMs: 2_000 };
-/** Postgres starts or stops, or has no connection left just now. */
-const PASSING = new Set(['57P01', '57P02', '57P03', '53300']);
+/** Postgres is starting or stopping, or has no free connection. */
+const TRANSIENT = new Set(['57P01', '57P02', '57P03', '53300']);
 
-/** Whether Postgres itself refused, for a reason that waiting does not change: a password, a name. */
+/** Whether Postgres rejected the connection for a reason that does not pass, such as a wrong password or name. */
 function isFinal(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && !PASSING.has(error.code ?? '');
+  return error instanceof pg.DatabaseError && !TRANSIENT.has(error.code ?? '');
 }
 
 async function connectOnce(url: string): Promise<void> {
@@ -29,7 +29,7 @@ async function connectOnce(url: string): Promise<void> {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: CONNECT_MS,
   });
-  // One that breaks later than it is asked for would end the process.
+  // Without a listener, an error after the query would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -39,15 +39,15 @@ async function connectOnce(url: string): Promise<void> {
   }
 }
 
-/** Resolves once the database answers. @throws DatabaseUnavailable */
+/** Resolves when the database responds. @throws DatabaseUnavailable */
 export async function waitForDatabase({ url, deadlineMs, logger }: WaitForDatabase): Promise<void> {
-  let told = false;
+  let warned = false;
   const attempt = async (): Promise<void> => {
     try {
       await connectOnce(url);
     } catch (error) {
-      if (!told && !isFinal(error)) logger.warn({ err: error }, 'waiting for the database');
-      told = true;
+      if (!warned && !isFinal(error)) logger.warn({ err: error }, 'waiting for the database');
+      warned = true;
       throw error;
     }
   };
@@ -57,8 +57,8 @@ export async function waitForDatabase({ url, deadlineMs, logger }: WaitForDataba
     const cause =
       error instanceof Error && error.message !== '' ? error.message : String((error as { code?: unknown }).code);
     const sentence = isFinal(error)
-      ? `the database refuses the connection: ${cause}`
-      : `the database did not answer within ${Math.round(deadlineMs / 1_000)} seconds: ${cause}`;
+      ? `the database rejected the connection: ${cause}`
+      : `the database did not respond within ${Math.round(deadlineMs / 1_000)} seconds: ${cause}`;
     throw new DatabaseUnavailable(sentence, { cause: error });
   }
 }

@@ -1,5 +1,12 @@
 import type { EventBus } from '@uswarm/event-bus';
-import { createSecurityLog, createSourceName, type Logger, type Registry, systemClock } from '@uswarm/service-kit';
+import {
+  createSecurityLog,
+  createSourceName,
+  type Logger,
+  parseSigningKeys,
+  type Registry,
+  systemClock,
+} from '@uswarm/service-kit';
 import { connectionsOf, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../database/bounded-read.js';
 import { createConnections } from '../database/connections.js';
@@ -7,6 +14,7 @@ import { openDatabases } from '../database/databases.js';
 import { createAccountModule } from './account/account.module.js';
 import { createAdminModule } from './admin/admin.module.js';
 import { createAgentsModule } from './agents/agents.module.js';
+import { userSwarmModel } from './agents/default-model.js';
 import { createAuthModule } from './auth/auth.module.js';
 import type { AuthenticatorDeps } from './auth/authenticator.js';
 import { createIdentityHash } from './auth/identity-hash.js';
@@ -15,6 +23,7 @@ import { createConversationsModule } from './conversations/conversations.module.
 import { loadAssets } from './core/assets.js';
 import { loadPlans } from './core/catalog.js';
 import { createCoreModule } from './core/core.module.js';
+import { loadModelCatalog } from './core/models.js';
 import { createDevicesModule } from './devices/devices.module.js';
 import { createEventsModule } from './events/events.module.js';
 import { createExportsModule } from './exports/exports.module.js';
@@ -22,11 +31,13 @@ import { createIdempotencyModule } from './idempotency/idempotency.module.js';
 import { createIntegrationsModule } from './integrations/integrations.module.js';
 import { createLegalModule } from './legal/legal.module.js';
 import { createCursorCodec } from './messages/cursor.js';
-import type { Show } from './messages/message-view.js';
+import type { CreateViewContext } from './messages/message-view.js';
 import { createMessagesModule } from './messages/messages.module.js';
+import { createModelCallsModule } from './model-calls/model-calls.module.js';
 import { createPlans } from './plans/plans.js';
 import { createRateLimits } from './rate-limits/rate-limits.js';
 import { createRuntimesModule } from './runtimes/runtimes.module.js';
+import { createSummariesModule } from './summaries/summaries.module.js';
 import { createTurnsModule } from './turns/turns.module.js';
 import { createUploadsModule } from './uploads/uploads.module.js';
 import { createUsageModule } from './usage/usage.module.js';
@@ -48,8 +59,8 @@ export interface OrchestratorOptions {
   /** The end-to-end bypass; production has none. */
   bypass?: AuthenticatorDeps['bypass'];
   /**
-   * No other orchestrator uses these runtimes: leftovers are stopped at the start, and all of them at the
-   * end. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
+   * Whether only this orchestrator uses the runtimes: then it stops leftover runtimes at start-up and all runtimes at
+   * shutdown. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
    */
   ownsRuntimes?: boolean;
 }
@@ -67,8 +78,8 @@ export async function createModules(options: OrchestratorOptions) {
   return { platform, legal, workspaces, chat, users };
 }
 
-/** What several features use. */
-function createPlatform({ config, metrics, logger }: OrchestratorOptions) {
+/** Services that several features share. */
+function createPlatform({ config, environment, metrics, logger }: OrchestratorOptions) {
   const databases = openDatabases(config, metrics);
   const wakeUps = createWakeUps();
   return {
@@ -79,6 +90,11 @@ function createPlatform({ config, metrics, logger }: OrchestratorOptions) {
     leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
     clock: systemClock,
     plans: createPlans(loadPlans(config.PLANS_FILE)),
+    models: loadModelCatalog({
+      provider: config.MODEL_PROVIDER,
+      defaultModel: userSwarmModel(config, environment),
+      file: config.MODELS_FILE,
+    }),
     rates: createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger }),
     assets: loadAssets(config.PUBLIC_URL),
     identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
@@ -104,8 +120,12 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     logger,
   });
   const { attachments } = uploads;
-  const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: attachments.render });
-  const replay = createEventsModule({ config, database, withTransaction, events, show, clock, logger });
+  const createViewContext: CreateViewContext = () => ({
+    now: clock.now(),
+    avatar: assets.avatarOf,
+    attachment: attachments.render,
+  });
+  const replay = createEventsModule({ config, database, withTransaction, events, createViewContext, clock, logger });
   const runtimes = await createRuntimesModule({
     config,
     environment,
@@ -126,7 +146,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     idempotency: idempotency.service,
     clock,
   });
-  return { usage, idempotency, uploads, show, replay, runtimes, workspaces };
+  return { usage, idempotency, uploads, createViewContext, replay, runtimes, workspaces };
 }
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
@@ -135,10 +155,10 @@ type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
-  { usage, idempotency, uploads, show, runtimes, workspaces }: WorkspaceModules,
+  { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
 ) {
   const { config, bus, environment, metrics, logger } = options;
-  const { requests, background, clock, plans, rates, assets } = platform;
+  const { requests, background, clock, plans, models, rates, assets } = platform;
   const { database, withTransaction } = requests;
   const { attachments } = uploads;
   const { access } = workspaces;
@@ -149,14 +169,33 @@ function createChatModules(
     bus,
     limits: usage.limits,
     plans,
+    models,
     access,
     client: runtimes.client,
     metrics,
     clock,
     logger,
   });
+  const summaries = createSummariesModule({
+    config,
+    background,
+    plans,
+    models,
+    client: runtimes.client,
+    metrics: turns.metrics,
+    clock,
+  });
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
-  const agents = createAgentsModule({ config, environment, database, withTransaction, access, cursors, assets, show });
+  const agents = createAgentsModule({
+    config,
+    environment,
+    database,
+    withTransaction,
+    access,
+    cursors,
+    assets,
+    createViewContext,
+  });
   const conversations = createConversationsModule({
     config,
     connections: requests,
@@ -164,7 +203,7 @@ function createChatModules(
     idempotency: idempotency.service,
     stopInRuntime: turns.stopInRuntime,
     live: turns.live,
-    show,
+    createViewContext,
   });
   const messages = createMessagesModule({
     config,
@@ -181,9 +220,15 @@ function createChatModules(
     attachments,
     access,
     cursors,
-    show,
+    createViewContext,
   });
-  return { turns, agents, conversations, messages };
+  const modelCalls = createModelCallsModule({
+    keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
+    connections: requests,
+    limits: usage.limits,
+    metrics: turns.metrics,
+  });
+  return { turns, summaries, agents, conversations, messages, modelCalls };
 }
 
 /** Users, their accounts and authentication, and the operators. */
@@ -193,9 +238,9 @@ async function createUserModules(
   { runtimes, uploads, workspaces }: WorkspaceModules,
 ) {
   const { config, metrics, logger } = options;
-  const { requests, clock, plans, assets, identityHash, security, sourceName } = platform;
+  const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
   const { database, withTransaction } = requests;
-  const core = createCoreModule({ config, version: options.version, database, assets, clock });
+  const core = createCoreModule({ config, version: options.version, database, assets, models, clock });
   const users = createUsersModule({ database, plans, clock });
   const devices = createDevicesModule({ database, clock, logger });
   const integrations = await createIntegrationsModule({

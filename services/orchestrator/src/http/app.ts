@@ -17,18 +17,18 @@ export interface AppDeps {
   handlers: Handlers;
   rates: RateLimits;
   addressOf: ClientAddress;
-  /** How logs name an address. */
+  /** Returns the form of an address in logs. */
   sourceName: (address: string) => string;
   identityHash: IdentityHash;
   requestContext: RequestHandler;
-  /** Origins whose pages may call the API; `*` is every origin. */
+  /** Origins whose pages may call the API; `*` allows all origins. */
   corsOrigins: readonly string[];
-  /** Seconds of Strict-Transport-Security on each answer; 0 sends none. */
+  /** `max-age` of Strict-Transport-Security in seconds; 0 omits the header. */
   hstsMaxAgeS: number;
   logger: Logger;
 }
 
-/** What a pure API tells browsers: nothing of it is a page, and nothing is kept. */
+/** Tells browsers that responses are not pages and must not be cached. */
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.set({
     'Cache-Control': 'no-store',
@@ -59,7 +59,7 @@ export function createApp(deps: AppDeps): Express {
     response.locals['source'] = deps.sourceName(addressOf(request));
     next();
   });
-  // Before anything that refuses a request: a page must be able to read why.
+  // CORS headers come first, so that a page can read the error of a rejected request.
   app.use('/v1', allowOrigins(deps.corsOrigins));
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
@@ -67,7 +67,7 @@ export function createApp(deps: AppDeps): Express {
     createRoutes(handlers, async (request, auth) => {
       const source = String(locals(request)['source'] ?? '');
       const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
-      // Account routes concern an identity that may have no user; elsewhere the log has the id of the user.
+      // The identity of an account route may have no user. Other routes log the user id.
       if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
       await limitCaller(rates, request, actor.identity);
       return actor;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, type ErrorCode, type OperationId, ROUTES } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import {
   type Operation,
   operationsOf,
@@ -13,12 +13,12 @@ import {
   type Values,
 } from '../../test/api-document.js';
 import type { ApiClient } from '../../test/api-client.js';
-import { type Belongings, ownEverything } from '../../test/belongings.js';
+import { type UserResources, createUserResources } from '../../test/resource-fixtures.js';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
-import { rowsNaming } from '../../test/stored.js';
+import { searchRows } from '../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
-/** Succeed once: the owner tries them after everybody else was refused. */
+/** Operations that succeed only once. The owner calls them after the other callers were rejected. */
 const ONCE = new Set<OperationId>([
   'logout',
   'logoutEverywhere',
@@ -34,33 +34,39 @@ const ONCE = new Set<OperationId>([
 
 const OPERATIONS = ROUTES.filter(({ auth }) => auth !== 'public').map(({ operationId }) => operationId);
 
-/** The ids among the examples: what can be somebody else's. */
+/** Ids in the examples, which can belong to another user. */
 const IDS = Object.values(EXAMPLE).filter((value) => /^[\da-f-]{36}$/.test(value) && value !== EXAMPLE.localId);
 
-/** All of a list that there can be, but the empty one. */
+/** All subsets of a list except the empty one. */
 function subsets<Item>(items: readonly Item[]): Item[][] {
   const all = items.reduce<Item[][]>((sets, item) => [...sets, ...sets.map((set) => [...set, item])], [[]]);
   return all.filter((set) => set.length > 0);
 }
 
-/** What of an answer could tell one request from another, besides the request itself. */
+/** The parts of a response that could reveal whether a resource exists. */
 function visible({ status, headers, body }: SeenAnswer) {
   const { date: _, 'x-request-id': id, 'keep-alive': __, ...rest } = headers;
   return { status, headers: rest, body: JSON.stringify(body).replaceAll(String(id), 'request') };
 }
 
-/** The answers that differ from the others, in pairs. */
+/** Pairs of responses that differ. */
 function differences(answers: readonly SeenAnswer[], others: readonly SeenAnswer[]) {
   const pairs = answers.map((answer, n) => [visible(answer), visible(others[n]!)]);
   return pairs.filter(([answer, other]) => !isDeepStrictEqual(answer, other));
 }
 
-/** Rows that came, went, or are others now. */
+/** Rows that were inserted, updated or deleted. */
 function changes(before: readonly string[], after: readonly string[]): string[] {
   return [...before.filter((row) => !after.includes(row)), ...after.filter((row) => !before.includes(row))];
 }
 
 const codeOf = ({ body }: SeenAnswer): string | undefined => (body as ErrorBody | undefined)?.code;
+
+interface SuccessfulOwner {
+  owner: UserResources;
+  /** The responses that are not successful. */
+  ownersFailures: SeenAnswer[];
+}
 
 describe('authorisation', () => {
   let uswarm: TestOrchestrator;
@@ -77,7 +83,7 @@ describe('authorisation', () => {
     await server.close();
   });
 
-  /** Every example of the operation, sent by the client about the things named. */
+  /** Sends all examples of the operation with these credentials and ids. */
   async function sendAll(operation: Operation, client: Pick<ApiClient, 'headers'>, values: Values) {
     const answers: SeenAnswer[] = [];
     for (const body of operation.bodies) {
@@ -86,48 +92,54 @@ describe('authorisation', () => {
     return answers;
   }
 
-  /** The ids that stand in the path or in a body of the operation. */
+  /** The ids in the path and the bodies of the operation. */
   const idsIn = ({ parameters, bodies }: Operation): string[] => {
     const text = JSON.stringify([parameters, bodies]);
     return IDS.filter((id) => text.includes(id));
   };
   const unknown = (ids: readonly string[]): Values => Object.fromEntries(ids.map((id) => [id, randomUUIDv7()]));
-  /** What the database holds about somebody. */
-  const kept = ({ user, values }: Belongings) =>
-    rowsNaming(uswarm.database, [user.email, ...IDS.map((id) => values[id] ?? '')]);
-  const own = (): Promise<Belongings> => ownEverything(uswarm, server);
+  /** The rows of a user. */
+  const rowsOf = ({ user, values }: UserResources) =>
+    searchRows(uswarm.database, [user.email, ...IDS.map((id) => values[id] ?? '')]);
+  const own = (): Promise<UserResources> => createUserResources(uswarm, server);
 
-  /** What went wrong where a success was expected. */
-  async function failures(operation: Operation, { user, values }: Belongings): Promise<SeenAnswer[]> {
+  /** The responses of the owner that are not successful. */
+  async function failures(operation: Operation, { user, values }: UserResources): Promise<SeenAnswer[]> {
     const answers = await sendAll(operation, user, values);
     return answers.filter(({ status }) => !operation.successes.includes(status));
   }
 
-  /** How the owner's things are refused to a client. */
-  async function refusal(operation: Operation, client: Pick<ApiClient, 'headers'>, owner: Belongings) {
-    const before = await kept(owner);
+  /** Calls the operation on resources of the owner, and on resources that do not exist. */
+  async function refusal(operation: Operation, client: Pick<ApiClient, 'headers'>, owner: UserResources) {
+    const before = await rowsOf(owner);
     const answers = await sendAll(operation, client, owner.values);
-    const blind = await sendAll(operation, client, { ...owner.values, ...unknown(IDS) });
+    const missing = await sendAll(operation, client, { ...owner.values, ...unknown(IDS) });
     return {
       codes: [...new Set(answers.map(codeOf))],
-      toldApart: differences(answers, blind),
-      written: changes(before, await kept(owner)),
+      distinguishable: differences(answers, missing),
+      written: changes(before, await rowsOf(owner)),
     };
   }
-  /** With the code, in the same words whether what is named exists, and with nothing written. */
-  const refusedAs = (code: ErrorCode) => ({ ownersFailures: [], codes: [code], toldApart: [], written: [] });
+  /** All calls return the code, existing and missing resources are indistinguishable, and nothing is written. */
+  const refusedAs = (code: ErrorCode) => ({ ownersFailures: [], codes: [code], distinguishable: [], written: [] });
 
-  /** The check, with the owner's success before it, or after it where there is but one. */
-  async function asOwner<Seen>(operation: Operation, owner: Belongings, check: () => Promise<Seen>) {
+  /** Runs the check after a successful call of the owner, or before it if the operation succeeds only once. */
+  async function asOwner<Seen>(operation: Operation, owner: UserResources, check: () => Promise<Seen>) {
     const once = ONCE.has(operation.operationId as OperationId);
     const first = once ? [] : await failures(operation, owner);
     const seen = await check();
     return { ownersFailures: once ? await failures(operation, owner) : first, ...seen };
   }
 
-  const setBanned = ({ user }: Belongings, banned: boolean) =>
+  /** Creates an owner who then calls the operation. */
+  async function successfulOwner(operation: Operation): Promise<SuccessfulOwner> {
+    const owner = await own();
+    return { owner, ownersFailures: await failures(operation, owner) };
+  }
+
+  const setBanned = ({ user }: UserResources, banned: boolean) =>
     uswarm.database.updateTable('users').set({ is_banned: banned }).where('email', '=', user.email).execute();
-  const tokenOf = async ({ user: { email, name } }: Belongings, expiresInSeconds?: number) => {
+  const tokenOf = async ({ user: { email, name } }: UserResources, expiresInSeconds?: number) => {
     const token = await uswarm.issuer.issueToken({
       email,
       name,
@@ -136,9 +148,9 @@ describe('authorisation', () => {
     return { headers: { 'x-token': token } };
   };
 
-  it('the public routes of the document are those of the contract', () => {
-    const publicOnes = [...operations.values()].filter(({ isPublic }) => isPublic).map((each) => each.operationId);
-    expect(publicOnes.toSorted()).toEqual(
+  it('the API document and the contract have the same public routes', () => {
+    const publicRoutes = [...operations.values()].filter(({ isPublic }) => isPublic).map((each) => each.operationId);
+    expect(publicRoutes.toSorted()).toEqual(
       ROUTES.filter(({ auth }) => auth === 'public')
         .map(({ operationId }) => operationId)
         .toSorted(),
@@ -147,86 +159,103 @@ describe('authorisation', () => {
 
   describe.each(OPERATIONS)('%s', (operationId) => {
     const operation = (): Operation => operations.get(operationId)!;
+    // The tests read whole tables several times, so the rows of earlier operations would slow down each of them.
+    afterAll(() => uswarm.database.deleteFrom('users').execute());
 
-    it('is refused without a token', async () => {
-      const owner = await own();
-      const seen = await asOwner(operation(), owner, () => refusal(operation(), uswarm.anonymous, owner));
+    let shared: Promise<SuccessfulOwner> | undefined;
+    /** Rejections write nothing, so they share an owner unless the operation succeeds only once. */
+    async function withOwner<Seen>(check: (owner: UserResources) => Promise<Seen>) {
+      if (ONCE.has(operationId)) {
+        const owner = await own();
+        return asOwner(operation(), owner, () => check(owner));
+      }
+      shared ??= successfulOwner(operation());
+      const { owner, ownersFailures } = await shared;
+      return { ownersFailures, ...(await check(owner)) };
+    }
+
+    it('rejects a request without a token', async () => {
+      const seen = await withOwner((owner) => refusal(operation(), uswarm.anonymous, owner));
       expect(seen).toEqual(refusedAs('token_missing'));
     });
 
-    it('is refused with a token that has expired', async () => {
-      const owner = await own();
-      const expired = await tokenOf(owner, -60);
-      const seen = await asOwner(operation(), owner, () => refusal(operation(), expired, owner));
+    it('rejects an expired token', async () => {
+      const seen = await withOwner(async (owner) => refusal(operation(), await tokenOf(owner, -60), owner));
       expect(seen).toEqual(refusedAs('token_expired'));
     });
 
-    it('is refused to a user that is banned, about its own things', async () => {
-      const owner = await own();
-      const seen = await asOwner(operation(), owner, async () => {
+    it('rejects a banned user, also for own resources', async () => {
+      const seen = await withOwner(async (owner) => {
         await setBanned(owner, true);
-        const whileBanned = await refusal(operation(), owner.user, owner);
-        await setBanned(owner, false);
-        return whileBanned;
+        try {
+          return await refusal(operation(), owner.user, owner);
+        } finally {
+          await setBanned(owner, false);
+        }
       });
       expect(seen).toEqual(refusedAs('user_banned'));
     });
 
-    it('is refused to a user that was deleted, about what were its own things', async () => {
-      const [owner, twin] = [await own(), await own()];
-      // Nothing can be shown after a deletion, so what succeeds but once does for another one.
-      const ownersFailures = await failures(operation(), ONCE.has(operationId) ? twin : owner);
+    it('rejects a deleted user, also for former resources', async () => {
+      const owner = await own();
+      // The owner cannot call the operation after the deletion, so another user shows that it succeeds.
+      const ownersFailures = await failures(operation(), ONCE.has(operationId) ? await own() : owner);
       const later = await tokenOf(owner);
       await owner.user.delete('/v1/auth/delete', {}, 204);
       const signsUp = operationId === 'signUp';
       const seen = signsUp ? refusedAs('user_deleted') : await refusal(operation(), later, owner);
       expect({ ...seen, ownersFailures }).toEqual(refusedAs('user_deleted'));
-      // Whoever signs up again is somebody else.
+      // Another sign-up creates a different user.
       const again = uswarm.anonymous.with(later.headers);
       await again.post('/v1/auth/sign-up', undefined, 204);
       expect((await uswarm.home(again)).workspaceId).not.toBe(owner.home.workspaceId);
     });
 
-    it('shows and changes nothing of another user, nor tells what exists', async () => {
+    it('neither returns nor changes resources of another user, nor reveals that they exist', async () => {
       const [owner, other] = [await own(), await own()];
       const seen = await asOwner(operation(), owner, async () => {
-        const before = await kept(owner);
-        const told = [];
-        const letIn = [];
+        const before = await rowsOf(owner);
+        const distinguishable = [];
+        const allowed = [];
         for (const foreign of subsets(idsIn(operation()))) {
-          const { named, blind } = await askAbout(operation(), foreign, owner, other);
-          letIn.push(...named.filter(({ status }) => status < 400));
-          told.push(...differences(named, blind));
+          const { existing, missing } = await callWithForeignIds(operation(), foreign, owner, other);
+          allowed.push(...existing.filter(({ status }) => status < 400));
+          distinguishable.push(...differences(existing, missing));
         }
-        // What names nobody's things is about the caller's own.
+        // An operation without ids concerns resources of the caller.
         const answers = idsIn(operation()).length > 0 ? [] : await sendAll(operation(), other.user, other.values);
         const secrets = [owner.user.email, ...IDS.map((id) => owner.values[id] ?? '')];
         const shown = secrets.filter((text) => JSON.stringify(answers).includes(text));
-        const written = changes(before, await kept(owner));
-        return { letIn, toldApart: told, shown, written };
+        const written = changes(before, await rowsOf(owner));
+        return { allowed, distinguishable, shown, written };
       });
-      expect(seen).toEqual({ ownersFailures: [], letIn: [], toldApart: [], shown: [], written: [] });
+      expect(seen).toEqual({ ownersFailures: [], allowed: [], distinguishable: [], shown: [], written: [] });
     });
   });
 
-  /** Asks as the other one, with its own things but for some: the owner's, and then such as nobody has. */
-  async function askAbout(operation: Operation, foreign: string[], owner: Belongings, other: Belongings) {
-    const theirs = Object.fromEntries(foreign.map((id) => [id, owner.values[id] ?? '']));
-    // A body that names none of them is about the caller's own things.
+  /** Calls the operation as `other`, with some ids of the owner, and again with random ids instead. */
+  async function callWithForeignIds(
+    operation: Operation,
+    foreign: string[],
+    owner: UserResources,
+    other: UserResources,
+  ) {
+    const foreignIds = Object.fromEntries(foreign.map((id) => [id, owner.values[id] ?? '']));
+    // A body without these ids concerns resources of the caller.
     const bodies = operation.bodies.filter((body) =>
       foreign.some((id) => JSON.stringify([operation.parameters, body]).includes(id)),
     );
-    const about = { ...operation, bodies };
+    const call = { ...operation, bodies };
     return {
-      named: await sendAll(about, other.user, { ...other.values, ...theirs }),
-      blind: await sendAll(about, other.user, { ...other.values, ...unknown(foreign) }),
+      existing: await sendAll(call, other.user, { ...other.values, ...foreignIds }),
+      missing: await sendAll(call, other.user, { ...other.values, ...unknown(foreign) }),
     };
   }
 
   it.each([
     ['getUpload', EXAMPLE.linkSignature],
     ['getExportArchive', EXAMPLE.exportSignature],
-  ] as const)('a link of %s opens the one file that it was made for', async (operationId, signature) => {
+  ] as const)('a link of %s opens only its own file', async (operationId, signature) => {
     const [owner, other] = [await own(), await own()];
     const operation = operations.get(operationId)!;
     expect(await failures(operation, owner)).toEqual([]);

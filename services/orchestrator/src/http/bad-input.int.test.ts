@@ -4,7 +4,7 @@ import { ERRORS, INTERNAL_PATHS, LIMITS, type ErrorBody, type ErrorCode } from '
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request as httpRequest } from 'undici';
 import type { RawRequest } from '../../test/api-client.js';
-import { storedRows } from '../../test/stored.js';
+import { allRows } from '../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -32,10 +32,10 @@ describe('bad input', () => {
 
   it.each<[ErrorCode, string, Omit<RawRequest, 'method' | 'path'>]>([
     ['malformed_json', 'half a JSON text', { headers: JSON_TYPE, body: '{"content":' }],
-    ['malformed_json', 'words', { headers: JSON_TYPE, body: 'hello' }],
-    ['malformed_json', 'bytes that are no text', { headers: JSON_TYPE, body: Buffer.from([0xff, 0xfe, 0x00]) }],
+    ['malformed_json', 'plain text', { headers: JSON_TYPE, body: 'hello' }],
+    ['malformed_json', 'bytes that are not UTF-8', { headers: JSON_TYPE, body: Buffer.from([0xff, 0xfe, 0x00]) }],
     ['malformed_json', 'single quotes', { headers: JSON_TYPE, body: "{'a':1}" }],
-    ['validation_failed', 'nothing', { headers: JSON_TYPE }],
+    ['validation_failed', 'an empty body', { headers: JSON_TYPE }],
     ['validation_failed', 'an array', { headers: JSON_TYPE, body: '[]' }],
     ['validation_failed', 'null', { headers: JSON_TYPE, body: 'null' }],
     ['validation_failed', 'a deep array', { headers: JSON_TYPE, body: '['.repeat(5_000) + ']'.repeat(5_000) }],
@@ -48,12 +48,12 @@ describe('bad input', () => {
     ],
     [
       'unsupported_media_type',
-      'a charset that is none',
+      'an unknown charset',
       { headers: { 'content-type': 'application/json; charset=klingon' }, body: message('hi') },
     ],
     [
       'unsupported_media_type',
-      'an encoding that is none',
+      'an unknown encoding',
       { headers: { ...JSON_TYPE, 'content-encoding': 'rot13' }, body: message('hi') },
     ],
     [
@@ -63,14 +63,14 @@ describe('bad input', () => {
     ],
     [
       'payload_too_large',
-      'a compressed body that is larger when unpacked',
+      'a compressed body that is too large when decompressed',
       {
         headers: { ...JSON_TYPE, 'content-encoding': 'gzip' },
         body: gzipSync(message('hi').padEnd(LIMITS.bodyBytes + 1)),
       },
     ],
-  ])('ERR-001 ERR-002 ERR-003 %s: %s, and nothing is stored', async (code, _what, request) => {
-    const before = await storedRows(uswarm.database);
+  ])('ERR-001 ERR-002 ERR-003 returns %s for %s, and stores nothing', async (code, _what, request) => {
+    const before = await allRows(uswarm.database);
     const { status, headers, body } = await send(request);
     expect(status).toBe(ERRORS[code].status);
     expect(body).toEqual({
@@ -78,26 +78,26 @@ describe('bad input', () => {
       code,
       extra: expect.objectContaining({ request_id: headers['x-request-id'] }),
     });
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
-  it('a body of exactly 256 KiB is taken', async () => {
+  it('accepts a body of exactly 256 KiB', async () => {
     const { status } = await send({ headers: JSON_TYPE, body: message('hi').padEnd(LIMITS.bodyBytes) });
     expect(status).toBe(201);
   });
 
-  it('a compressed body and another charset are taken', async () => {
+  it('accepts a compressed body with an explicit charset', async () => {
     const headers = { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'gzip' };
     expect((await send({ headers, body: gzipSync(message('hi')) })).status).toBe(201);
   });
 
-  it('ERR-003 an error names the request as the client named it', async () => {
+  it('ERR-003 returns the request id of the client in an error', async () => {
     const { body } = await send({ headers: { ...JSON_TYPE, 'x-request-id': 'from-the-client-1' }, body: '{' });
     expect(body.extra?.request_id).toBe('from-the-client-1');
   });
 
   it.each(['short', 'with blanks in it', 'x'.repeat(129), 'injected"quotes'])(
-    'replaces the request id %j of a client',
+    'replaces the invalid request id %j of a client',
     async (sent) => {
       const { body } = await send({ headers: { ...JSON_TYPE, 'x-request-id': sent }, body: '{' });
       expect(body.extra?.request_id).toMatch(/^[\da-f-]{36}$/);
@@ -109,7 +109,7 @@ describe('bad input', () => {
     ['GET', '/v1/'],
     ['GET', '/v1/nothing/%ZZ'],
     ['GET', '/v1/../v1/nothing'],
-  ] as const)('route_not_found: %s %s', async (method, path) => {
+  ] as const)('returns route_not_found for %s %s', async (method, path) => {
     expect(await user.refusal(method, path)).toBe('route_not_found');
   });
 
@@ -119,12 +119,16 @@ describe('bad input', () => {
     ['GET', '/v1/uploads', 'POST'],
     ['PATCH', `/v1/workspaces/${crypto.randomUUID()}/messages/${crypto.randomUUID()}/stop`, 'POST'],
     ['POST', `/v1/workspaces/${crypto.randomUUID()}`, 'DELETE, GET, HEAD, PATCH'],
-  ] as const)('method_not_allowed: %s %s, which allows %s', async (method, path, allow) => {
+  ] as const)('returns method_not_allowed for %s %s, which allows %s', async (method, path, allow) => {
     const { status, body, headers } = await uswarm.anonymous.raw<ErrorBody>({ method, path });
-    expect([status, body.code, headers['allow']]).toEqual([405, 'method_not_allowed', allow]);
+    expect({ status, code: body.code, allow: headers['allow'] }).toEqual({
+      status: 405,
+      code: 'method_not_allowed',
+      allow,
+    });
   });
 
-  describe('JSON that is nested too deeply', () => {
+  describe('deeply nested JSON', () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     const bodies: [string, (levels: number) => string][] = [
       ['as the body', deep],
@@ -135,53 +139,64 @@ describe('bad input', () => {
       ],
       ['in a known field', (levels) => `{"content":${deep(levels)}}`],
     ];
-    it.each(bodies)('is validation_failed %s, and leaves no line in the log of errors', async (_where, body) => {
-      const lines = log.length;
-      const answer = await send({ headers: JSON_TYPE, body: body(100_000) });
-      expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
-      expect(answer.body.extra?.fields).toEqual([{ path: '', message: 'must not be nested deeper than 64 levels' }]);
-      expect(log.slice(lines).filter((line) => line.includes('a request failed'))).toEqual([]);
-    });
+    it.each(bodies)(
+      'deep JSON %s is rejected with validation_failed, without an error in the log',
+      async (_where, body) => {
+        const lines = log.length;
+        const answer = await send({ headers: JSON_TYPE, body: body(100_000) });
+        expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+        expect(answer.body.extra?.fields).toEqual([{ path: '', message: 'must not be nested deeper than 64 levels' }]);
+        expect(log.slice(lines).filter((line) => line.includes('a request failed'))).toEqual([]);
+      },
+    );
 
-    it('is refused by the internal API too', async () => {
+    it('the internal API rejects deep JSON', async () => {
       const token = await signInternalToken(parseSigningKey(uswarm.internalKey), 'realtime-gateway');
       const answer = await httpRequest(`${uswarm.internalUrl}${INTERNAL_PATHS.sessions}`, {
         method: 'POST',
         headers: { ...JSON_TYPE, authorization: `Bearer ${token}` },
         body: `{"sessions":[],"other":${deep(100_000)}}`,
       });
-      expect([answer.statusCode, ((await answer.body.json()) as ErrorBody).code]).toEqual([400, 'validation_failed']);
+      const { code } = (await answer.body.json()) as ErrorBody;
+      expect({ status: answer.statusCode, code }).toEqual({ status: 400, code: 'validation_failed' });
     });
 
-    it('counts 64 levels as not too deep, and does not store what it does not know', async () => {
+    it('an unknown field with up to 64 levels is accepted', async () => {
       const { status } = await send({ headers: JSON_TYPE, body: bodies[1]?.[1](60) ?? '' });
       expect(status).toBe(201);
     });
   });
 
-  it.each(['%ZZ', '%', '%E0%A4%A', '%FF'])('an id that cannot be decoded (%s) names nothing', async (id) => {
-    expect(await user.refusal('GET', `/v1/workspaces/${id}`)).toBe('workspace_not_found');
-    expect(await user.refusal('GET', `${home.workspace}/conversations/${id}`)).toBe('workspace_not_found');
-  });
+  it.each(['%ZZ', '%', '%E0%A4%A', '%FF'])(
+    'returns workspace_not_found for an id that cannot be decoded: %s',
+    async (id) => {
+      expect(await user.refusal('GET', `/v1/workspaces/${id}`)).toBe('workspace_not_found');
+      expect(await user.refusal('GET', `${home.workspace}/conversations/${id}`)).toBe('workspace_not_found');
+    },
+  );
 
-  it('credentials are looked at before anything else of a request', async () => {
+  it('checks credentials before ids and body', async () => {
     const path = `/v1/workspaces/${crypto.randomUUID()}/conversations/x/messages`;
     const { body } = await uswarm.anonymous.raw<ErrorBody>({ method: 'POST', path, headers: JSON_TYPE, body: '{' });
     expect(body.code).toBe('token_missing');
   });
 
-  it('what is our own fault tells nothing of its cause', async () => {
-    await uswarm.database.schema.alterTable('users').renameColumn('surname', 'gone').execute();
+  it('returns an internal error without its cause', async () => {
+    await uswarm.database.schema.alterTable('users').renameColumn('surname', 'renamed').execute();
     try {
       const { status, body } = await user.raw<ErrorBody>({ method: 'GET', path: '/v1/users/profile' });
-      expect([status, body.code, body.message]).toEqual([500, 'internal_error', ERRORS.internal_error.message]);
+      expect({ status, code: body.code, message: body.message }).toEqual({
+        status: 500,
+        code: 'internal_error',
+        message: ERRORS.internal_error.message,
+      });
       expect(JSON.stringify(body)).not.toMatch(/surname|column|select/i);
     } finally {
-      await uswarm.database.schema.alterTable('users').renameColumn('gone', 'surname').execute();
+      await uswarm.database.schema.alterTable('users').renameColumn('renamed', 'surname').execute();
     }
   });
 
-  it('one bad request leaves the next one alone', async () => {
+  it('assigns a different request id to each of several concurrent invalid requests', async () => {
     const all = await Promise.all(
       Array.from({ length: 30 }, (_, index) => send({ headers: JSON_TYPE, body: index % 3 === 0 ? '{' : 'null' })),
     );

@@ -2,10 +2,10 @@ import { ApiError, LIMITS, type RouteDefinition } from '@uswarm/contract';
 import express, { type Request, type Response } from 'express';
 import { parseInput } from './input.js';
 
-// The limit counts what a compressed body unpacks to.
+// The limit applies to the decompressed body.
 const parseJson = express.json({ limit: LIMITS.bodyBytes, type: 'application/json', strict: false });
 
-/** Reads and checks the body of a route that has one. @throws ApiError, and what the body parser throws */
+/** Parses and validates the body of a route that has one. @throws ApiError, and errors of the body parser */
 export async function readBody(route: RouteDefinition, request: Request, response: Response): Promise<unknown> {
   if (route.body === undefined) return undefined;
   const hasBody =

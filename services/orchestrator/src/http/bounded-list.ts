@@ -1,17 +1,17 @@
 import { LIMITS } from '@uswarm/contract';
 
-/** Bytes of a value in a response. */
+/** Size of a value in a response, in bytes. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** A byte of text takes at most six in JSON: `\u0001`. */
+/** JSON escapes a byte with at most six bytes: `\u0001`. */
 const MAX_ESCAPE = 6;
 
-/** True if a list whose stored text has this many bytes fits into one response, however much of it JSON escapes. */
+/** Whether a list whose stored text has this size fits into one response even if JSON escapes every byte. */
 export const surelyFits = (storedBytes: number): boolean => storedBytes * MAX_ESCAPE <= LIMITS.listBytes;
 
 /**
- * The items from the beginning that fit into one response, so that it stays near `LIMITS.listBytes` whatever is stored.
- * The first item always does: a list that goes on is never empty.
+ * Returns the first items whose total size is at most `LIMITS.listBytes`. The first item is always included, so that a
+ * page with a next page is never empty.
  */
 export function fitting<Item>(
   items: readonly Item[],

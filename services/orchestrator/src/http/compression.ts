@@ -1,10 +1,10 @@
 import compression from 'compression';
 import type { RequestHandler } from 'express';
 
-/** Bytes of a body below which compressing it saves nothing. */
+/** Compression of smaller bodies saves nothing. */
 const THRESHOLD_BYTES = 1_024;
 
-/** Compresses JSON with the encoding that the client prefers. Files are sent as they are, also in parts. */
+/** Compresses JSON with the encoding that the client prefers. Files and ranges of files are not compressed. */
 export function compressJson(): RequestHandler {
   return compression({
     threshold: THRESHOLD_BYTES,

@@ -6,14 +6,14 @@ const SNAKE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const IS_A_TIME = /_at$|^timestamp$|^date_of_birth$/;
 
-/** Every key of a JSON value, with what it stands for. */
+/** All keys of a JSON value, with their values. */
 function entries(value: unknown): [string, unknown][] {
   if (Array.isArray(value)) return value.flatMap(entries);
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, part]) => [[key, part] as [string, unknown], ...entries(part)]);
 }
 
-describe('conventions', () => {
+describe('API conventions', () => {
   let uswarm: TestOrchestrator;
   let user: TestUser;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('conventions', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** An answer of every route that has a body. */
+  /** Response bodies of several routes, including an error. */
   async function bodies(): Promise<unknown[]> {
     const home = await uswarm.home(user);
     const agentId = home.agents[1]?.id;
@@ -46,11 +46,11 @@ describe('conventions', () => {
     return [sent, made, error.body, ...got];
   }
 
-  it('CONV-001 nothing is served outside of /v1/', async () => {
+  it('CONV-001 paths outside of /v1/ return 404', async () => {
     for (const path of ['/health', '/models', '/users/profile', '/v2/health', '/']) {
       const { statusCode, body } = await request(`${uswarm.url}${path}`, { headers: user.headers });
       await body.dump();
-      expect([path, statusCode]).toEqual([path, 404]);
+      expect({ path, statusCode }).toEqual({ path, statusCode: 404 });
     }
   });
 
@@ -59,7 +59,7 @@ describe('conventions', () => {
     expect(keys.filter((key) => !SNAKE.test(key))).toEqual([]);
   });
 
-  it('CONV-002 a camelCase key of a request is an unknown one', async () => {
+  it('CONV-002 a camelCase key in a request is ignored', async () => {
     const read = async () =>
       (await user.get<{ data: { country_code: string } }>('/v1/users/profile')).body.data.country_code;
     const before = await read();
@@ -67,26 +67,26 @@ describe('conventions', () => {
     expect(await read()).toBe(before);
   });
 
-  it('CONV-003 every point in time is an ISO 8601 text', async () => {
+  it('CONV-003 every timestamp is an ISO 8601 string', async () => {
     const times = entries(await bodies()).filter(([key, value]) => IS_A_TIME.test(key) && value !== null);
     expect(times.length).toBeGreaterThan(0);
     expect(times.filter(([, value]) => typeof value !== 'string' || !ISO.test(value))).toEqual([]);
   });
 
-  it('CONV-004 a mutation with nothing to return answers 204 without a body', async () => {
-    const other = await uswarm.stranger();
+  it('CONV-004 a mutation without a result returns 204 without a body', async () => {
+    const other = await uswarm.newIdentity();
     const answers = [
       await other.post('/v1/auth/sign-up', undefined, 204),
       await other.post('/v1/auth/sign-in', undefined, 204),
       await other.patch('/v1/users', {}, 204),
       await other.delete('/v1/auth/delete', {}, 204),
     ];
-    expect(answers.map(({ body, headers }) => [body, headers['content-type']])).toEqual(
-      answers.map(() => [undefined, undefined]),
-    );
+    for (const { body, headers } of answers) {
+      expect({ body, contentType: headers['content-type'] }).toEqual({ body: undefined, contentType: undefined });
+    }
   });
 
-  it('what a route answers sits under data', async () => {
+  it('responses have their result under data', async () => {
     const wrapped = (await bodies()).filter((body) => Object.hasOwn(body as object, 'data'));
     expect(wrapped.map((body) => Object.keys(body as object).filter((key) => key !== 'pagination'))).toEqual(
       wrapped.map(() => ['data']),
@@ -94,7 +94,7 @@ describe('conventions', () => {
     expect(wrapped).toHaveLength(12);
   });
 
-  it('an answer is JSON that nobody caches or takes for a page', async () => {
+  it('responses are JSON with headers against caching, sniffing and framing', async () => {
     const { headers } = await user.get('/v1/users/profile');
     expect(headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -106,7 +106,7 @@ describe('conventions', () => {
   });
 });
 
-it('sends Strict-Transport-Security on every answer of the public port, also on refusals, only if it is told to', async () => {
+it('sends Strict-Transport-Security with every response, including errors, only if HSTS_MAX_AGE_S is set', async () => {
   const startWith = (age: string): Promise<TestOrchestrator> =>
     startTestOrchestrator({ environment: { HSTS_MAX_AGE_S: age } });
   const answers = async (uswarm: TestOrchestrator): Promise<(string | null)[]> => {
@@ -114,11 +114,11 @@ it('sends Strict-Transport-Security on every answer of the public port, also on 
     const all = await Promise.all(paths.map((path) => fetch(`${uswarm.url}${path}`)));
     return all.map(({ headers }) => headers.get('strict-transport-security'));
   };
-  const [told, untold] = await Promise.all([startWith('600'), startWith('0')]);
+  const [enabled, disabled] = await Promise.all([startWith('600'), startWith('0')]);
   try {
-    expect(await answers(told)).toEqual(Array(5).fill('max-age=600'));
-    expect(await answers(untold)).toEqual(Array(5).fill(null));
+    expect(await answers(enabled)).toEqual(Array(5).fill('max-age=600'));
+    expect(await answers(disabled)).toEqual(Array(5).fill(null));
   } finally {
-    await Promise.all([told.close(), untold.close()]);
+    await Promise.all([enabled.close(), disabled.close()]);
   }
 });

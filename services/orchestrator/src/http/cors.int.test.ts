@@ -10,7 +10,7 @@ describe('cross-origin requests', () => {
   const start = async (origins: string, more: Record<string, string> = {}): Promise<void> => {
     uswarm = await startTestOrchestrator({ environment: { CORS_ORIGINS: origins, ...more } });
   };
-  /** As a browser sends it before a request with these headers. */
+  /** Sends the preflight of a request with these headers. */
   const preflight = (path: string, method: string, headers: string, origin = APP): Promise<Response> =>
     fetch(`${uswarm.url}${path}`, {
       method: 'OPTIONS',
@@ -20,7 +20,7 @@ describe('cross-origin requests', () => {
     fetch(`${uswarm.url}${path}`, { headers: { ...headers, origin } });
   const allowedOrigin = ({ headers }: Response): string | null => headers.get('access-control-allow-origin');
 
-  it('are allowed for pages of a configured origin, with every header that the API reads', async () => {
+  it('a page of a configured origin can send every header that the API reads', async () => {
     await start(`https://other.example.com,${APP}`);
     const sent =
       'authorization,content-type,idempotency-key,prefer,range,x-device-id,x-device-info,x-signature,x-timestamp,x-timezone,x-token,x-version';
@@ -34,7 +34,7 @@ describe('cross-origin requests', () => {
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('may be read, with the headers that a client needs', async () => {
+  it('a page can read the response headers that a client needs', async () => {
     await start(APP);
     const user = await uswarm.user();
     const answer = await from(APP, PROFILE, { 'x-token': user.token });
@@ -44,7 +44,7 @@ describe('cross-origin requests', () => {
     expect(exposed).toEqual(expect.arrayContaining(['ETag', 'RateLimit', 'Retry-After', 'X-Request-Id']));
   });
 
-  it('may be read when they are refused: 401, 404, 429 and a malformed body', async () => {
+  it('a page can read error responses: 401, 404, 429 and a malformed body', async () => {
     await start(APP, { RATE_IP_PER_S: '0.015625', RATE_IP_BURST: '3' });
     const answers = [
       await from(APP, PROFILE),
@@ -61,7 +61,7 @@ describe('cross-origin requests', () => {
     expect((await preflight(PROFILE, 'GET', 'x-token')).status).toBe(204);
   });
 
-  it('are not allowed for pages of another origin', async () => {
+  it('a page of another origin gets no CORS headers', async () => {
     await start(APP);
     const answers = [
       await preflight(PROFILE, 'GET', 'x-token', 'https://app.example.com.evil.test'),
@@ -70,13 +70,13 @@ describe('cross-origin requests', () => {
     expect(answers.map(allowedOrigin)).toEqual([null, null]);
   });
 
-  it('are not allowed for any page unless an origin is configured', async () => {
+  it('no origin gets CORS headers by default', async () => {
     await start('');
     const answers = [await preflight(PROFILE, 'GET', 'x-token'), await from(APP, PROFILE)];
     expect(answers.map(allowedOrigin)).toEqual([null, null]);
   });
 
-  it('are allowed for every page if the setting says so', async () => {
+  it('all origins are allowed if CORS_ORIGINS is *', async () => {
     await start('*');
     expect(allowedOrigin(await preflight(PROFILE, 'GET', 'x-token', 'https://anywhere.test'))).toBe('*');
     expect(allowedOrigin(await from('https://anywhere.test', PROFILE))).toBe('*');

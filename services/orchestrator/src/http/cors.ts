@@ -3,7 +3,7 @@ import { corsOriginOption } from '@uswarm/service-kit';
 import cors from 'cors';
 import type { RequestHandler } from 'express';
 
-/** What clients send beside the headers that browsers always allow. */
+/** Request headers of the API that are not on the safelist of browsers. */
 const REQUEST_HEADERS = [
   ...CREDENTIAL_HEADERS,
   'authorization',
@@ -19,7 +19,7 @@ const REQUEST_HEADERS = [
   'x-request-id',
 ];
 
-/** What pages may read beside the headers that browsers always show. */
+/** Response headers that pages may read in addition to the safelist of browsers. */
 const ANSWER_HEADERS = [
   'Accept-Ranges',
   'Content-Disposition',
@@ -36,12 +36,12 @@ const ANSWER_HEADERS = [
   'X-Request-Id',
 ];
 
-/** Seconds for which a browser remembers a preflight. */
+/** Seconds for which a browser caches a preflight response. */
 const PREFLIGHT_MAX_AGE_S = 600;
 
 /**
- * Lets pages of these origins (`*`: of every origin) call the API and read every answer of it, errors included. No
- * cookies: credentials travel in headers. Without origins nothing is added.
+ * Allows pages of these origins (`*`: all origins) to call the API and read all responses, including errors. Cookies
+ * are not allowed: credentials are sent in headers. Without origins no header is added.
  */
 export function allowOrigins(origins: readonly string[]): RequestHandler {
   if (origins.length === 0) return (_request, _response, next) => next();

@@ -6,27 +6,27 @@ import { errorBody, toApiError } from './errors.js';
 const withCode = (code: string) => Object.assign(new Error('x'), { code });
 
 describe('toApiError', () => {
-  it('leaves ours as they are', () => {
+  it('returns an ApiError unchanged', () => {
     const error = new ApiError('agent_not_found');
     expect(toApiError(error)).toBe(error);
   });
 
   it.each([
     ['a refused connection', withCode('ECONNREFUSED')],
-    ['a Postgres that stops', withCode('57P01')],
+    ['a Postgres shutdown', withCode('57P01')],
     ['a statement that took too long', withCode('57014')],
     ['a deadlock', withCode('40P01')],
     ['a connection that ended', new Error('Connection terminated unexpectedly')],
-    ['a connection that broke before', new Error('Client has encountered a connection error and is not queryable')],
-    ['a connection that was given up', new Error('Client was closed and is not queryable')],
-    ['a statement that is not answered', new Error('Query read timeout')],
-    ['a pool that is used up', new Error('timeout exceeded when trying to connect')],
-  ])('makes service_unavailable of %s', (_what, error) => {
+    ['a broken connection', new Error('Client has encountered a connection error and is not queryable')],
+    ['a closed client', new Error('Client was closed and is not queryable')],
+    ['a statement without a response', new Error('Query read timeout')],
+    ['an exhausted pool', new Error('timeout exceeded when trying to connect')],
+  ])('maps %s to service_unavailable', (_what, error) => {
     expect(toApiError(error)).toMatchObject({ code: 'service_unavailable', retryable: true, cause: error });
   });
 
   it.each([new Error('a bug'), withCode('23505'), 'a text', undefined, null, 7])(
-    'makes internal_error of %p',
+    'maps %p to internal_error',
     (thrown) => {
       expect(toApiError(thrown).code).toBe('internal_error');
     },
@@ -38,13 +38,13 @@ describe('toApiError', () => {
     ['encoding.unsupported', 'unsupported_media_type'],
     ['charset.unsupported', 'unsupported_media_type'],
     ['request.size.invalid', 'malformed_json'],
-  ])('knows %s of the body parser as %s', (type, code) => {
+  ])('maps %s of the body parser to %s', (type, code) => {
     expect(toApiError(Object.assign(new Error('x'), { type })).code).toBe(code);
   });
 });
 
 describe('errorBody', () => {
-  it('has message, code and extra, and names the request', () => {
+  it('returns message, code and extra with the request id', () => {
     const error = new ApiError('rate_limited', { extra: { retry_after_ms: 5 } });
     expect(runInContext({ requestId: 'r-1' }, () => errorBody(error))).toEqual({
       message: 'Too many requests.',

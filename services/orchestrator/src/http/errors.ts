@@ -4,7 +4,7 @@ import type { ErrorRequestHandler } from 'express';
 import { exhaustedField } from '../features/rate-limits/rate-headers.js';
 import { showLimit } from './rate-limit.js';
 
-/** Postgres, Redis or a peer is away: the same request may work in a moment. */
+/** Errors of an unavailable Postgres, Redis or peer. A retry can succeed. */
 const UNAVAILABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -24,7 +24,7 @@ const UNAVAILABLE = new Set([
   '40P01', // deadlock_detected
 ]);
 
-/** What the Postgres driver and its pool say without a code. */
+/** Messages of the Postgres driver and its pool for errors without a code. */
 const NO_CONNECTION = [
   'Connection terminated',
   'Client has encountered a connection error',
@@ -33,10 +33,10 @@ const NO_CONNECTION = [
   'timeout exceeded when trying to connect',
 ];
 
-/** Most outages are a restart; asking again sooner would only add to it. */
+/** Most outages are restarts; earlier retries would only add load. */
 const UNAVAILABLE_RETRY_MS = 1_000;
 
-/** Errors of the body parser, by its own `type`. */
+/** Errors of the body parser by `type`. */
 const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['entity.parse.failed', 'malformed_json'],
   ['entity.too.large', 'payload_too_large'],
@@ -46,13 +46,13 @@ const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['request.aborted', 'malformed_json'],
 ]);
 
-/** A compressed body that is not what its header says. */
+/** Errors of a compressed body that does not match its header. */
 const UNPACK_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['Z_DATA_ERROR', 'malformed_json'],
   ['Z_BUF_ERROR', 'malformed_json'],
 ]);
 
-/** Why the work for a request ended early. There is no one left to send a response to. */
+/** Abort reason of a request whose client closed the connection. No response is sent. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
 
@@ -61,7 +61,7 @@ export class ClientGone extends Error {
   }
 }
 
-/** The one place where anything thrown becomes an error of the catalogue. */
+/** Maps any thrown value to an error of the catalogue. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { code, type } = (error ?? {}) as { code?: unknown; type?: unknown };
@@ -74,7 +74,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('service_unavailable', { cause: error, extra: { retry_after_ms: UNAVAILABLE_RETRY_MS } });
 }
 
-/** spec: orchestrator §7 */
+// ERR-001 ERR-002 ERR-003
 export function errorBody(error: ApiError): ErrorBody {
   const requestId = currentContext()?.requestId ?? '';
   return {
@@ -84,7 +84,7 @@ export function errorBody(error: ApiError): ErrorBody {
   };
 }
 
-/** The one error handler. What is our own fault is logged with its cause; a client sees none of it. */
+/** Creates the error handler. Internal errors are logged with their cause, which is not sent to the client. */
 export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     if (thrown instanceof ClientGone) return;

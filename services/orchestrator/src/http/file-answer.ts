@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 
-/** A handler's answer that is no JSON: bytes, which are not read before they are sent. */
+/** A response with the bytes of a file, which are streamed. */
 export class FileAnswer {
   readonly status: 200 | 206;
   readonly headers: Record<string, string>;
-  /** Rejects where the bytes cannot be had; the client then gets an error. */
+  /** Rejects if the file cannot be opened; the client then gets an error. */
   readonly open: () => Promise<Readable>;
 
   constructor({ status, headers, open }: Pick<FileAnswer, 'status' | 'headers' | 'open'>) {
@@ -26,7 +26,7 @@ export async function sendFile(answer: FileAnswer, request: Request, response: R
   try {
     await pipeline(bytes, response);
   } catch (error) {
-    // Whoever failed, the connection is closed by now, so that nobody takes the part for the whole.
+    // The connection is already closed, so that the client does not take a part for the whole file.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

@@ -16,7 +16,7 @@ function bodyOf(): { request: IncomingMessage; body: PassThrough } {
   return { request: Object.assign(body, { headers, complete: false }) as unknown as IncomingMessage, body };
 }
 
-describe('a form', () => {
+describe('incomingForm', () => {
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
   afterEach(() => void jest.useRealTimers());
   const receive = (request: IncomingMessage) =>
@@ -27,7 +27,7 @@ describe('a form', () => {
     });
   const arrived = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-  it('may take longer than the deadline in all, if bytes keep coming', async () => {
+  it('accepts a form that takes longer than the stall timeout while data keeps arriving', async () => {
     const { request, body } = bodyOf();
     const received = receive(request);
     body.write(HEAD);
@@ -44,7 +44,7 @@ describe('a form', () => {
   it.each([
     ['before the file', ''],
     ['within the file', `${HEAD}begun`],
-  ])('that stands still %s is upload_stalled at the deadline', async (_where, start) => {
+  ])('rejects a form that stalls %s with upload_stalled', async (_where, start) => {
     const { request, body } = bodyOf();
     const refused = receive(request).then(
       () => 'received',

@@ -3,37 +3,37 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { ApiError } from '@uswarm/contract';
 
-/** A file of a form while it comes in. */
+/** A file of a form that is being received. */
 export interface FormFile {
-  /** As the client wrote it, if it did. */
+  /** The file name from the client, if any. */
   name: string | undefined;
-  /** Fails where the file is too large or the request ends too early; has to be read or destroyed. */
+  /** Fails if the file is too large or the request ends early. The consumer must read or destroy it. */
   content: Readable;
-  /** Settles with the whole form, which ends after the file. Rejects where it is malformed or breaks off. */
+  /** Settles at the end of the form, after the end of the file. Rejects if the form is malformed or incomplete. */
   complete: Promise<void>;
 }
 
 export interface FormLimits {
-  /** Bytes of the file. */
+  /** Maximum bytes of the file. */
   maxBytes: number;
-  /** Milliseconds without a byte from the client after which the upload ends. */
+  /** Milliseconds without data from the client after which the upload is aborted. */
   stallMs: number;
 }
 
-/** A multipart/form-data body that nobody has read yet. */
+/** A multipart/form-data body that is not yet read. */
 export interface IncomingForm {
   /**
-   * Hands the part named `file` to `take`, which gets it as it arrives. Other parts are read and forgotten.
+   * Streams the part named `file` to `take`. Other parts are discarded.
    * @throws ApiError `unsupported_media_type`, `malformed_form`, `upload_file_missing`, `upload_too_large`,
-   *   `upload_stalled`, and what `take` throws
+   *   `upload_stalled`, and errors of `take`
    */
   receiveFile<T>(limits: FormLimits, take: (file: FormFile) => Promise<T>): Promise<T>;
 }
 
 const FILE = 'file';
-/** Boundaries, headers and other fields, besides the file. */
+/** Allowance for boundaries, headers and other fields. */
 const OVERHEAD_BYTES = 64 * 1024;
-/** Of a body that is refused, how often the allowed size is read past before the connection is cut. */
+/** A rejected body is discarded up to this multiple of the maximum size; then the connection is closed. */
 const DISCARDED_TIMES = 4;
 const LIMITS = { parts: 20, fieldSize: 8 * 1024, headerPairs: 20, headerSize: 8 * 1024 };
 
@@ -94,7 +94,7 @@ async function parse<T>(
     complete.reject(error);
   };
   form.on('file', (part, stream, name) => {
-    // A stream that fails while nobody listens ends the process.
+    // An error without a listener would end the process.
     stream.on('error', () => undefined);
     if (part !== FILE) return void stream.resume();
     if (taken !== undefined) return fail(malformed());
@@ -110,14 +110,14 @@ async function parse<T>(
   await complete.promise.catch(() => undefined);
   unwatch();
   request.unpipe(form);
-  // What the taker began has to be at its end before anybody is answered.
+  // `take` must end before the response is sent.
   const result = await taken?.catch(() => undefined);
   if (failure !== undefined) throw failure;
   if (taken === undefined) throw new ApiError('upload_file_missing');
   return result as T;
 }
 
-/** A request that breaks off, stands still, or goes on for ever. @returns ends the watch for progress */
+/** Fails a request that is aborted, stalls, or exceeds the size limit. @returns a function that ends the stall timer */
 function watch(
   request: IncomingMessage,
   form: BusboyInstance,
@@ -126,7 +126,7 @@ function watch(
 ): () => void {
   let seen = 0;
   const stalled = setTimeout(() => {
-    // It is us who do not read: the store is slow.
+    // The store is slow, not the client.
     if (form.writableNeedDrain) stalled.refresh();
     else fail(new ApiError('upload_stalled'));
   }, stallMs);
@@ -143,8 +143,8 @@ function watch(
 }
 
 /**
- * Reads on, so that a client which is still sending gets to see its answer, and may use the connection
- * again; one that goes on and on is cut off.
+ * Discards the rest of the body, so that the client receives the response and can reuse the connection. Closes the
+ * connection if the body is too long.
  */
 function discard(request: IncomingMessage, maxBytes: number): void {
   let bytes = 0;

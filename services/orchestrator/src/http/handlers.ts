@@ -10,7 +10,7 @@ type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends
     ? IdentityActor
     : undefined;
 
-/** What a handler gets: parsed input and who asks. */
+/** Input of a handler: the validated request and the caller. */
 export interface HandlerInput<Operation extends OperationId> extends RouteInput<Operation> {
   actor: ActorOf<Operation>;
   /** Aborted when the client closes the connection before it has its response. */
@@ -18,7 +18,7 @@ export interface HandlerInput<Operation extends OperationId> extends RouteInput<
   form: RouteOf<Operation> extends { multipart: unknown } ? IncomingForm : undefined;
 }
 
-/** A file or a document is answered as one, not as the value that its schema speaks of. */
+/** Handlers return files and documents instead of the value that the schema describes. */
 type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | 'getExportArchive'
   ? FileAnswer
   : Operation extends 'getOpenApi' | 'getAsyncApi' | 'getAsset'
@@ -27,5 +27,5 @@ type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | '
 
 export type Handler<Operation extends OperationId> = (input: HandlerInput<Operation>) => Promise<AnswerOf<Operation>>;
 
-/** The handler of every route of the contract: one that is missing does not compile. */
+/** The handlers of all routes of the contract. A missing handler is a compile error. */
 export type Handlers = { [Operation in OperationId]: Handler<Operation> };

@@ -1,9 +1,10 @@
 import { ApiError, exceedsDepth, LIMITS, validationError } from '@uswarm/contract';
+import { NUL } from '@uswarm/service-kit';
 import type { z } from 'zod';
 
-/** Checks what a caller sent against its schema. @throws ApiError `validation_failed` */
+/** Validates input of a client with a schema. @throws ApiError `validation_failed` */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  // First of all: schemas, logs and serialisation recurse.
+  // Checked first, because schemas, logs and serialization recurse.
   if (exceedsDepth(value, LIMITS.jsonDepth)) {
     const field = { path: '', message: `must not be nested deeper than ${LIMITS.jsonDepth} levels` };
     throw new ApiError('validation_failed', { extra: { fields: [field] } });
@@ -17,9 +18,9 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   });
 }
 
-/** Where the first text is that cannot be stored: Postgres keeps no NUL, and a lone surrogate is no text. */
+/** Path of the first string that Postgres cannot store: one with a NUL or a lone surrogate. */
 function malformedText(value: unknown): string[] | undefined {
-  if (typeof value === 'string') return value.includes('\u0000') || !value.isWellFormed() ? [] : undefined;
+  if (typeof value === 'string') return value.includes(NUL) || !value.isWellFormed() ? [] : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [name, part] of Object.entries(value)) {
     const path = malformedText(part);

@@ -8,10 +8,10 @@ import {
   SubscriptionsAnswer,
 } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken, signMcpToken, tokenHash } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
-import { eventually } from '../../test/eventually.js';
-import { storedRows } from '../../test/stored.js';
+import { allRows } from '../../test/database-rows.js';
 import {
   E2E_TOKEN,
   type Home,
@@ -68,7 +68,7 @@ describe('the internal API', () => {
   });
 
   describe('service tokens', () => {
-    it.each(Object.values(INTERNAL_PATHS))('%s wants one', async (path) => {
+    it.each(Object.values(INTERNAL_PATHS))('%s requires a service token', async (path) => {
       expect(await refusal({ path, body: {}, token: '' })).toBe('token_invalid');
     });
 
@@ -78,12 +78,12 @@ describe('the internal API', () => {
       ['another secret', () => signInternalToken(parseSigningKey(`test:${'x'.repeat(32)}`), userId)],
       ['another key id', () => signInternalToken({ ...parseSigningKey(uswarm.internalKey), id: 'other' }, userId)],
       [
-        'a token for tools',
+        'a tool token',
         () => signMcpToken(parseSigningKey(uswarm.internalKey), { workspaceId: userId, agentId: 'a', turnId: 't' }),
       ],
-      ['one that has expired', () => expired()],
+      ['an expired token', () => expired()],
       [
-        'one that never expires',
+        'a token without expiry',
         () =>
           new SignJWT()
             .setProtectedHeader({ alg: 'HS256', kid: 'test' })
@@ -91,10 +91,10 @@ describe('the internal API', () => {
             .setAudience('orchestrator-internal')
             .sign(parseSigningKey(uswarm.internalKey).secret),
       ],
-    ])('%s is refused, and nothing is stored', async (_what, token) => {
-      const before = await storedRows(uswarm.database);
+    ])('a call with %s instead of a service token is rejected, and nothing is stored', async (_what, token) => {
+      const before = await allRows(uswarm.database);
       expect(await refusal({ path: INTERNAL_PATHS.send, body: send(), token: await token() })).toBe('token_invalid');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
     const expired = () =>
@@ -113,7 +113,7 @@ describe('the internal API', () => {
       subject: 'gateway',
     });
 
-    it('names the user of an ID token, and when the token expires', async () => {
+    it('returns the user and the expiry of an ID token', async () => {
       const answer = AuthenticateAnswer.parse((await call(authenticate({ 'x-token': user.token }))).body);
       const claims = JSON.parse(Buffer.from(user.token.split('.')[1] ?? '', 'base64url').toString()) as {
         exp: number;
@@ -127,14 +127,15 @@ describe('the internal API', () => {
       });
     });
 
-    it('takes a bearer token and the bypass as HTTP does; the bypass never expires', async () => {
+    it('accepts a bearer token, and the bypass without expiry', async () => {
       const bearer = AuthenticateAnswer.parse(
         (await call(authenticate({ authorization: `Bearer ${user.token}` }))).body,
       );
       const robot = AuthenticateAnswer.parse(
         (await call(authenticate({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'r' }))).body,
       );
-      expect([bearer.user_id, robot.expires_at, robot.token_hash]).toEqual([userId, null, null]);
+      expect(bearer.user_id).toBe(userId);
+      expect(robot).toMatchObject({ expires_at: null, token_hash: null });
     });
 
     it.each([
@@ -142,42 +143,41 @@ describe('the internal API', () => {
       ['token_invalid', { 'x-token': 'garbage' }],
       ['validation_failed', { 'x-token': 7 }],
       ['validation_failed', { cookie: 'x' }],
-    ])('answers %s to %j', async (code, credentials) => {
+    ])('returns %s for %j', async (code, credentials) => {
       expect(await refusal(authenticate(credentials))).toBe(code);
     });
 
-    it('answers sign_up_required to who never signed up', async () => {
-      const { token } = await uswarm.stranger();
+    it('returns sign_up_required for an identity that has not signed up', async () => {
+      const { token } = await uswarm.newIdentity();
       expect(await refusal(authenticate({ 'x-token': token }))).toBe('sign_up_required');
     });
   });
 
-  it('sessions tells which have ended: of a token logged out, of a user banned or gone', async () => {
-    const [good, loggedOut, banned, gone] = [
+  it('sessions returns the sessions of revoked tokens and of banned or deleted users', async () => {
+    const [active, loggedOut, banned, deleted] = [
       await uswarm.user(),
       await uswarm.user(),
       await uswarm.user(),
       await uswarm.user(),
     ];
-    const people = [good, loggedOut, banned, gone];
     const sessions = await Promise.all(
-      people.map(async (person) => ({
-        user_id: await idOf(person),
-        token_hash: tokenHash(person.token).toString('hex') as string | null,
+      [active, loggedOut, banned, deleted].map(async (each) => ({
+        user_id: await idOf(each),
+        token_hash: tokenHash(each.token).toString('hex') as string | null,
       })),
     );
-    // The same users by a credential that cannot be logged out.
+    // The same users with a credential that cannot be revoked.
     sessions.push(...sessions.map(({ user_id }) => ({ user_id, token_hash: null })));
     await loggedOut.post('/v1/auth/logout', undefined, 204);
     await uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', banned.email).execute();
-    await gone.delete('/v1/auth/delete', {}, 204);
+    await deleted.delete('/v1/auth/delete', {}, 204);
     const answer = await call({ path: INTERNAL_PATHS.sessions, body: { sessions }, subject: 'gateway' });
     expect(SessionsAnswer.parse(answer.body)).toEqual({ ended: [1, 2, 3, 6, 7] });
   });
 
-  it('subscriptions accepts own workspaces with their last seq, and rejects the rest', async () => {
-    const stranger = await uswarm.home(await uswarm.user());
-    const ids = [home.workspaceId, stranger.workspaceId, crypto.randomUUID(), 'nothing'];
+  it('subscriptions accepts workspaces of the user with their last seq, and rejects all others', async () => {
+    const foreign = await uswarm.home(await uswarm.user());
+    const ids = [home.workspaceId, foreign.workspaceId, crypto.randomUUID(), 'nothing'];
     const { last_seq } = await uswarm.database
       .selectFrom('workspaces')
       .select('last_seq')
@@ -191,7 +191,7 @@ describe('the internal API', () => {
   });
 
   describe('send', () => {
-    it('stores a message of the user that the token names, on the one path that REST takes', async () => {
+    it('stores a message of the user in the token, for which REST returns the same message', async () => {
       const body = send();
       const { message_id } = SendAnswer.parse((await call({ path: INTERNAL_PATHS.send, body })).body);
       const { local_id, content } = body;
@@ -199,7 +199,7 @@ describe('the internal API', () => {
       expect(again.body.data.id).toBe(message_id);
     });
 
-    it('answers a repetition with the first message', async () => {
+    it('returns the first message for a retry', async () => {
       const body = send();
       const answers = [
         await call({ path: INTERNAL_PATHS.send, body }),
@@ -220,67 +220,70 @@ describe('the internal API', () => {
       ['content_type_not_allowed', () => send({ content: { type: 'loading' } })],
       ['malformed_json', () => '{'],
       ['payload_too_large', () => JSON.stringify(send()).padEnd(600_000)],
-    ])('answers %s, and stores nothing', async (code, body) => {
+    ])('returns %s and stores nothing', async (code, body) => {
       await call({
         path: INTERNAL_PATHS.send,
         body: send({ local_id: 'taken', content: { type: 'text', text: 'first' } }),
       });
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await refusal({ path: INTERNAL_PATHS.send, body: body() })).toBe(code);
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('in the name of another user finds no workspace of this one', async () => {
+    it('returns workspace_not_found for the workspace of another user', async () => {
       const subject = await idOf(await uswarm.user());
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await refusal({ path: INTERNAL_PATHS.send, body: send(), subject })).toBe('workspace_not_found');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('with a token whose subject is no user is refused', async () => {
+    it('rejects a token whose subject is not a user', async () => {
       expect(await refusal({ path: INTERNAL_PATHS.send, body: send(), subject: 'gateway' })).toBe('token_invalid');
     });
   });
 
-  describe('a user that connected, and then', () => {
-    const ways: [string, string, (user: TestUser, id: string) => Promise<unknown>][] = [
+  describe('a connected user', () => {
+    const endings: [string, string, (user: TestUser, id: string) => Promise<unknown>][] = [
       [
         'was banned',
         'user_banned',
         (_user, id) => uswarm.database.updateTable('users').set({ is_banned: true }).where('id', '=', id).execute(),
       ],
-      ['deleted the account', 'user_deleted', (leaving) => leaving.delete('/v1/auth/delete', {}, 204)],
+      ['deleted the account', 'user_deleted', (client) => client.delete('/v1/auth/delete', {}, 204)],
     ];
 
-    it.each(ways)('%s, is refused with %s, and nothing is stored', async (_what, code, loseAccess) => {
-      const other = await uswarm.user();
-      const { workspaceId, conversationId } = await uswarm.home(other);
-      const subject = await idOf(other);
-      const calls = () => [
-        { path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: [workspaceId] }, subject },
-        {
-          path: INTERNAL_PATHS.send,
-          body: send({ workspace_id: workspaceId, conversation_id: conversationId }),
-          subject,
-        },
-      ];
-      for (const allowed of calls()) expect((await call(allowed)).status).toBe(200);
-      await loseAccess(other, subject);
-      const before = await storedRows(uswarm.database);
-      for (const late of calls()) expect(await refusal(late)).toBe(code);
-      expect(await storedRows(uswarm.database)).toEqual(before);
-    });
+    it.each(endings)(
+      'a connected user who %s is rejected with %s, and nothing is stored',
+      async (_what, code, loseAccess) => {
+        const other = await uswarm.user();
+        const { workspaceId, conversationId } = await uswarm.home(other);
+        const subject = await idOf(other);
+        const calls = () => [
+          { path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: [workspaceId] }, subject },
+          {
+            path: INTERNAL_PATHS.send,
+            body: send({ workspace_id: workspaceId, conversation_id: conversationId }),
+            subject,
+          },
+        ];
+        for (const allowed of calls()) expect((await call(allowed)).status).toBe(200);
+        await loseAccess(other, subject);
+        const before = await allRows(uswarm.database);
+        for (const late of calls()) expect(await refusal(late)).toBe(code);
+        expect(await allRows(uswarm.database)).toEqual(before);
+      },
+    );
   });
 
-  it('other paths are not found', async () => {
+  it('returns route_not_found for unknown paths', async () => {
     expect(await refusal({ path: '/internal/v1/other', body: {} })).toBe('route_not_found');
   });
 
-  it('is measured by what is asked', async () => {
+  it('observes the duration of requests by route', async () => {
     const body = { workspace_ids: [home.workspaceId] };
     await call({ path: INTERNAL_PATHS.subscriptions, body });
     const labels = 'route="internalSubscriptions",method="POST",status="2xx"';
     const counted = () => uswarm.metrics.getSingleMetricAsString('uswarm_http_request_duration_seconds');
-    expect(await eventually(counted, (text) => text.includes(labels))).toContain(labels);
+    expect(await eventually(counted, { until: (text) => text.includes(labels) })).toContain(labels);
   });
 });

@@ -11,36 +11,38 @@ import {
   type SessionsAnswer,
   type SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { type Logger, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
+import type { Logger, SigningKey } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler, type Router } from 'express';
+import { isId } from '../database/id.js';
 import type { Authenticator } from '../features/auth/authenticator.js';
-import { bearerToken } from '../features/auth/credentials.js';
 import type { SessionStore } from '../features/auth/sessions.store.js';
 import type { MessageService } from '../features/messages/messages.service.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import type { UserStore } from '../features/users/users.store.js';
 import type { WorkspaceService } from '../features/workspaces/workspaces.service.js';
 import { createErrorHandler } from './errors.js';
-import { isId } from './id.js';
 import { parseInput } from './input.js';
+import { serviceTokenSubject } from './service-token.js';
 
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
   authenticator: Authenticator;
-  /** What operators use; undefined where nobody has a key for it. */
+  /** Routes of the admin API; undefined if no operator key is configured. */
   adminRouter: Router | undefined;
+  /** Routes of the model gateway. */
+  modelCallRouter: Router;
   users: Pick<UserStore, 'isBanned'>;
   sessions: Pick<SessionStore, 'ended'>;
   workspaces: Pick<WorkspaceService, 'subscriptions'>;
   messages: Pick<MessageService, 'send'>;
-  /** How logs name an address. */
+  /** Returns the form of an address in logs. */
   sourceName: (address: string) => string;
   rates: Pick<RateLimits, 'request' | 'socketCall'>;
   requestContext: RequestHandler;
   logger: Logger;
 }
 
-/** The internal API: what gateways ask, each call with a service token that names the user. */
+/** Creates the internal API for gateways. Each call has a service token that names the user. */
 export function createInternalApp(deps: InternalAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -49,9 +51,9 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
 
   app.post(INTERNAL_PATHS.authenticate, named('internalAuthenticate'), async (request, response) => {
-    await subject(request, deps.keys);
+    await serviceTokenSubject(request, deps.keys);
     const { credentials } = parseInput(AuthenticateBody, request.body);
-    // Whom the gateway speaks for, in its own words.
+    // The address of the client as the gateway reports it.
     const address = request.get('x-forwarded-for');
     if (address !== undefined) await deps.rates.request(address);
     const source = address === undefined ? null : deps.sourceName(address);
@@ -86,11 +88,12 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   });
 
   app.post(INTERNAL_PATHS.sessions, named('internalSessions'), async (request, response) => {
-    await subject(request, deps.keys);
+    await serviceTokenSubject(request, deps.keys);
     const { sessions } = parseInput(SessionsBody, request.body);
     response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
   });
 
+  app.use(deps.modelCallRouter);
   app.use(() => {
     throw new ApiError('route_not_found');
   });
@@ -98,7 +101,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   return app;
 }
 
-/** What the request is called in logs and metrics. */
+/** Sets the route name of the request for logs and metrics. */
 const named =
   (operationId: string): RequestHandler =>
   (_request, response, next) => {
@@ -107,24 +110,16 @@ const named =
   };
 
 /**
- * The user that the token speaks for; a token of the service itself speaks for none. A socket may
- * have been open for long: whether the user may still do anything is asked each time.
+ * Returns the user of the token and checks in each call that the user is not banned: a socket can be open for long.
+ * Tokens of the service itself name no user.
  */
 async function user(request: Request, deps: Pick<InternalAppDeps, 'keys' | 'users' | 'rates'>): Promise<string> {
-  const userId = await subject(request, deps.keys);
+  const userId = await serviceTokenSubject(request, deps.keys);
   if (!isId(userId)) throw new ApiError('token_invalid');
-  // Before any query: a subscribe, and a send that was stored already, are counted by nothing else.
+  // Before any query: no other limit counts subscribes and retries of stored messages.
   await deps.rates.socketCall(userId);
   const banned = await deps.users.isBanned(userId);
   if (banned === undefined) throw new ApiError('user_deleted');
   if (banned) throw new ApiError('user_banned');
   return userId;
-}
-
-async function subject(request: Request, keys: readonly SigningKey[]): Promise<string> {
-  try {
-    return await verifyInternalToken(keys, bearerToken(request.get('authorization')) ?? '');
-  } catch (error) {
-    throw error instanceof TokenError ? new ApiError('token_invalid', { cause: error }) : error;
-  }
 }

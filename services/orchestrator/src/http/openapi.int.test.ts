@@ -2,20 +2,20 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, ROUTES } from '@uswarm/contract';
 import { buildAsyncApi, buildOpenApi } from '@uswarm/contract/documents';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import { type ApiDocument, type Operation, operationsOf, readDocument, sendExample } from '../../test/api-document.js';
-import { ownEverything } from '../../test/belongings.js';
+import { createUserResources } from '../../test/resource-fixtures.js';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
 /**
- * Which fields of an example an answer does not have. Of lists the first elements stand for all; what is null
- * or empty has no fields, whatever stands there otherwise.
+ * Returns the paths of fields of an example that a response lacks. Only the first elements of lists are compared; null
+ * and empty lists match any example.
  */
 function missingFields(example: unknown, answer: unknown, path = ''): string[] {
   if (typeof example !== 'object' || example === null || answer === null) return [];
   if (Array.isArray(example)) {
-    if (!Array.isArray(answer)) return [`${path} is no list`];
+    if (!Array.isArray(answer)) return [`${path} is not a list`];
     return answer.length === 0 || example.length === 0 ? [] : missingFields(example[0], answer[0], `${path}[0]`);
   }
   if (typeof answer !== 'object' || answer === undefined) return [path];
@@ -42,7 +42,7 @@ describe('GET /v1/openapi.json', () => {
     await server.close();
   });
 
-  it('is OpenAPI 3.1, as it is checked in, for the server that shows it', async () => {
+  it('returns the checked-in OpenAPI 3.1 document with a relative server URL', async () => {
     const { servers, ...rest } = document;
     const { servers: _, ...checkedIn } = JSON.parse(JSON.stringify(buildOpenApi())) as ApiDocument;
     expect(rest).toEqual(checkedIn);
@@ -50,22 +50,22 @@ describe('GET /v1/openapi.json', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
   });
 
-  it('names the public URL where there is one', async () => {
+  it('returns PUBLIC_URL as server URL if it is set', async () => {
     const other = await startTestOrchestrator({ environment: { PUBLIC_URL: 'https://api.example.com' } });
     expect((await readDocument(other.url)).servers).toEqual([{ url: 'https://api.example.com' }]);
     await other.close();
   });
 
-  it('has the realtime interface beside it, as it is checked in, with an ETag', async () => {
+  it('GET /v1/asyncapi.json returns the checked-in document with an ETag', async () => {
     const response = await fetch(`${uswarm.url}/v1/asyncapi.json`);
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(buildAsyncApi())));
-    // fetch would ask for an answer from no cache.
+    // fetch would send `Cache-Control: no-cache`.
     const headers = { 'if-none-match': response.headers.get('etag') ?? 'none' };
     const again = await request(`${uswarm.url}/v1/asyncapi.json`, { headers });
     expect(again.statusCode).toBe(304);
   });
 
-  it('names the public URL in the realtime interface, too', async () => {
+  it('GET /v1/asyncapi.json returns PUBLIC_URL as server if it is set', async () => {
     const other = await startTestOrchestrator({ environment: { PUBLIC_URL: 'https://api.example.com' } });
     const shown = (await (await fetch(`${other.url}/v1/asyncapi.json`)).json()) as { servers: unknown };
     await other.close();
@@ -74,7 +74,7 @@ describe('GET /v1/openapi.json', () => {
     });
   });
 
-  it('has no default response, and describes every route', () => {
+  it('describes every route and no default response', () => {
     const responses = Object.values(document.paths).flatMap((item) =>
       Object.values(item).map((each) => each.responses),
     );
@@ -83,19 +83,24 @@ describe('GET /v1/openapi.json', () => {
   });
 
   describe.each(ROUTES.map(({ operationId }) => operationId))('%s', (operationId) => {
-    it('answers each of its examples with success, and with the fields of the answer that it shows', async () => {
+    it('succeeds with each of its examples and returns the fields of the example response', async () => {
       const operation = operations.get(operationId)!;
       expect(operation.bodies).not.toEqual([]);
       for (const body of operation.bodies) {
-        const { user, values } = await ownEverything(uswarm, server);
+        const { user, values } = await createUserResources(uswarm, server);
         const { status, body: answer } = await sendExample({ url: uswarm.url, client: user, operation, values, body });
-        expect([body.name, operation.successes.includes(status), answer]).toEqual([body.name, true, answer]);
-        expect([body.name, missingFields(operation.answer, answer)]).toEqual([body.name, []]);
+        expect({ example: body.name, success: operation.successes.includes(status), answer }).toEqual({
+          example: body.name,
+          success: true,
+          answer,
+        });
+        const missing = missingFields(operation.answer, answer);
+        expect({ example: body.name, missing }).toEqual({ example: body.name, missing: [] });
       }
     });
   });
 
-  it('shows the limits as answers do', async () => {
+  it('has the same examples of rate limit headers as responses', async () => {
     const { ip, user, sends, search } = LIMITS.rates;
     const limited = await startTestOrchestrator({
       environment: {

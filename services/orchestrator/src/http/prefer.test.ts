@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { prefersMinimal } from './prefer.js';
 
-describe('a Prefer header', () => {
+describe('prefersMinimal', () => {
   it.each([
     'return=minimal',
     'Return=minimal',
@@ -10,7 +10,7 @@ describe('a Prefer header', () => {
     'respond-async, return=minimal',
     'wait=10;x=y,return=minimal;foo="bar"',
     'return=minimal, return=representation',
-  ])('%j asks for no body', (header) => {
+  ])('returns true for %j', (header) => {
     expect(prefersMinimal(header)).toBe(true);
   });
 
@@ -25,7 +25,7 @@ describe('a Prefer header', () => {
     'x-return=minimal',
     'return=representation, return=minimal',
     'handling=lenient; return=minimal',
-  ])('%j does not', (header) => {
+  ])('returns false for %j', (header) => {
     expect(prefersMinimal(header)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Whether a `Prefer` header asks for an answer without a body (RFC 7240): `return=minimal`, among others or
- * alone. Of a preference that stands there twice the first one counts; what is not understood is ignored.
+ * Whether a `Prefer` header (RFC 7240) has the preference `return=minimal`, which asks for a response without a body.
+ * The first of several `return` preferences applies; unknown ones are ignored.
  */
 export function prefersMinimal(header: string | undefined): boolean {
   const preferences = (header ?? '').split(',').map((preference) => preference.split(';')[0] ?? '');

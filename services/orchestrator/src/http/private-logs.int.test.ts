@@ -5,21 +5,21 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS, type MessagePage, ROUTES } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { request } from 'undici';
 import { ADMIN_KEY, createTestAdmin } from '../../test/admin-client.js';
 import { operationsOf, readDocument, sendExample } from '../../test/api-document.js';
-import { ownEverything } from '../../test/belongings.js';
-import { eventually } from '../../test/eventually.js';
+import { createUserResources } from '../../test/resource-fixtures.js';
 import { CLIENT_SECRET, integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { formOf } from '../../test/uploads.js';
 
-/** What people write and what opens doors; each a text that stands nowhere else. */
+/** A unique text that represents private content or a credential. */
 const canary = (kind: string): string => `${kind} ${randomUUID()}`;
 
-describe('the log of a whole run, at level debug', () => {
+describe('the log at level debug', () => {
   const lines: string[] = [];
   const planted: string[] = [];
   let folder: string;
@@ -48,7 +48,7 @@ describe('the log of a whole run, at level debug', () => {
     planted.push(text);
     return text;
   }
-  async function everything(): Promise<string> {
+  async function readLogs(): Promise<string> {
     const files = await readdir(folder, { recursive: true, withFileTypes: true });
     const texts = files
       .filter((file) => file.isFile())
@@ -56,9 +56,9 @@ describe('the log of a whole run, at level debug', () => {
     return [...lines, ...(await Promise.all(texts))].join('\n');
   }
 
-  it('shows every route, and of what is sent nothing', async () => {
+  it('the log contains a line for every route', async () => {
     for (const operation of operationsOf(await readDocument(uswarm.url))) {
-      const { user, values } = await ownEverything(uswarm, server);
+      const { user, values } = await createUserResources(uswarm, server);
       for (const body of operation.bodies)
         await sendExample({ url: uswarm.url, client: user, operation, values, body });
       plant(user.token);
@@ -71,11 +71,11 @@ describe('the log of a whole run, at level debug', () => {
     plant('marmalade');
     plant('Darjeeling');
     plant('Lovelace');
-    const log = await everything();
+    const log = await readLogs();
     for (const { operationId } of ROUTES) expect(log).toContain(`"route":"${operationId}"`);
   });
 
-  it('shows no credential, whichever way it comes', async () => {
+  it('the log covers requests with credentials in every header', async () => {
     const user = await uswarm.user();
     const timestamp = String(Math.floor(Date.now() / 1000));
     const signature = plant(
@@ -115,10 +115,10 @@ describe('the log of a whole run, at level debug', () => {
     });
     await answer.body.dump();
     expect(answer.statusCode).toBe(200);
-    await createTestAdmin(uswarm).refusal('users/show', { user: plant(canary('nobody')) });
+    await createTestAdmin(uswarm).refusal('users/show', { user: plant(canary('unknown user')) });
   });
 
-  it('shows no text of a request that fails', async () => {
+  it('the log covers rejected requests with private texts', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const agent = `/v1/agents/${home.agents[1]?.id}`;
@@ -155,7 +155,7 @@ describe('the log of a whole run, at level debug', () => {
     expect(statuses.filter((status) => status < 400)).toEqual([]);
   });
 
-  it('shows no text of what fails through our own fault', async () => {
+  it('the log covers internal errors with private texts', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const say = () =>
@@ -165,7 +165,7 @@ describe('the log of a whole run, at level debug', () => {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ content: { type: 'text', text: plant(canary('dear diary')) } }),
       });
-    // Postgres quotes the whole row in what it says of a check, and the value in what it says of a type.
+    // Postgres quotes the row in the error of a failed check, and the value in the error of a failed cast.
     const broken = [
       sql`ALTER TABLE messages ADD CONSTRAINT broken CHECK (content->>'text' IS NULL) NOT VALID`,
       sql`ALTER TABLE messages DROP CONSTRAINT broken`,
@@ -181,7 +181,7 @@ describe('the log of a whole run, at level debug', () => {
     expect(statuses).toEqual([500, 201, 201, 500]);
   });
 
-  it('shows nothing of a question, of its answer, nor in the logs of the runtime', async () => {
+  it('the log covers a turn and the log of its runtime', async () => {
     const talking = await startTestOrchestrator({
       logTo: lines,
       environment: { TURN_WORKERS: '1', RUNTIME_WORKERS: '1', RUNTIME_LOG_DIRECTORY: folder, LOG_LEVEL: 'debug' },
@@ -193,15 +193,15 @@ describe('the log of a whole run, at level debug', () => {
     await user.post(home.messages, { content: { type: 'text', text: question } }, 201);
     const reply = async () =>
       (await user.get<MessagePage>(home.messages)).body.data.find(({ role }) => role === 'agent');
-    const done = await eventually(reply, (message) => message?.extended_status === 'delivered');
+    const done = await eventually(reply, { until: (message) => message?.extended_status === 'delivered' });
     expect(done?.content).toMatchObject({ type: 'text', text: expect.stringContaining(question) });
     await talking.close();
-    expect(await everything()).toContain(home.workspaceId);
+    expect(await readLogs()).toContain(home.workspaceId);
   });
 
-  it('holds nothing of what was planted', async () => {
+  it('the log contains none of the private texts and credentials of these requests', async () => {
     expect(planted.length).toBeGreaterThan(150);
-    const log = await everything();
+    const log = await readLogs();
     expect(log.split('\n').length).toBeGreaterThan(300);
     expect(planted.filter((text) => log.includes(JSON.stringify(text).slice(1, -1)))).toEqual([]);
   });

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, INTERNAL_PATHS } from '@uswarm/contract';
-import { eventually } from '../../test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../test/test-orchestrator.js';
 import { beginUpload } from '../../test/uploads.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-describe('requests as operators see them', () => {
+describe('createRequestContext', () => {
   const lines: string[] = [];
   let uswarm: TestOrchestrator;
   let user: TestUser;
@@ -20,17 +20,17 @@ describe('requests as operators see them', () => {
 
   type Entry = Record<string, unknown>;
   const entries = (): Entry[] => lines.map((line) => JSON.parse(line) as Entry);
-  /** What was logged of a request when it ended. */
+  /** The log line of a request. */
   async function logged(requestId: string): Promise<Entry | undefined> {
     const find = () => entries().find((entry) => entry['requestId'] === requestId && entry['msg'] === 'request');
-    return eventually(find, (entry) => entry !== undefined);
+    return eventually(find, { until: (entry) => entry !== undefined });
   }
   const named = (): { id: string; client: ReturnType<TestUser['with']> } => {
     const id = randomUUID();
     return { id, client: user.with({ 'x-request-id': id }) };
   };
 
-  it('a request is one line: who, which route, how it ended', async () => {
+  it('logs one line per request with user, route and status', async () => {
     const { id, client } = named();
     await client.get('/v1/users/profile');
     const { id: userId } = await uswarm.database.selectFrom('users').select('id').executeTakeFirstOrThrow();
@@ -50,7 +50,7 @@ describe('requests as operators see them', () => {
     expect(entries().filter((entry) => entry['requestId'] === id)).toHaveLength(1);
   });
 
-  it('a refusal is logged with its code, and no path is', async () => {
+  it('logs the error code of a rejected request, but not its path', async () => {
     const refused = named();
     const key = `diary-${randomUUID()}`;
     await refused.client.refusal('DELETE', `/v1/agents/${randomUUID()}/memories/${key}`);
@@ -65,24 +65,24 @@ describe('requests as operators see them', () => {
     expect(lines.join('')).not.toContain(key);
   });
 
-  it('probes are logged at level debug', async () => {
+  it('logs probes at level debug', async () => {
     const { id, client } = named();
     await client.get('/v1/health');
     expect(await logged(id)).toMatchObject({ level: 'debug', route: 'getHealth', status: 200 });
   });
 
-  it('a client that goes away is logged as such', async () => {
+  it('logs status aborted when the client closes the connection', async () => {
     const { id, client } = named();
     const upload = await beginUpload(uswarm.url, client);
     upload.breakOff();
     expect(await logged(id)).toMatchObject({ route: 'createUpload', status: 'aborted' });
   });
 
-  it('what is logged of a failure names the request', async () => {
+  it('logs an internal error with the request id', async () => {
     const { id, client } = named();
-    await uswarm.database.schema.alterTable('users').renameColumn('surname', 'gone').execute();
+    await uswarm.database.schema.alterTable('users').renameColumn('surname', 'renamed').execute();
     const { body } = await client.raw<ErrorBody>({ method: 'GET', path: '/v1/users/profile' });
-    await uswarm.database.schema.alterTable('users').renameColumn('gone', 'surname').execute();
+    await uswarm.database.schema.alterTable('users').renameColumn('renamed', 'surname').execute();
     expect(body.extra?.request_id).toBe(id);
     await logged(id);
     expect(entries().filter((entry) => entry['requestId'] === id)).toMatchObject([
@@ -96,17 +96,17 @@ describe('requests as operators see them', () => {
     [`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, undefined],
     ['00-nonsense', undefined],
     [`00-${TRACE}-00f067aa0ba902b7-01\tinjected`, undefined],
-  ])('the trace that a client names is logged as its own, and never as ours: %j', async (traceparent, traceId) => {
+  ])('logs the trace of a client only as clientTraceId: %j', async (traceparent, traceId) => {
     const { id, client } = named();
     await client.with({ traceparent }).get('/v1/users/profile');
     const entry = await logged(id);
-    expect({ clients: entry?.['clientTraceId'], ours: entry?.['traceId'] }).toEqual({
-      clients: traceId,
-      ours: undefined,
+    expect({ clientTraceId: entry?.['clientTraceId'], traceId: entry?.['traceId'] }).toEqual({
+      clientTraceId: traceId,
+      traceId: undefined,
     });
   });
 
-  it('the trace that one of our services names is continued on the internal API', async () => {
+  it('continues the trace of another service on the internal API', async () => {
     const { id } = named();
     const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`;
     const headers = { traceparent, 'x-request-id': id, 'content-type': 'application/json' };
@@ -119,7 +119,7 @@ describe('requests as operators see them', () => {
     expect(await logged(id)).toMatchObject({ traceId: TRACE });
   });
 
-  it('durations are counted by route, method and class of status', async () => {
+  it('observes durations by route, method and status class', async () => {
     const count = async (labels: Record<string, string>): Promise<number> => {
       const found = await uswarm.metrics.getSingleMetric('uswarm_http_request_duration_seconds')?.get();
       const value = found?.values.find(
@@ -139,6 +139,6 @@ describe('requests as operators see them', () => {
     await user.refusal('POST', '/v1/workspaces', { name: '' });
     await user.refusal('GET', '/v1/nothing');
     const grown = async () => (await Promise.all(series.map(count))).map((value, n) => value - (before[n] ?? 0));
-    expect(await eventually(grown, (all) => all.every((value) => value === 1))).toEqual([1, 1, 1]);
+    expect(await eventually(grown, { until: (all) => all.every((value) => value === 1) })).toEqual([1, 1, 1]);
   });
 });

@@ -13,36 +13,36 @@ import { Gauge, Histogram } from 'prom-client';
 const REQUEST_ID = /^[\w.-]{8,128}$/;
 /** W3C Trace Context: version, trace, parent, flags. */
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/;
-/** Probes ask every few seconds, and nothing is to be learnt from that. */
+/** Probes send these requests every few seconds; they are logged at level debug. */
 const QUIET = new Set(['getHealth']);
 
-/** One of our services, whose trace is continued, or anybody else, whose trace is only noted. */
+/** The trace of another uswarm service is continued; the trace of a client is only logged. */
 type Caller = 'service' | 'client';
 
 /**
- * Gives each request its id (the client's own where it sends a sane one), measures it, and logs how it ended:
- * the route and never the path, since memory keys stand in paths.
+ * Assigns an id to each request (the client's id if it is valid), measures it, and logs its outcome. It logs the route
+ * instead of the path, because paths contain memory keys.
  */
 export function createRequestContext(logger: Logger, metrics: Registry): (caller: Caller) => RequestHandler {
   const duration = new Histogram({
     name: 'uswarm_http_request_duration_seconds',
-    help: 'Time from the request to the end of the answer, by route, method and class of status.',
+    help: 'Time from the request to the end of the response by route, method and status class.',
     labelNames: ['route', 'method', 'status'],
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [metrics],
   });
-  const underWay = new Gauge({
+  const inProgress = new Gauge({
     name: 'uswarm_http_requests_in_progress',
-    help: 'Requests that are being answered.',
+    help: 'Requests in progress.',
     registers: [metrics],
   });
   return (caller) => (request, response, next) => {
     const context = contextOf(request, caller);
     response.set('X-Request-Id', context.requestId);
     const started = performance.now();
-    underWay.inc();
+    inProgress.inc();
     response.once('close', () => {
-      underWay.dec();
+      inProgress.dec();
       const seconds = (performance.now() - started) / 1000;
       const { route = 'none', method, status } = outcomeOf(request, response);
       duration.observe(
@@ -80,11 +80,11 @@ function contextOf(request: Request, caller: Caller): RequestContext {
   return caller === 'service' ? { requestId, traceId } : { requestId, clientTraceId: traceId };
 }
 
-/** A client that went away before the end got no status. */
+/** The status is `aborted` if the client closed the connection before the end of the response. */
 function outcomeOf(request: Request, response: Response) {
   const route = (response.locals['route'] as { operationId: string } | undefined)?.operationId;
   const status = response.writableFinished ? response.statusCode : ('aborted' as const);
-  // A client may invent methods, and each would be a series of its own.
+  // A client can send arbitrary methods, and each would create a series.
   const method = route === undefined ? 'any' : request.method;
   return { ...(route === undefined ? {} : { route }), method, status };
 }

@@ -9,10 +9,10 @@ import {
   type TestUser,
 } from '../../test/test-orchestrator.js';
 
-/** Each shown as 64 kB: a response of all of them would have 4.5 MB. */
+/** Each has 64 kB as JSON; a response with all of them would have 4.5 MB. */
 const MESSAGES = 70;
 const TEXT = '\n'.repeat(32_000);
-const MOST_BYTES = 2_000_000;
+const MAX_BYTES = 2_000_000;
 
 describe('the size of responses', () => {
   let uswarm: TestOrchestrator;
@@ -26,13 +26,13 @@ describe('the size of responses', () => {
     const body = { type: 'agent', agent_id: home.agents[1]?.id };
     const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, body, 201);
     agentConversation = made.body.data;
-    await fill(home.conversationId, 100);
-    await fill(agentConversation.id, 200);
+    await insertLargeMessages(home.conversationId, 100);
+    await insertLargeMessages(agentConversation.id, 200);
   });
   afterAll(() => uswarm.close());
 
-  /** Messages with their events. */
-  const fill = (conversationId: string, firstSeq: number) =>
+  /** Inserts messages with their events. */
+  const insertLargeMessages = (conversationId: string, firstSeq: number) =>
     sql`
       WITH filled AS (
         INSERT INTO messages (id, workspace_id, conversation_id, seq, role, status, content)
@@ -49,12 +49,12 @@ describe('the size of responses', () => {
   const get = async <Body>(path: string) => {
     const answer = await request(`${uswarm.url}${path}`, { headers: user.headers });
     const text = await answer.body.text();
-    expect([path, answer.statusCode]).toEqual([path, 200]);
-    expect(Buffer.byteLength(text)).toBeLessThan(MOST_BYTES);
+    expect({ path, status: answer.statusCode }).toEqual({ path, status: 200 });
+    expect(Buffer.byteLength(text)).toBeLessThan(MAX_BYTES);
     return JSON.parse(text) as Body;
   };
 
-  /** The ids of each page, followed by its cursors. */
+  /** The message ids of all pages, read by following the cursors. */
   async function pagesOf(path: string): Promise<string[][]> {
     const pages: string[][] = [];
     let next: string | null = '';
@@ -82,7 +82,7 @@ describe('the size of responses', () => {
     ['messages, forward', () => `${home.messages}?limit=100&direction=forward`, () => home.conversationId],
     ['the history of an agent', () => `/v1/agents/${home.agents[1]?.id}/history?limit=100`, () => agentConversation.id],
     ['a search', () => `${home.messages}/search?q=needle&limit=100`, () => home.conversationId],
-  ])('is bounded for %s, and following the pages gives every message once', async (_what, path, conversation) => {
+  ])('pages of %s are bounded, and following them returns every message once', async (_what, path, conversation) => {
     const pages = await pagesOf(path());
     const forward = path().includes('forward');
     const ids = await idsOf(conversation());
@@ -91,7 +91,7 @@ describe('the size of responses', () => {
     expect(pages.filter((page) => page.length === 0)).toEqual([]);
   });
 
-  it('is bounded for a page back', async () => {
+  it('a previous page is bounded', async () => {
     const first = await get<MessagePage>(`${home.messages}?limit=100`);
     const second = await get<MessagePage>(
       `${home.messages}?limit=100&scrollId=${encodeURIComponent(first.pagination.next_scroll_id ?? '')}`,
@@ -100,10 +100,10 @@ describe('the size of responses', () => {
       `${home.messages}?limit=100&scrollId=${encodeURIComponent(second.pagination.prev_scroll_id ?? '')}`,
     );
     expect(back.data).toEqual(first.data);
-    expect([back.pagination.has_prev, back.pagination.has_next]).toEqual([false, true]);
+    expect(back.pagination).toMatchObject({ has_prev: false, has_next: true });
   });
 
-  it('is bounded for one message that is larger than a page', async () => {
+  it('a page contains one message if the message is larger than the limit', async () => {
     const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
     const { id } = made.body.data;
     await sql`
@@ -115,7 +115,7 @@ describe('the size of responses', () => {
     expect(pages.map(({ length }) => length)).toEqual([1, 1, 1]);
   });
 
-  it('is bounded for events, and asking again while has_next gives every event once', async () => {
+  it('replayed events are bounded, and following has_next returns every event once', async () => {
     const seqs: number[][] = [];
     for (let since = 99, more = true; more; since = seqs.at(-1)?.at(-1) ?? 0) {
       const { data, has_next } = await get<{ data: ReplayedEvent[]; has_next: boolean }>(
@@ -130,7 +130,7 @@ describe('the size of responses', () => {
     expect(seqs.length).toBeGreaterThan(3);
   });
 
-  it('is bounded for the list of conversations, also without a limit', async () => {
+  it('the list of conversations is bounded, also without a limit', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 20; n += 1) {
       const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);

@@ -1,6 +1,7 @@
 import { ApiError, findRoute, ROUTES, type OperationId, type RouteAuth, type RouteDefinition } from '@uswarm/contract';
 import { currentContext, currentTraceId, inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
+import { isId } from '../database/id.js';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
 import { ClientGone } from './errors.js';
@@ -8,7 +9,6 @@ import { DocumentAnswer, sendDocument } from './document-answer.js';
 import { FileAnswer, sendFile } from './file-answer.js';
 import { incomingForm, type IncomingForm } from './form.js';
 import type { Handlers } from './handlers.js';
-import { isId } from './id.js';
 import { parseInput } from './input.js';
 
 /** Resolves the caller of a request, or throws the error that the caller gets. */
@@ -28,7 +28,7 @@ type AnyHandler = (input: {
   actor: UserActor | IdentityActor | undefined;
 }) => Promise<AnyAnswer | FileAnswer | DocumentAnswer>;
 
-/** Mounts every route of the contract, each with its checks in the same order. */
+/** Mounts all routes of the contract. Each has the same checks in the same order. */
 export function createRoutes(handlers: Handlers, authenticate: Authenticate): Router {
   const router = Router();
   for (const route of ROUTES) {
@@ -47,13 +47,13 @@ export function createRoutes(handlers: Handlers, authenticate: Authenticate): Ro
   return router;
 }
 
-/** Log lines of the request name the trace that it started. */
+/** Adds the id of the current trace to the log lines of the request. */
 function nameTrace(): void {
   const [context, traceId] = [currentContext(), currentTraceId()];
   if (context !== undefined && traceId !== undefined) context.traceId = traceId;
 }
 
-/** A path that cannot be decoded names nothing: the same answer as for an id that does not exist. */
+/** A path that cannot be decoded has the same error as an id that does not exist. */
 function undecodable({ method, path }: Request): ApiError {
   const parameters = Object.values(findRoute(method, path)?.params ?? {});
   const named = parameters.find((parameter) => parameter.kind === 'id');
@@ -90,14 +90,14 @@ async function serve(
 }
 
 function clientGone(response: Response): AbortSignal {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   response.once('close', () => {
-    if (!response.writableFinished) gone.abort(new ClientGone());
+    if (!response.writableFinished) disconnected.abort(new ClientGone());
   });
-  return gone.signal;
+  return disconnected.signal;
 }
 
-/** An id that is no id of ours names nothing: the same answer as for one that does not exist. */
+/** A malformed id has the same error as an id that does not exist. */
 function readParams(route: RouteDefinition, request: Request): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [name, parameter] of Object.entries(route.params ?? {})) {

@@ -6,7 +6,7 @@ import { databaseTlsWarning } from '../database/database-tls.js';
 import { waitForDatabase } from '../database/wait-for-database.js';
 import { createOrchestrator, type Orchestrator, type OrchestratorOptions } from '../orchestrator.js';
 
-/** Gateways are other processes, so a bus in memory would not reach them. */
+/** Gateways are separate processes, so an in-memory bus cannot reach them. */
 function createBus({ REALTIME_REDIS_URL: url }: OrchestratorConfig, logger: Logger): EventBus {
   if (url === undefined) throw new ConfigError('REALTIME_REDIS_URL is not set');
   return createRedisBus({ url, logger });
@@ -21,8 +21,8 @@ async function prepareDatabase(config: OrchestratorConfig, logger: Logger): Prom
 }
 
 /**
- * Starts the public, internal and operations ports; both entry points call it. The operations port
- * comes first, so that a process that waits for the database is alive and not ready.
+ * Starts the public, internal and operations ports; both entry points call it. The operations port starts first, so
+ * that a process that waits for the database is alive but not ready.
  */
 export async function startServer(
   stack: CloseStack,

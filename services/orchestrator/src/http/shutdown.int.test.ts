@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import type { Conversation, Workspace } from '@uswarm/contract';
-import { createTestDatabase, describeWith, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
+import { type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
+import { createTestDatabase, describeWith, type TestDatabase } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { type ApiClient, createApiClient } from '../../test/api-client.js';
 import { type EntryPoint, startEntryPoint } from '../../test/entry-point.js';
-import { eventually } from '../../test/eventually.js';
 import { first, testEnvironment } from '../../test/test-orchestrator.js';
 import { beginUpload } from '../../test/uploads.js';
 import { type Database, openDatabase } from '../database/database.js';
 
-describeWith('valkey', 'a process that is told to stop', () => {
+describeWith('valkey', 'the shutdown of the orchestrator', () => {
   let issuer: OidcIssuer;
   let testDatabase: TestDatabase;
   let database: Database;
@@ -45,7 +46,7 @@ describeWith('valkey', 'a process that is told to stop', () => {
     return rows.length > 0;
   };
 
-  it('finishes the requests in flight, takes no more, and ends', async () => {
+  it('completes the requests in flight, accepts no new ones, and exits', async () => {
     const { id } = first((await user.get<{ data: Workspace[] }>('/v1/workspaces')).body.data);
     const workspace = `/v1/workspaces/${id}`;
     const conversation = first((await user.get<{ data: Conversation[] }>(`${workspace}/conversations`)).body.data);
@@ -63,11 +64,11 @@ describeWith('valkey', 'a process that is told to stop', () => {
       { local_id: localId, content: { type: 'text', text: 'just in time' } },
       201,
     );
-    expect(await eventually(waitsForLock, Boolean)).toBe(true);
+    expect(await eventually(waitsForLock, { until: Boolean })).toBe(true);
 
     const stopped = program.stop();
-    expect(await eventually(refusesConnections, Boolean)).toBe(true);
-    // Both are still being served.
+    expect(await eventually(refusesConnections, { until: Boolean })).toBe(true);
+    // Both requests are still in progress.
     expect(upload.answered()).toBeUndefined();
     await upload.send(Buffer.from('the rest'));
     await upload.end();
@@ -75,7 +76,7 @@ describeWith('valkey', 'a process that is told to stop', () => {
     await holding;
     const { headers } = await sent;
     expect(headers['connection']).toBe('close');
-    expect(await eventually(upload.answered, (text) => text?.includes('\r\n\r\n') === true)).toMatch(
+    expect(await eventually(upload.answered, { until: (text) => text?.includes('\r\n\r\n') === true })).toMatch(
       /^HTTP\/1\.1 201 /,
     );
     await stopped;

@@ -1,7 +1,6 @@
-/** Control characters, and what is not seen or reorders what is. */
-const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+import { DECEPTIVE_IN_NAMES } from '@uswarm/service-kit';
 
-/** A name as people see it: nothing in it deceives a reader. */
+/** Removes characters from a name that are invisible or misleading. */
 export function visibleText(sent: string): string {
-  return sent.toWellFormed().replace(INVISIBLE, '').normalize('NFC').trim();
+  return sent.toWellFormed().replaceAll(DECEPTIVE_IN_NAMES, '').normalize('NFC').trim();
 }

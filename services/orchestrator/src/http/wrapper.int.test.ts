@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Export, type MessageData, type OperationId, ROUTES, type RouteDefinition } from '@uswarm/contract';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import { z } from 'zod';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import {
@@ -9,24 +9,24 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../test/test-orchestrator.js';
-import { END } from '../../test/revisions.js';
-import { createTurnTaker } from '../../test/turns.js';
+import { END } from '../../test/message-client.js';
+import { createTestTurnWorker } from '../../test/turn-fixture.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
 
-/** The two that the specification lists as exceptions. */
+/** The exceptions: CONV-005. */
 const UNWRAPPED: string[] = ['connectIntegration', 'setPushToken'];
-/** A file and a document are what they are. */
+/** Files and documents have no wrapper. */
 const DOWNLOADS: string[] = ['getUpload', 'getExportArchive', 'getOpenApi', 'getAsyncApi', 'getAsset'];
 
 const routes: readonly RouteDefinition[] = ROUTES;
 
-/** The routes that answer with a JSON body. */
+/** The routes that return a JSON body. */
 const answering = routes.filter(
   ({ operationId, responses }) =>
     !DOWNLOADS.includes(operationId) && Object.values(responses).some(({ schema }) => schema !== null),
 );
 
-describe('the body of a success', () => {
+describe('the body of a successful response', () => {
   let server: OAuthServer;
   let uswarm: TestOrchestrator;
   let user: TestUser;
@@ -46,16 +46,16 @@ describe('the body of a success', () => {
 
   const say = () => user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
   const said = async (): Promise<string> => `${home.workspace}/messages/${(await say()).body.data.id}`;
-  /** So that the next turn that is claimed is the one queued next. */
+  /** Makes the next queued turn the next one that is claimed. */
   const clearQueue = () => uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
-  /** Answers the question of another user, and asks for another answer. */
+  /** Completes a turn of another user and regenerates its reply. */
   async function regenerated() {
     await clearQueue();
     const other = await uswarm.user();
     const { messages, workspace } = await uswarm.home(other);
     await other.post(messages, { content: { type: 'text', text: 'why?' } }, 201);
-    const taker = createTurnTaker(uswarm.database);
-    const writer = await taker.writerOf(await taker.claim());
+    const turnWorker = createTestTurnWorker(uswarm.database);
+    const writer = await turnWorker.writerOf(await turnWorker.claim());
     const { replyId } = await writer.begin();
     await writer.finish(END);
     return other.post(`${workspace}/messages/${replyId}/regenerate`, undefined, 200);
@@ -63,7 +63,9 @@ describe('the body of a success', () => {
   async function chosen() {
     await clearQueue();
     await say();
-    const writer = await createTurnTaker(uswarm.database).writerOf(await createTurnTaker(uswarm.database).claim());
+    const writer = await createTestTurnWorker(uswarm.database).writerOf(
+      await createTestTurnWorker(uswarm.database).claim(),
+    );
     await writer.begin();
     const actions = [{ id: 'a', label: 'A', style: 'primary' as const }];
     await writer.offer('k', { type: 'action_card', title: 't', description: '', actions });
@@ -75,7 +77,7 @@ describe('the body of a success', () => {
     return user.post(`${home.workspace}/messages/${id}/action`, { action_id: 'a' }, 200);
   }
 
-  /** Each route, asked so that it succeeds. */
+  /** A successful call of each route. */
   const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
     getHealth: () => user.get('/v1/health'),
     listModels: () => user.get('/v1/models'),
@@ -123,21 +125,21 @@ describe('the body of a success', () => {
   };
   const keys = async (operation: string) => {
     const call = calls[operation as OperationId];
-    if (call === undefined) throw new Error(`${operation} is not called yet`);
+    if (call === undefined) throw new Error(`this test has no call of ${operation}`);
     return Object.keys((await call()).body as object).toSorted();
   };
 
-  it('CONV-005 sits under data, beside which a list of messages has its pagination', async () => {
+  it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
       const paged = /Messages$|History$|^listConversations$/.test(operationId);
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
-      expect([operationId, await keys(operationId)]).toEqual([operationId, expected]);
+      expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });
     }
   });
 
-  it('CONV-005 of setting the push token, and of connecting an integration, has no such wrapper', async () => {
+  it('CONV-005 the bodies of setPushToken and connectIntegration have no wrapper', async () => {
     expect(await keys('setPushToken')).toEqual(['success']);
     expect(await keys('connectIntegration')).toEqual(
       [
@@ -151,7 +153,7 @@ describe('the body of a success', () => {
     );
   });
 
-  it('is documented as it is', () => {
+  it('the contract documents the same exceptions', () => {
     const documented = answering.flatMap(({ operationId, responses }) =>
       Object.values(responses).flatMap(({ schema }) =>
         schema instanceof z.ZodObject && !Object.hasOwn(schema.shape, 'data') ? [operationId] : [],

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Registry } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
-import { fillMessages, fillTurns, fillWorkspaces } from '../../test/fill.js';
+import { insertMessages, insertTurns, insertWorkspaces } from '../../test/bulk-data.js';
 import { registerBacklog } from './backlog-metrics.js';
 import { type Backlog, type BacklogStore, createBacklogStore } from './backlog.store.js';
 
 const KINDS = ['turn', 'runtime', 'upload'];
 
-describe('what waits in the database', () => {
+describe('createBacklogStore', () => {
   let db: MigratedDatabase;
   beforeAll(async () => {
     db = await createMigratedDatabase(4);
@@ -19,11 +19,11 @@ describe('what waits in the database', () => {
   const run = (statement: string) => sql.raw(statement).execute(db.database);
   const read = (): Promise<Backlog> => createBacklogStore(db.database).read(KINDS);
   const stateOf = ({ turns }: Backlog, state: string) => turns.find((each) => each.state === state);
-  /** Replies to `conversations` users, as old as that, each with its work. */
+  /** Inserts queued turns of this age with their jobs, one per conversation. */
   const fill = async (conversations: number, seconds: number): Promise<void> => {
-    await fillWorkspaces(db.database, conversations);
-    await fillMessages(db.database, 2);
-    await fillTurns(db.database);
+    await insertWorkspaces(db.database, conversations);
+    await insertMessages(db.database, 2);
+    await insertTurns(db.database);
     await run(`UPDATE turns SET status = 'queued', created_at = now() - interval '${seconds} seconds'`);
     await run(`DELETE FROM work`);
     await run(`
@@ -31,11 +31,11 @@ describe('what waits in the database', () => {
       SELECT 'turn', t.id, t.workspace_id, t.conversation_id, m.seq FROM turns t JOIN messages m ON m.id = t.user_message_id`);
   };
 
-  it('is nothing at first', async () => {
+  it('reads an empty backlog from an empty database', async () => {
     expect(await read()).toEqual({ turns: [], jobs: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] });
   });
 
-  it('tells queued, held and running replies apart', async () => {
+  it('counts queued, held and running turns', async () => {
     await fill(3, 100);
     const [queued] = (await read()).turns;
     expect(queued).toMatchObject({ state: 'queued' });
@@ -47,7 +47,7 @@ describe('what waits in the database', () => {
     expect((await read()).turns).toMatchObject([{ state: 'held', count: queued!.count }]);
   });
 
-  it('does not call a reply old that waits for an earlier one of its conversation', async () => {
+  it('ignores the age of a turn that waits for an earlier one of its conversation', async () => {
     await fill(1, 10);
     await run(`UPDATE turns SET status = 'running' WHERE id = (SELECT subject_id FROM work ORDER BY ordinal LIMIT 1)`);
     await run(`UPDATE turns SET created_at = now() - interval '1 hour' WHERE status = 'queued'`);
@@ -56,7 +56,7 @@ describe('what waits in the database', () => {
     expect(stateOf(backlog, 'running')!.oldestAgeS).toBeLessThan(3_000);
   });
 
-  it('tells work that is due from work that somebody has, and counts none whose time has not come', async () => {
+  it('counts due and leased jobs, and ignores jobs that are not yet due', async () => {
     await run(`
       INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at, lease_id, lease_expires_at)
       SELECT 'runtime', id, id, id, now() + offset_s * interval '1 second', lease, expires
@@ -72,9 +72,9 @@ describe('what waits in the database', () => {
     expect(jobs[0]!.oldestDueAgeS).toBeLessThan(500);
   });
 
-  it('counts what is stored and not published', async () => {
-    await fillWorkspaces(db.database, 2);
-    await fillMessages(db.database, 3);
+  it('counts unpublished events', async () => {
+    await insertWorkspaces(db.database, 2);
+    await insertMessages(db.database, 3);
     await run(`UPDATE workspace_events SET published_at = now() WHERE seq = 1`);
     await run(`UPDATE workspace_events SET created_at = now() - interval '40 seconds' WHERE seq = 2`);
     const { events } = await read();
@@ -83,15 +83,15 @@ describe('what waits in the database', () => {
     expect(events.oldestAgeS).toBeLessThan(400);
   });
 
-  describe('as Prometheus gets it', () => {
+  describe('registerBacklog', () => {
     const scrape = async (store: BacklogStore, deadlineMs = 10_000): Promise<string> => {
       const registry = new Registry();
       registerBacklog(registry, { store, kinds: KINDS, deadlineMs });
       return registry.metrics();
     };
 
-    it('has a series for everything that can wait', async () => {
-      await fillWorkspaces(db.database, 3);
+    it('exports a series for each state, job type and phase', async () => {
+      await insertWorkspaces(db.database, 3);
       const text = await scrape(createBacklogStore(db.database));
       for (const line of [
         'uswarm_database_up 1',
@@ -107,18 +107,18 @@ describe('what waits in the database', () => {
     });
 
     it.each([
-      ['fails', () => Promise.reject(new Error('away'))],
-      ['does not answer', () => new Promise<never>(() => undefined)],
-    ])('says nothing of it while the database %s, and that it is so', async (_how, answer) => {
+      ['fails', () => Promise.reject(new Error('unavailable'))],
+      ['does not respond', () => new Promise<never>(() => undefined)],
+    ])('exports only uswarm_database_up 0 while the database %s', async (_how, answer) => {
       const text = await scrape({ read: answer }, 20);
       expect(text).toContain('uswarm_database_up 0\n');
-      expect(text.split('\n').filter((line) => /^uswarm_(turns|work|relay|runtimes)/.test(line))).toEqual([]);
+      expect(text.split('\n').filter((line) => /^uswarm_(turns|jobs|relay|runtimes)/.test(line))).toEqual([]);
     });
 
-    it('takes one look a scrape', async () => {
-      let looks = 0;
-      await scrape({ read: (kinds) => ((looks += 1), createBacklogStore(db.database).read(kinds)) });
-      expect(looks).toBe(1);
+    it('reads the database once per scrape', async () => {
+      let reads = 0;
+      await scrape({ read: (kinds) => ((reads += 1), createBacklogStore(db.database).read(kinds)) });
+      expect(reads).toBe(1);
     });
   });
 });

@@ -7,9 +7,9 @@ import type { Backlog } from './backlog.store.js';
 const NOTHING: Backlog = { turns: [], jobs: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] };
 const DEADLINE_MS = 10;
 
-describe('a look at what waits', () => {
-  /** A store whose first read ends when it is told to, and the others at once. */
-  function createScene() {
+describe('registerBacklog', () => {
+  /** A store whose first read ends when the test ends it, and later ones immediately. */
+  function createFixture() {
     const first = Promise.withResolvers<Backlog>();
     let reads = 0;
     const registry = new Registry();
@@ -28,19 +28,19 @@ describe('a look at what waits', () => {
     return { first, reads: () => reads, scrape };
   }
 
-  it('is not taken while the one before still waits for the database', async () => {
-    const { reads, scrape } = createScene();
+  it('starts no read while the previous one is in progress', async () => {
+    const { reads, scrape } = createFixture();
     expect([await scrape(), await scrape(), await scrape()]).toEqual(['0', '0', '0']);
     expect(reads()).toBe(1);
   });
 
   it.each<[string, (read: PromiseWithResolvers<Backlog>) => void]>([
-    ['answered late', (read) => read.resolve(NOTHING)],
-    ['failed late', (read) => read.reject(new Error('away'))],
-  ])('is taken again once that one %s', async (_how, end) => {
-    const { first, reads, scrape } = createScene();
+    ['returned late', (read) => read.resolve(NOTHING)],
+    ['failed late', (read) => read.reject(new Error('unavailable'))],
+  ])('reads again after the previous read %s', async (_how, end) => {
+    const { first, reads, scrape } = createFixture();
     await scrape();
     end(first);
-    expect([await scrape(), reads()]).toEqual(['1', 2]);
+    expect({ up: await scrape(), reads: reads() }).toEqual({ up: '1', reads: 2 });
   });
 });

@@ -6,29 +6,29 @@ import { type Backlog, type BacklogStore, TURN_STATES } from './backlog.store.js
 
 export interface BacklogMetricsDeps {
   store: BacklogStore;
-  /** All kinds of work that there are. */
+  /** All job types. */
   kinds: readonly string[];
   /** Milliseconds that a scrape waits for the database. */
   deadlineMs?: number;
-  /** Milliseconds for which one look is good enough for several scrapes. */
+  /** Milliseconds for which scrapes share the result of one read. */
   maxAgeMs?: number;
 }
 
 type Series = [labels: Record<string, string>, value: number];
-interface Figure {
+interface BacklogGauge {
   name: string;
   help: string;
   label?: string;
   series: (backlog: Backlog) => Series[];
 }
 
-/** Prometheus gives a scrape up after ten seconds, and the other figures are wanted most when the database is away. */
+/** Prometheus aborts a scrape after ten seconds. During an outage of the database the other metrics are still needed. */
 const DEADLINE_MS = 2_000;
 const MAX_AGE_MS = 2_000;
 
 const plain = (value: number): Series[] => [[{}, value]];
 
-/** One series for each of `values`, with 0 for those of which there is nothing. */
+/** Returns one series for each of `values`; it is 0 if no row has the value. */
 function each<Row>(
   label: string,
   values: readonly string[],
@@ -39,16 +39,16 @@ function each<Row>(
   return values.map((value) => [{ [label]: value }, found.get(value) ?? 0]);
 }
 
-const figuresOf = (kinds: readonly string[]): Figure[] => [
+const gaugesOf = (kinds: readonly string[]): BacklogGauge[] => [
   {
     name: 'uswarm_turns',
-    help: 'Replies that are queued, held because somebody suspended the runtime, or running.',
+    help: 'Turns that are queued, held because an operator suspended the runtime, or running, by state.',
     label: 'state',
     series: ({ turns }) => each('state', TURN_STATES, turns, ({ state, count }) => [state, count]),
   },
   {
     name: 'uswarm_turns_oldest_age_seconds',
-    help: 'Age of the oldest reply in this state that waits for no earlier one of its conversation.',
+    help: 'Age of the oldest turn that does not wait for an earlier turn of its conversation, by state.',
     label: 'state',
     series: ({ turns }) => each('state', TURN_STATES, turns, ({ state, oldestAgeS }) => [state, oldestAgeS]),
   },
@@ -72,41 +72,41 @@ const figuresOf = (kinds: readonly string[]): Figure[] => [
   },
   {
     name: 'uswarm_relay_unpublished_events',
-    help: 'Events that are stored and not published yet; up to 100,000 are counted.',
+    help: 'Stored events that are not yet published, counted up to 100,000.',
     series: ({ events }) => plain(events.unpublished),
   },
   {
     name: 'uswarm_relay_oldest_unpublished_seconds',
-    help: 'Age of the oldest event that is not published yet.',
+    help: 'Age of the oldest event that is not yet published.',
     series: ({ events }) => plain(events.oldestAgeS),
   },
   {
     name: 'uswarm_runtimes',
-    help: 'Runtimes by phase, as the database has them.',
+    help: 'Runtimes in the database by phase.',
     label: 'phase',
     series: ({ runtimes }) => each('phase', INTERNAL_PHASES, runtimes, ({ phase, count }) => [phase, count]),
   },
 ];
 
-/** What waits in Postgres; every replica says the same. While Postgres does not answer, nothing is said of it. */
+/** Registers the backlog metrics. All replicas report the same values, and none while Postgres is unavailable. */
 export function registerBacklog(registry: Registry, deps: BacklogMetricsDeps): void {
-  const look = createLook(deps);
+  const read = createSharedRead(deps);
   const up: Gauge = new Gauge({
     name: 'uswarm_database_up',
-    help: '1 if Postgres answered during this scrape, else 0.',
+    help: '1 if Postgres responded during this scrape, else 0.',
     registers: [registry],
-    collect: async () => up.set((await look()) === undefined ? 0 : 1),
+    collect: async () => up.set((await read()) === undefined ? 0 : 1),
   });
-  for (const { name, help, label, series } of figuresOf(deps.kinds)) {
+  for (const { name, help, label, series } of gaugesOf(deps.kinds)) {
     const gauge: Gauge = new Gauge({
       name,
       help,
       labelNames: label === undefined ? [] : [label],
       registers: [registry],
       async collect() {
-        const backlog = await look();
+        const backlog = await read();
         gauge.reset();
-        // A gauge without labels would say 0.
+        // After a reset, a gauge without labels reports 0.
         if (backlog === undefined && label === undefined) gauge.remove();
         if (backlog !== undefined) for (const [labels, value] of series(backlog)) gauge.set(labels, value);
       },
@@ -115,10 +115,10 @@ export function registerBacklog(registry: Registry, deps: BacklogMetricsDeps): v
 }
 
 /**
- * All gauges of a scrape share one look, and one that takes too long is not waited for. While it goes on it has its
- * connection of the pool, so there is no second one beside it: later scrapes wait for it as well.
+ * All gauges of a scrape share one read, which they await until the deadline. A late read keeps its connection of the
+ * pool, so later scrapes await the same read instead of starting another one.
  */
-function createLook({ store, kinds, deadlineMs = DEADLINE_MS, maxAgeMs = MAX_AGE_MS }: BacklogMetricsDeps) {
+function createSharedRead({ store, kinds, deadlineMs = DEADLINE_MS, maxAgeMs = MAX_AGE_MS }: BacklogMetricsDeps) {
   let at = -Infinity;
   let reading: Promise<Backlog | undefined> | undefined;
   let last: Promise<Backlog | undefined> = Promise.resolve(undefined);

@@ -4,11 +4,11 @@ import type { InternalPhase } from '../database/schema.js';
 import { SUSPENDED_BY_OPERATOR } from '../features/runtimes/runtime-state.js';
 import { TURN_JOB } from '../features/turns/turn-queue.js';
 
-/** `held`: it waits because somebody suspended its runtime. */
+/** `held`: an operator suspended the runtime. */
 export const TURN_STATES = ['queued', 'held', 'running'] as const;
 export type TurnState = (typeof TURN_STATES)[number];
 
-/** What waits for somebody, as Postgres has it. Ages are in seconds. */
+/** Waiting turns, jobs and events in Postgres. Ages are in seconds. */
 export interface Backlog {
   turns: { state: TurnState; count: number; oldestAgeS: number }[];
   jobs: { kind: string; due: number; leased: number; oldestDueAgeS: number }[];
@@ -17,17 +17,17 @@ export interface Backlog {
 }
 
 export interface BacklogStore {
-  /** @param kinds of work that there are */
+  /** @param kinds job types */
   read(kinds: readonly string[]): Promise<Backlog>;
 }
 
-/** Unpublished events are counted up to here: in an outage there may be very many. */
-const EVENTS_LOOKED_AT = 100_000;
+/** Limits the count of unpublished events, which is large after an outage. */
+const MAX_COUNTED_EVENTS = 100_000;
 
 export function createBacklogStore(database: Database): BacklogStore {
   return {
     async read(kinds) {
-      // One after the other: a scrape takes one connection of the pool.
+      // Sequential, so that a scrape uses one connection of the pool.
       const turns = await readTurns(database);
       const jobs = await readJobs(kinds, database);
       const events = await readEvents(database);
@@ -41,7 +41,7 @@ export function createBacklogStore(database: Database): BacklogStore {
   };
 }
 
-/** By their work, which is gone once they have ended. What waits for an earlier reply of its conversation is not old. */
+/** Reads turns by their jobs, which exist until the turn ends. Turns behind an earlier turn do not count as old. */
 async function readTurns(database: Database): Promise<Backlog['turns']> {
   const { rows } = await sql<Backlog['turns'][number]>`
     SELECT state, count(*), coalesce(max(age) FILTER (WHERE NOT behind), 0)::float8 AS "oldestAgeS"
@@ -66,7 +66,7 @@ async function readTurns(database: Database): Promise<Backlog['turns']> {
   return rows;
 }
 
-/** Only what is due: most rows wait for their time. */
+/** Reads only due jobs: most rows are not due. */
 async function readJobs(kinds: readonly string[], database: Database): Promise<Backlog['jobs']> {
   const { rows } = await sql<Backlog['jobs'][number]>`
     SELECT kind, count(*) FILTER (WHERE NOT leased) AS due, count(*) FILTER (WHERE leased) AS leased,
@@ -84,7 +84,7 @@ async function readEvents(database: Database): Promise<Backlog['events']> {
     SELECT count(*) AS unpublished,
       coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestAgeS"
     FROM (
-      SELECT created_at FROM workspace_events WHERE published_at IS NULL LIMIT ${EVENTS_LOOKED_AT}
+      SELECT created_at FROM workspace_events WHERE published_at IS NULL LIMIT ${MAX_COUNTED_EVENTS}
     ) AS waiting`.execute(database);
   return rows[0] ?? { unpublished: 0, oldestAgeS: 0 };
 }

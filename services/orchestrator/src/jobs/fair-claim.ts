@@ -1,15 +1,16 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
+import { inMs, IS_DUE, IS_FIRST_OF_ITS_KEY, leaseDue } from './claim-sql.js';
 import type { LeasedJob } from './leased-job.js';
 
 const KEY = sql`coalesce(w.fair_key, w.workspace_id)`;
 
-/** Claims of one kind come one after the other, so that what each counts is what the others leased. */
+/** Seed of the advisory lock that serializes the claims of a job type, so that each counts the leases of the others. */
 const LOCK_SEED = 3;
 
 /**
- * Leases due rows of a kind, shared fairly: those of the key with the fewest leases first, and never more than `perKey`
- * of one key at a time. Looks at each key that waits, but only at the rows of a key that can be taken.
+ * Leases due jobs of a type fairly: keys with the fewest leases first, and at most `perKey` concurrent leases per key.
+ * Reads one row per waiting key, and only as many rows of a key as can be claimed.
  */
 export async function claimFairly(
   database: Database,
@@ -33,13 +34,7 @@ export async function claimFairly(
         CROSS JOIN LATERAL (
           SELECT w.subject_id, w.run_at, row_number() OVER (ORDER BY w.run_at) AS place
           FROM work w
-          WHERE w.kind = ${kind} AND ${KEY} = keys.key AND w.run_at <= now()
-            AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
-            AND NOT EXISTS (
-              SELECT 1 FROM work earlier
-              WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key
-                AND (earlier.ordinal, earlier.subject_id) < (w.ordinal, w.subject_id)
-            )
+          WHERE w.kind = ${kind} AND ${KEY} = keys.key AND ${IS_DUE} AND ${IS_FIRST_OF_ITS_KEY}
           ORDER BY w.run_at
           LIMIT greatest(0, ${perKey}::bigint - leased.count)
         ) due
@@ -49,16 +44,10 @@ export async function claimFairly(
       ), due AS MATERIALIZED (
         SELECT w.kind, w.subject_id, w.lease_id
         FROM picked JOIN work w ON w.kind = ${kind} AND w.subject_id = picked.subject_id
-        WHERE w.run_at <= now() AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
+        WHERE ${IS_DUE}
         FOR UPDATE OF w SKIP LOCKED
       )
-      UPDATE work w
-      SET lease_id = gen_random_uuid(), lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
-        attempts = w.attempts + 1
-      FROM due
-      WHERE w.kind = due.kind AND w.subject_id = due.subject_id
-      RETURNING w.kind, w.subject_id AS "subjectId", w.workspace_id AS "workspaceId",
-        w.lease_id AS "leaseId", w.attempts, w.failures, due.lease_id IS NOT NULL AS "takenOver"`.execute(tx);
+      ${leaseDue(inMs(leaseMs))}`.execute(tx);
     return rows;
   });
 }

@@ -41,14 +41,14 @@ interface Row {
   serialKey: string;
   ordinal: number;
   due: boolean;
-  /** Made due since it was taken: giving it back does not put it off. */
-  hurried: boolean;
-  /** The lease that is written in the row, expired or not. */
+  /** Made due since it was claimed, so that a release does not delay it. */
+  madeDue: boolean;
+  /** The lease in the row, expired or not. */
   lease: LeasedJob | undefined;
   expired: boolean;
 }
 
-/** What the table should hold, and every lease that anybody was ever given. */
+/** The expected rows of the table, and all leases that were ever granted. */
 interface Model {
   rows: Map<string, Row>;
   leases: LeasedJob[];
@@ -74,7 +74,7 @@ const command = (
   run,
   toString: () => name,
 });
-/** One of the leases given out so far, chosen by a number. */
+/** Selects one of the leases granted so far. */
 const pick = (model: Model, n: number): LeasedJob => model.leases[n % model.leases.length] as LeasedJob;
 const anyLease = (model: Model): boolean => model.leases.length > 0;
 const held = (model: Model, lease: LeasedJob): Row | undefined => {
@@ -92,7 +92,7 @@ const add = (serial: number): Command =>
       serialKey,
       ordinal: model.ordinal,
       due: true,
-      hurried: false,
+      madeDue: false,
       lease: undefined,
       expired: false,
     });
@@ -106,11 +106,11 @@ const claim = (limits: number[]): Command =>
     claims.forEach((claimed, worker) => expect(claimed.length).toBeLessThanOrEqual(limits[worker] ?? 0));
     expect(new Set(got.map(({ subjectId }) => subjectId)).size).toBe(got.length);
     for (const lease of got) expect(wanted).toContain(lease.subjectId);
-    // Workers that come at once may pass each other by; one alone takes all that it may.
+    // Concurrent claims can skip rows that the others have locked; a single claim cannot.
     if (limits.length === 1) expect(got).toHaveLength(Math.min(limits[0] ?? 0, wanted.length));
     for (const lease of got) {
       expect(lease.takenOver).toBe(model.rows.get(lease.subjectId)?.lease !== undefined);
-      Object.assign(model.rows.get(lease.subjectId) ?? {}, { lease, expired: false, hurried: false });
+      Object.assign(model.rows.get(lease.subjectId) ?? {}, { lease, expired: false, madeDue: false });
       model.leases.push(lease);
     }
   });
@@ -168,15 +168,15 @@ const release = (n: number, again: 'now' | 'later'): Command =>
       await store.release(lease, again === 'now' ? 0 : LEASE_MS);
       const row = held(model, lease);
       if (row !== undefined)
-        Object.assign(row, { lease: undefined, expired: false, due: again === 'now' || row.hurried });
+        Object.assign(row, { lease: undefined, expired: false, due: again === 'now' || row.madeDue });
     },
     anyLease,
   );
 
-const hurry = (): Command =>
-  command('hurry', async (model) => {
+const makeDueNow = (): Command =>
+  command('makeDueNow', async (model) => {
     await store.makeDueNow(KIND, workspaceId);
-    for (const row of model.rows.values()) Object.assign(row, { due: true, hurried: true });
+    for (const row of model.rows.values()) Object.assign(row, { due: true, madeDue: true });
   });
 
 const compare = (): Command =>
@@ -185,8 +185,8 @@ const compare = (): Command =>
     expect(actual).toEqual([...model.rows].map(([id, { lease }]) => [id, lease?.leaseId ?? null]));
   });
 
-describe('leases', () => {
-  it('obey the model: one holder a subject, in order within a serial key, and nothing for who lost it', async () => {
+describe('createJobStore', () => {
+  it('grants one lease per job, in order within a serial key, and rejects lost leases (model-based)', async () => {
     const some = fc.nat({ max: 50 });
     const commands = fc.commands<Model, object, boolean>(
       [
@@ -198,7 +198,7 @@ describe('leases', () => {
         some.map(write),
         some.map(complete),
         fc.tuple(some, fc.constantFrom('now' as const, 'later' as const)).map(([n, again]) => release(n, again)),
-        fc.constant(hurry()),
+        fc.constant(makeDueNow()),
         fc.constant(compare()),
       ],
       { maxCommands: 60, size: 'max' },
@@ -220,7 +220,7 @@ describe('leases', () => {
     [3, 9],
     [1, 500],
     [3, 500],
-  ])('a claim of %d takes no more of %d, however that is planned', async (limit, size) => {
+  ])('claims at most %d of %d jobs with any query plan', async (limit, size) => {
     await many(size);
     await sql`ANALYZE work`.execute(db.database);
     const taken = [];
@@ -228,7 +228,7 @@ describe('leases', () => {
     expect(taken).toEqual([limit, limit, limit]);
   });
 
-  it('twenty workers at once share five hundred rows out, each row to one', async () => {
+  it('grants each of 500 jobs to one of twenty concurrent workers', async () => {
     await many(500);
     const worker = async () => {
       const got: string[] = [];
@@ -240,10 +240,10 @@ describe('leases', () => {
       return got;
     };
     const got = (await Promise.all(Array.from({ length: 20 }, worker))).flat();
-    expect([got.length, new Set(got).size]).toEqual([500, 500]);
+    expect({ claimed: got.length, distinct: new Set(got).size }).toEqual({ claimed: 500, distinct: 500 });
   });
 
-  it('workers at once take the rows of a serial key one after the other, in order', async () => {
+  it('grants the jobs of a serial key one at a time, in order, to concurrent workers', async () => {
     const serialKey = crypto.randomUUID();
     for (let ordinal = 1; ordinal <= 20; ordinal += 1) await enqueue(crypto.randomUUID(), { serialKey, ordinal });
     const order = (await rows()).map(({ subject_id }) => subject_id);
@@ -263,10 +263,10 @@ describe('leases', () => {
       }
     };
     await Promise.all(Array.from({ length: 5 }, worker));
-    expect([most, done]).toEqual([1, order]);
+    expect({ most, done }).toEqual({ most: 1, done: order });
   });
 
-  it('a holder that lost its lease does not commit: the row is locked while it looks', async () => {
+  it('rejects the lost lease when the old and the new holder check concurrently', async () => {
     await enqueue(crypto.randomUUID());
     const [lost] = await store.claim(KIND, 1, LEASE_MS);
     await expire(lost?.subjectId ?? '');
@@ -277,29 +277,30 @@ describe('leases', () => {
     expect(await Promise.all(writes)).toEqual([false, true]);
   });
 
-  it('who writes keeps its row from being taken over until it commits, even after the lease ran out', async () => {
+  it('prevents a takeover until the transaction of the holder commits, even after the lease expired', async () => {
     await enqueue(crypto.randomUUID());
     const [lease] = await store.claim(KIND, 1, LEASE_MS);
-    if (lease === undefined) throw new Error('nothing was claimed');
+    if (lease === undefined) throw new Error('no job was claimed');
     await expire(lease.subjectId);
     const during = await db.withTransaction(async (tx) => {
       expect(await store.holds(lease, tx)).toBe(true);
       return store.claim(KIND, 1, LEASE_MS);
     });
-    expect([during, (await store.claim(KIND, 1, LEASE_MS)).length]).toEqual([[], 1]);
+    expect(during).toEqual([]);
+    expect(await store.claim(KIND, 1, LEASE_MS)).toHaveLength(1);
   });
 
-  it('what is made due while it runs is due again right after, whatever its handler says', async () => {
+  it('keeps a job due that was made due while its handler ran, regardless of the release delay', async () => {
     const subjectId = crypto.randomUUID();
     await enqueue(subjectId);
     const [lease] = await store.claim(KIND, 1, LEASE_MS);
-    if (lease === undefined) throw new Error('nothing was claimed');
+    if (lease === undefined) throw new Error('no job was claimed');
     await enqueue(subjectId);
     await store.release(lease, LEASE_MS);
     expect(await store.claim(KIND, 1, LEASE_MS)).toMatchObject([{ subjectId, attempts: 1 }]);
   });
 
-  it('attempts count the claims', async () => {
+  it('counts claims as attempts', async () => {
     const subjectId = crypto.randomUUID();
     await enqueue(subjectId);
     const seen = [];
@@ -311,19 +312,19 @@ describe('leases', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  it('failures count those releases that say so', async () => {
+  it('counts only failed releases as failures', async () => {
     await enqueue(crypto.randomUUID());
     const seen = [];
     for (const failed of [true, false, true, false]) {
       const [lease] = await store.claim(KIND, 1, LEASE_MS);
-      if (lease === undefined) throw new Error('nothing was claimed');
+      if (lease === undefined) throw new Error('no job was claimed');
       seen.push(lease.failures);
       await store.release(lease, 0, failed);
     }
     expect(seen).toEqual([0, 1, 1, 2]);
   });
 
-  it('kinds are apart', async () => {
+  it('separates job types', async () => {
     const subjectId = crypto.randomUUID();
     await enqueue(subjectId);
     expect(await store.claim('other', 10, LEASE_MS)).toEqual([]);
@@ -331,26 +332,26 @@ describe('leases', () => {
     expect(await store.claim(KIND, 10, LEASE_MS)).toMatchObject([{ subjectId }]);
   });
 
-  it('are extended together, and a row that a transaction has locked delays none of the others', async () => {
+  it('extends leases together without waiting for a row that a transaction has locked', async () => {
     await many(3);
     const leases = await store.claim(KIND, 3, LEASE_MS);
     const [locked, ...others] = leases;
-    if (locked === undefined) throw new Error('nothing was claimed');
+    if (locked === undefined) throw new Error('no job was claimed');
     const expiries = async () =>
       new Map((await rows()).map((row) => [row.subject_id, row.lease_expires_at?.getTime()]));
     const before = await expiries();
-    const gone: LeasedJob = { ...locked, leaseId: crypto.randomUUID() };
-    const stillOurs = await db.withTransaction(async (tx) => {
+    const lost: LeasedJob = { ...locked, leaseId: crypto.randomUUID() };
+    const stillHeldIds = await db.withTransaction(async (tx) => {
       expect(await store.holds(locked, tx)).toBe(true);
-      return store.extend([...leases, gone].map((job) => ({ job, leaseMs: 2 * LEASE_MS })));
+      return store.extend([...leases, lost].map((job) => ({ job, leaseMs: 2 * LEASE_MS })));
     });
-    expect(stillOurs).toEqual(new Set(leases.map(({ leaseId }) => leaseId)));
+    expect(stillHeldIds).toEqual(new Set(leases.map(({ leaseId }) => leaseId)));
     const after = await expiries();
     expect(after.get(locked.subjectId)).toBe(before.get(locked.subjectId));
     for (const { subjectId } of others) expect(after.get(subjectId)).toBeGreaterThan(before.get(subjectId) ?? Infinity);
   });
 
-  it('of cancelled work are lost', async () => {
+  it('revokes the leases of cancelled jobs', async () => {
     await enqueue(crypto.randomUUID());
     const [lease] = await store.claim(KIND, 1, LEASE_MS);
     await db.withTransaction((tx) => store.cancel(KIND, workspaceId, tx));

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../database/database.js';
+import { inMs, IS_DUE, IS_FIRST_OF_ITS_KEY, leaseDue } from './claim-sql.js';
 import { claimFairly } from './fair-claim.js';
 import type { LeasedJob } from './leased-job.js';
 import { createWakeUps, type WakeUps } from './wake-ups.js';
@@ -43,22 +44,21 @@ export interface JobStore {
   release(job: LeasedJob, delayMs: number, failed?: boolean): Promise<void>;
   /**
    * Makes the jobs of these workspaces due now, and adds missing ones; the workspace is the subject. Jobs that are due
-   * within `withinMs` stay unchanged; a job whose handler runs is handled again if `withinMs` is 0.
+   * within `withinMs` stay unchanged. A job whose handler is running is handled again if `withinMs` is 0. Wakes the
+   * workers if a job changed.
    *
-   * Wakes the workers if a job changed.
-   *
-   * @returns how many were changed
+   * @returns the number of changed jobs
    */
-  rouse(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
+  ensureDue(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
   /** Makes one job due now unless another transaction has locked it. Never waits, and wakes no worker. */
-  nudge(kind: string, subjectId: string, db: Database): Promise<void>;
+  tryMakeDueNow(kind: string, subjectId: string, db: Database): Promise<void>;
   /** Makes all jobs of a type in a workspace due now, and wakes their workers. */
   makeDueNow(kind: string, workspaceId: string): Promise<void>;
   /** Whether the workspace has a job of the type, due or not. */
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
   /** Deletes all jobs of a type in a workspace; their leases are lost. */
   cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
-  /** The same for all jobs with a serial key. */
+  /** Deletes all jobs with a serial key; their leases are lost. */
   cancelSerial(kind: string, serialKey: string, db: Database): Promise<void>;
   /** Locks the job for the transaction, even if it is leased. @returns whether it exists */
   lock(kind: string, subjectId: string, db: Database): Promise<boolean>;
@@ -70,13 +70,11 @@ export interface JobStore {
   takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedJob | undefined>;
 }
 
-/** Always locks rows in the same order: statements that lock several rows would otherwise deadlock. */
+/** Locks rows in a fixed order, so that concurrent statements do not deadlock. */
 const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   WITH locked AS MATERIALIZED (SELECT kind, subject_id FROM work WHERE ${condition} ORDER BY subject_id FOR UPDATE)`;
 
-const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
-
-/** @param wakeUps those of the workers of this process */
+/** @param wakeUps wakes the workers of this process */
 export function createJobStore(database: Database, wakeUps: WakeUps = createWakeUps()): JobStore {
   const held = (job: LeasedJob, db: Database = database) =>
     db
@@ -106,28 +104,16 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
     },
 
     async claim(kind, limit, leaseMs) {
-      // Materialized: if the planner ran the subquery once per row, each run would lock other rows.
+      // Materialized: if the planner ran the subquery once per row, each run would lock different rows.
       const { rows } = await sql<LeasedJob>`
         WITH due AS MATERIALIZED (
           SELECT w.kind, w.subject_id, w.lease_id FROM work w
-          WHERE w.kind = ${kind}
-            AND w.run_at <= now()
-            AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
-            AND NOT EXISTS (
-              SELECT 1 FROM work earlier
-              WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key
-                AND (earlier.ordinal, earlier.subject_id) < (w.ordinal, w.subject_id)
-            )
+          WHERE w.kind = ${kind} AND ${IS_DUE} AND ${IS_FIRST_OF_ITS_KEY}
           ORDER BY w.run_at
           LIMIT ${limit}
           FOR UPDATE SKIP LOCKED
         )
-        UPDATE work w
-        SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = w.attempts + 1
-        FROM due
-        WHERE w.kind = due.kind AND w.subject_id = due.subject_id
-        RETURNING w.kind, w.subject_id AS "subjectId", w.workspace_id AS "workspaceId",
-          w.lease_id AS "leaseId", w.attempts, w.failures, due.lease_id IS NOT NULL AS "takenOver"`.execute(database);
+        ${leaseDue(inMs(leaseMs))}`.execute(database);
       return rows;
     },
 
@@ -183,13 +169,13 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
           lease_id: null,
           lease_expires_at: null,
           failures: sql`failures + ${failed ? 1 : 0}`,
-          // A job that was made due while it ran stays due.
+          // A job that was made due while its handler ran stays due.
           run_at: sql`CASE WHEN attempts = 0 THEN run_at ELSE ${inMs(delayMs)} END`,
         })
         .execute();
     },
 
-    async rouse(kind, workspaceIds, withinMs) {
+    async ensureDue(kind, workspaceIds, withinMs) {
       if (workspaceIds.length === 0) return 0;
       const { numAffectedRows } = await sql`
         INSERT INTO work (kind, subject_id, workspace_id, serial_key)
@@ -201,7 +187,7 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
       return changed;
     },
 
-    async nudge(kind, subjectId, db) {
+    async tryMakeDueNow(kind, subjectId, db) {
       await sql`
         WITH free AS MATERIALIZED (
           SELECT kind, subject_id FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} FOR UPDATE SKIP LOCKED

@@ -43,7 +43,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
 
   async function run(job: LeasedJob): Promise<void> {
     const lost = new AbortController();
-    const letGo = leases.hold(job, leaseMs, () => lost.abort());
+    const releaseLease = leases.hold(job, leaseMs, () => lost.abort());
     try {
       const result = await handle(job, AbortSignal.any([lost.signal, stopping.signal]));
       if ('done' in result) await store.complete(job);
@@ -56,7 +56,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
       }
       await store.release(job, backoffDelay(RETRY, job.failures), true).catch(() => undefined);
     } finally {
-      letGo();
+      releaseLease();
     }
   }
 

@@ -6,7 +6,7 @@ import type { HeldLease, LeasedJob } from './job-store.js';
 const LEASE_MS = 900;
 const BEAT_MS = LEASE_MS / 3;
 
-const work = (subjectId: string): LeasedJob => ({
+const jobOf = (subjectId: string): LeasedJob => ({
   kind: 'k',
   subjectId,
   workspaceId: 'w',
@@ -16,7 +16,7 @@ const work = (subjectId: string): LeasedJob => ({
   takenOver: false,
 });
 
-describe('the lease keeper', () => {
+describe('createLeaseKeeper', () => {
   let calls: string[][];
   let extend: (leases: readonly HeldLease[]) => Promise<Set<string>>;
   let keeper: LeaseKeeper;
@@ -35,9 +35,9 @@ describe('the lease keeper', () => {
     keeper = createLeaseKeeper({ store, logger: silentLogger });
   });
   afterEach(() => void jest.useRealTimers());
-  const hold = (subject: string, leaseMs = LEASE_MS) => keeper.hold(work(subject), leaseMs, () => lost(subject));
+  const hold = (subject: string, leaseMs = LEASE_MS) => keeper.hold(jobOf(subject), leaseMs, () => lost(subject));
 
-  it('extends all leases of the process in one statement, at the pace of the shortest', async () => {
+  it('extends all leases in one statement, at the interval of the shortest one', async () => {
     hold('a', 10 * LEASE_MS);
     hold('b');
     hold('c');
@@ -49,18 +49,18 @@ describe('the lease keeper', () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
-  it('does not extend a lease that was let go, and rests without leases', async () => {
-    const letGo = hold('a');
-    const letGoOfOther = hold('b');
-    letGo();
+  it('does not extend a released lease, and stops its timer without leases', async () => {
+    const release = hold('a');
+    const releaseOther = hold('b');
+    release();
     await jest.advanceTimersByTimeAsync(BEAT_MS);
-    letGoOfOther();
+    releaseOther();
     await jest.advanceTimersByTimeAsync(10 * BEAT_MS);
     expect(calls).toEqual([['b']]);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('reports the lease that another process has, and that one alone', async () => {
+  it('reports only the lease that another process has taken over', async () => {
     extend = async () => new Set(['lease of b']);
     hold('a');
     hold('b');
@@ -71,8 +71,8 @@ describe('the lease keeper', () => {
 
   it.each<[string, () => Promise<Set<string>>]>([
     ['fails', () => Promise.reject(new Error('connection terminated'))],
-    ['does not answer', () => new Promise(() => undefined)],
-  ])('reports a lease as lost once it ran out while the database %s, not before', async (_how, answer) => {
+    ['does not respond', () => new Promise(() => undefined)],
+  ])('reports a lease as lost when it expires while the database %s, not earlier', async (_how, answer) => {
     extend = answer;
     hold('a');
     await jest.advanceTimersByTimeAsync(3 * BEAT_MS);

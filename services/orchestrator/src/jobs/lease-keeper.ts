@@ -1,17 +1,17 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { LeasedJob, JobStore } from './job-store.js';
 
-/** Extends the leases that this process holds, all of them in one statement. */
+/** Extends all leases that this process holds in one statement. */
 export interface LeaseKeeper {
   /**
-   * Keeps a lease of `leaseMs` until the returned function is called. `onLost` is called once, when somebody else
-   * has the row or may have it by now.
+   * Extends a lease of `leaseMs` periodically until the returned function is called. `onLost` is called once when the
+   * lease is lost or may have expired.
    */
   hold(job: LeasedJob, leaseMs: number, onLost: () => void): () => void;
 }
 
 export interface LeaseKeeperDeps {
-  /** On connections of its own: slow requests must not cost a lease. */
+  /** A store on separate connections: slow requests must not delay the extension of leases. */
   store: Pick<JobStore, 'extend'>;
   logger: Pick<Logger, 'warn'>;
 }
@@ -19,12 +19,12 @@ export interface LeaseKeeperDeps {
 interface Held {
   job: LeasedJob;
   leaseMs: number;
-  /** When the lease was known to be held, by the monotonic clock. */
+  /** Time on the monotonic clock at which the lease was last known to be held. */
   heldAt: number;
   onLost: () => void;
 }
 
-/** Each lease can miss two of its beats. */
+/** A lease survives two missed extensions. */
 const BEATS_PER_LEASE = 3;
 
 export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeeper {
@@ -39,9 +39,9 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
   };
 
   async function extend(leases: readonly Held[], askedAt: number): Promise<void> {
-    const ours = await store.extend(leases.map(({ job, leaseMs }) => ({ job, leaseMs })));
+    const stillHeld = await store.extend(leases.map(({ job, leaseMs }) => ({ job, leaseMs })));
     for (const lease of leases) {
-      if (ours.has(lease.job.leaseId)) lease.heldAt = Math.max(lease.heldAt, askedAt);
+      if (stillHeld.has(lease.job.leaseId)) lease.heldAt = Math.max(lease.heldAt, askedAt);
       else lose(lease);
     }
   }
@@ -52,11 +52,11 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
     extend(leases, now).catch((error: unknown) =>
       logger.warn({ err: error, leases: leases.length }, 'leases could not be extended'),
     );
-    // Cut off from the database for so long, another process has it by now.
+    // Without contact to the database for this long, another process may have claimed the job.
     for (const lease of leases) if (now - lease.heldAt > lease.leaseMs) lose(lease);
   }
 
-  /** One timer for all leases, at the pace of the shortest. */
+  /** Runs one timer for all leases, at the interval of the shortest one. */
   function schedule(): void {
     const wanted = Math.min(...[...held.values()].map(({ leaseMs }) => leaseMs)) / BEATS_PER_LEASE;
     if (wanted === beatMs) return;

@@ -4,8 +4,8 @@ import { createPollLoop } from './poll-loop.js';
 const NEVER_MS = 3_600_000;
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-describe('a wakeable loop', () => {
-  it('goes on at once while there is more, then waits to be woken', async () => {
+describe('createPollLoop', () => {
+  it('starts rounds immediately while more is due, then waits until it is woken', async () => {
     let left = 3;
     let rounds = 0;
     const loop = createPollLoop({
@@ -26,7 +26,7 @@ describe('a wakeable loop', () => {
     expect(rounds).toBe(4);
   });
 
-  it('follows a round with another where it was woken meanwhile', async () => {
+  it('runs another round if it was woken during a round', async () => {
     const first = Promise.withResolvers<boolean>();
     let rounds = 0;
     const loop = createPollLoop({
@@ -44,19 +44,19 @@ describe('a wakeable loop', () => {
     expect(rounds).toBe(2);
   });
 
-  it('tells of a round that failed, and ends while it waits to try again', async () => {
+  it('reports a failed round, and closes while it waits for the retry', async () => {
     const errors: unknown[] = [];
     const loop = createPollLoop({
-      round: () => Promise.reject(new Error('away')),
+      round: () => Promise.reject(new Error('unavailable')),
       pollMs: NEVER_MS,
       onError: (error) => errors.push(error),
     });
     while (errors.length === 0) await turn();
     await loop.close();
-    expect(errors).toEqual([new Error('away')]);
+    expect(errors).toEqual([new Error('unavailable')]);
   });
 
-  it('waits for the round that runs when it is closed', async () => {
+  it('close awaits the running round', async () => {
     const round = Promise.withResolvers<boolean>();
     let ended = false;
     const loop = createPollLoop({ round: () => round.promise, pollMs: NEVER_MS, onError: () => undefined });

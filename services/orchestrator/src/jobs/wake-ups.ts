@@ -1,10 +1,13 @@
-/** The topic of the outbox: an event is stored and not yet published. */
+/** The topic of the outbox, notified when an event is stored. */
 export const OUTBOX_TOPIC = 'outbox';
 
 /** Wakes the poll loops of this process, by topic: a job type, or the outbox. */
 export interface WakeUps {
   subscribe(topic: string, wake: () => void): void;
-  /** The function that wakes the subscribers of a topic: always the same one, so a transaction registers it once. */
+  /**
+   * Returns the function that wakes the subscribers of a topic: the same one for each call, so that a transaction
+   * registers it once.
+   */
   notifier(topic: string): () => void;
 }
 

@@ -1,7 +1,7 @@
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 
-/** What the relay counts. */
+/** Metrics of the relay. */
 export interface RelayMetrics {
   /** @param seconds from the transaction that wrote the event */
   published(seconds: number): void;
@@ -11,14 +11,14 @@ export interface RelayMetrics {
 export function createRelayMetrics(registry: Registry): RelayMetrics {
   const lag = new Histogram({
     name: 'uswarm_relay_lag_seconds',
-    help: 'Time from the transaction that wrote an event until it was published.',
+    help: 'Time from the transaction that stored an event until its publication.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers: [registry],
   });
   const failures = initializedCounter(
     registry,
     'uswarm_relay_failures_total',
-    'Rounds in which events could not be read or published; they are tried again.',
+    'Total rounds that failed to read or publish events. Failed rounds are retried.',
     {},
   );
   return { published: (seconds) => lag.observe(seconds), failed: () => failures.inc() };

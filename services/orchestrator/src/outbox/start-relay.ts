@@ -3,7 +3,7 @@ import type { Logger, Registry } from '@uswarm/service-kit';
 import type { Connections } from '../database/connections.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
 import { createEventRenderer } from '../features/events/event-payloads.js';
-import type { Show } from '../features/messages/message-view.js';
+import type { CreateViewContext } from '../features/messages/message-view.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
 import { OUTBOX_TOPIC, type WakeUps } from '../jobs/wake-ups.js';
@@ -13,7 +13,7 @@ import { createRelayMetrics } from './relay-metrics.js';
 
 export interface StartRelayDeps {
   background: Connections;
-  show: Show;
+  createViewContext: CreateViewContext;
   bus: Pick<EventBus, 'publish' | 'healthy'>;
   wakeUps: WakeUps;
   metrics: Registry;
@@ -21,7 +21,7 @@ export interface StartRelayDeps {
 }
 
 /** Starts the relay, which publishes stored events. A commit of this process wakes it. */
-export function startRelay({ background, show, bus, wakeUps, metrics, logger }: StartRelayDeps) {
+export function startRelay({ background, createViewContext, bus, wakeUps, metrics, logger }: StartRelayDeps) {
   registerBusMetrics(metrics, bus);
   const { database, withTransaction, events } = background;
   const relay = createRelay({
@@ -31,7 +31,7 @@ export function startRelay({ background, show, bus, wakeUps, metrics, logger }: 
       messages: createMessageStore(database),
       conversations: createConversationStore(database),
       workspaces: createWorkspaceStore(database),
-      show,
+      createViewContext,
     }),
     publish: bus.publish,
     metrics: createRelayMetrics(metrics),

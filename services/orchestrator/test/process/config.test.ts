@@ -181,7 +181,10 @@ describe('the configuration', () => {
     it.each([
       [{ OBJECT_DIRECTORY: undefined }, /OBJECT_DIRECTORY is not set/],
       [{ ...s3, S3_BUCKET: undefined }, /S3_BUCKET is not set/],
-      [{ ...s3, ...keys, S3_SECRET_ACCESS_KEY: undefined }, /S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together/],
+      [
+        { ...s3, ...keys, S3_SECRET_ACCESS_KEY: undefined },
+        /S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be set together/,
+      ],
     ])('rejects incomplete settings of the object store: %j', (environmentPart, message) => {
       expect(() => checkConfig(read({ SIGNATURE_MODE: 'off', ...environmentPart }))).toThrow(message);
     });

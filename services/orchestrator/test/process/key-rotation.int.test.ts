@@ -43,14 +43,14 @@ const previous = (keys: Keys): Record<string, string> =>
   Object.fromEntries(Object.entries(settings(keys)).flatMap(([name, value]) => [[`${name}_PREVIOUS`, value]]));
 
 /** An orchestrator with a signed-up user, and requests of clients that have the old or the new keys. */
-async function startScene(environment: Record<string, string>, current: Keys) {
+async function startFixture(environment: Record<string, string>, current: Keys) {
   const uswarm: TestOrchestrator = await startTestOrchestrator({ environment });
-  const signed = (person: TestUser, keys: Keys) => {
+  const signed = (identity: TestUser, keys: Keys) => {
     const timestamp = new Date().toISOString();
-    const signature = sign(keys.signature, person.token, timestamp);
-    return person.with({ 'x-timestamp': timestamp, 'x-signature': signature });
+    const signature = sign(keys.signature, identity.token, timestamp);
+    return identity.with({ 'x-timestamp': timestamp, 'x-signature': signature });
   };
-  const user = await uswarm.stranger();
+  const user = await uswarm.newIdentity();
   await signed(user, current).post('/v1/auth/sign-up', undefined, 204);
   const { id: userId } = await uswarm.database.selectFrom('users').select('id').executeTakeFirstOrThrow();
   const home = await uswarm.home(signed(user, current));
@@ -85,7 +85,7 @@ async function startScene(environment: Record<string, string>, current: Keys) {
     /** The status of a request with a cursor. */
     page: async (keys: Keys) => {
       const scope = { userId, conversationId: home.conversationId, direction: 'backward' as const };
-      const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, before_seq: null, walk: 'older' }, scope);
+      const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, before_seq: null, pageDirection: 'older' }, scope);
       const path = `${home.messages}?scrollId=${cursor}`;
       return (await signed(user, current).raw({ method: 'GET', path })).status;
     },
@@ -96,34 +96,34 @@ async function startScene(environment: Record<string, string>, current: Keys) {
     },
     /** The usage of a new account whose predecessor was deleted under these keys, and the stored hashes. */
     returned: async (keys: Keys) => {
-      const person = await uswarm.stranger();
-      const hashOf = ({ identity }: Keys) =>
-        createHmac('sha256', identity)
-          .update(`test\n${decodeJwt(person.token).sub}`)
+      const identity = await uswarm.newIdentity();
+      const hashOf = (each: Keys) =>
+        createHmac('sha256', each.identity)
+          .update(`test\n${decodeJwt(identity.token).sub}`)
           .digest();
       const period = new Date().toISOString().slice(0, 7);
       await sql`INSERT INTO deleted_identities (identity_hash) VALUES (${hashOf(keys)})`.execute(uswarm.database);
       await sql`
         INSERT INTO deleted_usage (identity_hash, period, prompt_tokens, completion_tokens, requests)
         VALUES (${hashOf(keys)}, ${period}, 900, 61, 3)`.execute(uswarm.database);
-      await signed(person, current).post('/v1/auth/sign-up', undefined, 204);
-      const { body } = await signed(person, current).get<{ data: UserUsageSummary }>('/v1/users/usage/summary');
+      await signed(identity, current).post('/v1/auth/sign-up', undefined, 204);
+      const { body } = await signed(identity, current).get<{ data: UserUsageSummary }>('/v1/users/usage/summary');
       const hashes = await uswarm.database.selectFrom('deleted_identities').select('identity_hash').execute();
       const isLeft = (each: Keys) => hashes.some(({ identity_hash }) => identity_hash.equals(hashOf(each)));
       return { used: body.data.tokens_used, left: [OLD, NEW].filter(isLeft).map((each) => each.identity) };
     },
     /** The error code of a sign-in whose account was deleted under these keys. */
     deleted: async (keys: Keys) => {
-      const person = await uswarm.stranger();
+      const identity = await uswarm.newIdentity();
       const hash = createHmac('sha256', keys.identity)
-        .update(`test\n${decodeJwt(person.token).sub}`)
+        .update(`test\n${decodeJwt(identity.token).sub}`)
         .digest();
       await uswarm.database.insertInto('deleted_identities').values({ identity_hash: hash }).execute();
-      return signed(person, current).refusal('POST', '/v1/auth/sign-in');
+      return signed(identity, current).refusal('POST', '/v1/auth/sign-in');
     },
   };
 }
-type Scene = Awaited<ReturnType<typeof startScene>>;
+type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
 const CASES = [
   ['SIGNATURE_SECRET', 'app', 200, 401],
@@ -135,49 +135,49 @@ const CASES = [
 ] as const;
 
 describe('rotating keys', () => {
-  let introduced: Scene;
-  let switched: Scene;
-  let retired: Scene;
+  let introduced: Fixture;
+  let switched: Fixture;
+  let retired: Fixture;
   beforeAll(async () => {
     [introduced, switched, retired] = await Promise.all([
-      startScene({ ...settings(OLD), ...previous(NEW) }, OLD),
-      startScene({ ...settings(NEW), ...previous(OLD) }, NEW),
-      startScene(settings(NEW), NEW),
+      startFixture({ ...settings(OLD), ...previous(NEW) }, OLD),
+      startFixture({ ...settings(NEW), ...previous(OLD) }, NEW),
+      startFixture(settings(NEW), NEW),
     ]);
   });
-  afterAll(() => Promise.all([introduced, switched, retired].map((scene) => scene?.close())));
+  afterAll(() => Promise.all([introduced, switched, retired].map((fixture) => fixture?.close())));
 
-  it.each(CASES)(
-    '%s: the old and the new key are accepted during the rotation, and no other key is',
-    async (...row) => {
-      const [, call, accepted, refused] = row;
-      for (const scene of [introduced, switched]) {
-        expect([await scene[call](OLD), await scene[call](NEW), await scene[call](OTHER)]).toEqual([
-          accepted,
-          accepted,
-          refused,
-        ]);
-      }
-    },
-  );
-
-  it.each(CASES)('%s: only the new key is accepted after the old one is removed', async (...row) => {
+  it.each(CASES)('the old and the new %s are accepted during the rotation, and no other key', async (...row) => {
     const [, call, accepted, refused] = row;
-    expect([await retired[call](OLD), await retired[call](NEW)]).toEqual([refused, accepted]);
+    for (const fixture of [introduced, switched]) {
+      const results = {
+        old: await fixture[call](OLD),
+        new: await fixture[call](NEW),
+        other: await fixture[call](OTHER),
+      };
+      expect(results).toEqual({ old: accepted, new: accepted, other: refused });
+    }
   });
 
-  it('IDENTITY_HASH_KEY: the usage of an account that was deleted under the old key counts for the next account', async () => {
+  it.each(CASES)('only the new %s is accepted after the old one is removed', async (...row) => {
+    const [, call, accepted, refused] = row;
+    const results = { old: await retired[call](OLD), new: await retired[call](NEW) };
+    expect(results).toEqual({ old: refused, new: accepted });
+  });
+
+  it('the usage of an account that was deleted under the old IDENTITY_HASH_KEY counts for the next account', async () => {
     expect(await switched.returned(OLD)).toEqual({ used: 961, left: [NEW.identity] });
     expect(await retired.returned(NEW)).toEqual({ used: 961, left: [NEW.identity] });
   });
 
   it('SIGNATURE_SECRET_PREVIOUS accepts one secret per version of the app', async () => {
     const environment = { ...settings(NEW), SIGNATURE_SECRET_PREVIOUS: `${OLD.signature},\n${OTHER.signature}\n` };
-    const scene = await startScene(environment, NEW);
+    const fixture = await startFixture(environment, NEW);
     try {
-      expect([await scene.app(OLD), await scene.app(NEW), await scene.app(OTHER)]).toEqual([200, 200, 200]);
+      const statuses = { old: await fixture.app(OLD), new: await fixture.app(NEW), other: await fixture.app(OTHER) };
+      expect(statuses).toEqual({ old: 200, new: 200, other: 200 });
     } finally {
-      await scene.close();
+      await fixture.close();
     }
   });
 });

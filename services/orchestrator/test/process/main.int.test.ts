@@ -1,17 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  createTestDatabase,
-  describeWith,
-  freePort,
-  type OidcIssuer,
-  startOidcIssuer,
-  type TestDatabase,
-  undocumented,
-} from '@uswarm/testkit';
+import { freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
+import { createTestDatabase, describeWith, type TestDatabase, undocumented } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { createApiClient } from '../api-client.js';
-import { type CuttableProxy, startCuttableProxy } from '../cuttable-proxy.js';
 import { type EntryPoint, startEntryPoint } from '../entry-point.js';
-import { eventually } from '../eventually.js';
 import { E2E_TOKEN, testEnvironment } from '../test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
@@ -62,10 +55,9 @@ describe('entry points', () => {
     await fetch(`${await listening}/v1/health`);
     const url = `${await operations}/metrics`;
     // Postgres may not have answered in time for the first one.
-    const text = await eventually(
-      async () => (await fetch(url)).text(),
-      (metrics) => metrics.includes('uswarm_database_up{component="orchestrator"} 1'),
-    );
+    const text = await eventually(async () => (await fetch(url)).text(), {
+      until: (metrics) => metrics.includes('uswarm_database_up{component="orchestrator"} 1'),
+    });
     expect(text).toContain('uswarm_database_up{component="orchestrator"} 1');
     expect(undocumented('orchestrator', text)).toEqual([]);
   });
@@ -157,7 +149,7 @@ describe('entry points', () => {
   });
 
   describeWith('valkey', 'starting before its servers', () => {
-    let proxy: CuttableProxy | undefined;
+    let proxy: FaultInjectionProxy | undefined;
     let ops: string;
     let opsPort: string;
     beforeEach(async () => {
@@ -172,24 +164,14 @@ describe('entry points', () => {
       );
 
     it('the orchestrator is alive but not ready until the database is available', async () => {
-      proxy = await startCuttableProxy(testDatabase.url);
-      await proxy.cut();
+      proxy = await startFaultInjectionProxy(testDatabase.url);
+      await proxy.disconnect();
       const program = start('main', { OPS_PORT: opsPort, DATABASE_URL: proxy.redirect(testDatabase.url) });
-      expect(
-        await eventually(
-          () => statusOf('/livez'),
-          (status) => status === 200,
-        ),
-      ).toBe(200);
+      expect(await eventually(() => statusOf('/livez'), { until: (status) => status === 200 })).toBe(200);
       expect(await statusOf('/readyz')).toBe(503);
-      await proxy.mend();
+      await proxy.restore();
       await program.listening;
-      expect(
-        await eventually(
-          () => statusOf('/readyz'),
-          (status) => status === 200,
-        ),
-      ).toBe(200);
+      expect(await eventually(() => statusOf('/readyz'), { until: (status) => status === 200 })).toBe(200);
     });
 
     it('the orchestrator exits with a message if the database stays unavailable', async () => {
@@ -198,26 +180,21 @@ describe('entry points', () => {
         DATABASE_WAIT_S: '1',
       });
       expect(await exitCode).toBe(1);
-      expect(lines.at(-1)).toContain('the database did not answer within 1 seconds: ');
+      expect(lines.at(-1)).toContain('the database did not respond within 1 seconds: ');
     });
 
     it('the orchestrator is ready without the bus, and a gauge shows when the bus is available', async () => {
       const redis = process.env['TEST_REDIS_URL'] ?? '';
-      proxy = await startCuttableProxy(redis);
-      await proxy.cut();
+      proxy = await startFaultInjectionProxy(redis);
+      await proxy.disconnect();
       const program = start('main', { OPS_PORT: opsPort, REALTIME_REDIS_URL: proxy.redirect(redis) });
       await program.listening;
       const busUp = async (): Promise<string | undefined> =>
         /^uswarm_event_bus_up\{.*\} (\d)$/m.exec(await (await fetch(`${ops}/metrics`)).text())?.[1];
       expect(await busUp()).toBe('0');
-      expect(
-        await eventually(
-          () => statusOf('/readyz'),
-          (status) => status === 200,
-        ),
-      ).toBe(200);
-      await proxy.mend();
-      expect(await eventually(busUp, (up) => up === '1')).toBe('1');
+      expect(await eventually(() => statusOf('/readyz'), { until: (status) => status === 200 })).toBe(200);
+      await proxy.restore();
+      expect(await eventually(busUp, { until: (up) => up === '1' })).toBe('1');
       expect(await statusOf('/readyz')).toBe(200);
     });
   });

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { type CuttableProxy, startCuttableProxy } from '../cuttable-proxy.js';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { type EntryPoint, startEntryPoint } from '../entry-point.js';
-import { eventually } from '../eventually.js';
 import { type Database, openDatabase } from '../../src/database/database.js';
 import { checkSchema } from '../../src/database/migrate.js';
 
@@ -73,28 +73,25 @@ describe('the migration program', () => {
     url.pathname = '/nowhere';
     const program = start({ DATABASE_URL: url.href, DATABASE_WAIT_S: '3600' });
     expect(await program.exitCode).toBe(3);
-    expect(lastLine(program).msg).toBe('the database refuses the connection: database "nowhere" does not exist');
+    expect(lastLine(program).msg).toBe('the database rejected the connection: database "nowhere" does not exist');
   });
 
   describe('without a database', () => {
-    let proxy: CuttableProxy;
+    let proxy: FaultInjectionProxy;
     beforeEach(async () => {
-      proxy = await startCuttableProxy(testDatabase.url);
-      await proxy.cut();
+      proxy = await startFaultInjectionProxy(testDatabase.url);
+      await proxy.disconnect();
     });
     afterEach(() => proxy.close());
     const startByProxy = (env: Record<string, string> = {}) =>
       start({ DATABASE_URL: proxy.redirect(testDatabase.url), ...env });
     const waiting = (program: EntryPoint) =>
-      eventually(
-        () => program.lines.join('\n'),
-        (lines) => lines.includes('waiting for the database'),
-      );
+      eventually(() => program.lines.join('\n'), { until: (lines) => lines.includes('waiting for the database') });
 
     it('waits for the database and then migrates', async () => {
       const program = startByProxy();
       expect(await waiting(program)).toContain('waiting for the database');
-      await proxy.mend();
+      await proxy.restore();
       expect(await program.exitCode).toBe(0);
       await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
     });
@@ -104,7 +101,7 @@ describe('the migration program', () => {
       expect(await program.exitCode).toBe(3);
       expect(lastLine(program)).toMatchObject({
         level: 'fatal',
-        msg: expect.stringMatching(/^the database did not answer within 1 seconds: /),
+        msg: expect.stringMatching(/^the database did not respond within 1 seconds: /),
       });
     });
 

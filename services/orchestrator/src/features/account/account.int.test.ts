@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UserProfile, Workspace } from '@uswarm/contract';
-import { rowsWith, storedRows } from '../../../test/stored.js';
+import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const SIGN_IN = '/v1/auth/sign-in';
@@ -18,14 +18,14 @@ describe('accounts', () => {
     uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', user.email).execute();
 
   describe('sign-up', () => {
-    it('REST-007 POST /v1/auth/sign-up answers 204 and makes a user', async () => {
-      const person = await uswarm.stranger();
+    it('REST-007 POST /v1/auth/sign-up returns 204 and creates a user', async () => {
+      const person = await uswarm.newIdentity();
       expect((await person.post(SIGN_UP, undefined, 204)).body).toBeUndefined();
       const { body } = await person.get<{ data: UserProfile }>('/v1/users/profile');
       expect(body.data).toMatchObject({ email: person.email, name: person.name });
     });
 
-    it('CONV-006 gives a workspace, one manager with sub-agents, a swarm conversation and a requested runtime', async () => {
+    it('CONV-006 creates a workspace with a manager, sub-agents and a swarm conversation, and requests its runtime', async () => {
       const { workspaceId, conversationId, agents } = await uswarm.home(await uswarm.user());
       const of = (table: 'agents' | 'conversations' | 'runtimes') =>
         uswarm.database.selectFrom(table).selectAll().where('workspace_id', '=', workspaceId).execute();
@@ -36,17 +36,17 @@ describe('accounts', () => {
       expect(await of('runtimes')).toMatchObject([{ desired: 'running' }]);
     });
 
-    it('repeated, changes nothing', async () => {
+    it('changes nothing when it is repeated', async () => {
       const user = await uswarm.user();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       await user.post(SIGN_UP, undefined, 204);
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
     it('creates one user with one workspace for ten concurrent requests', async () => {
-      const person = await uswarm.stranger();
+      const person = await uswarm.newIdentity();
       await Promise.all(Array.from({ length: 10 }, () => person.post(SIGN_UP, undefined, 204)));
-      expect(await rowsWith(uswarm.database, [person.email])).toHaveLength(1);
+      expect(await rowsContaining(uswarm.database, [person.email])).toHaveLength(1);
       expect(await workspaces(person)).toHaveLength(1);
     });
 
@@ -60,7 +60,7 @@ describe('accounts', () => {
       expect(new Set(ids).size).toBe(ids.length);
     });
 
-    it('takes an identity without e-mail and name', async () => {
+    it('accepts an identity without e-mail address and name', async () => {
       const subject = crypto.randomUUID();
       const token = await uswarm.issuer.issueToken({ email: '', name: '', subject });
       const person = uswarm.anonymous.with({ 'x-token': token });
@@ -69,7 +69,7 @@ describe('accounts', () => {
       expect(body.data).toMatchObject({ idp_uid: subject, email: '', name: '' });
     });
 
-    it('is refused to a banned user', async () => {
+    it('is rejected to a banned user', async () => {
       const user = await uswarm.user();
       await ban(user);
       expect(await user.refusal('POST', SIGN_UP)).toBe('user_banned');
@@ -77,19 +77,19 @@ describe('accounts', () => {
   });
 
   describe('sign-in', () => {
-    it('REST-006 POST /v1/auth/sign-in answers 204 to a user', async () => {
+    it('REST-006 POST /v1/auth/sign-in returns 204 for a user', async () => {
       const user = await uswarm.user();
       expect((await user.post(SIGN_IN, undefined, 204)).body).toBeUndefined();
     });
 
-    it('does not know who never signed up, and stores nothing', async () => {
-      const person = await uswarm.stranger();
-      const before = await storedRows(uswarm.database);
+    it('rejects an identity that never signed up, and stores nothing', async () => {
+      const person = await uswarm.newIdentity();
+      const before = await allRows(uswarm.database);
       expect(await person.refusal('POST', SIGN_IN)).toBe('user_not_found');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('follows a change of the e-mail address at the identity provider', async () => {
+    it('updates the e-mail address from the identity provider', async () => {
       const user = await uswarm.user();
       const subject = (await user.get<{ data: UserProfile }>('/v1/users/profile')).body.data.idp_uid;
       const email = `new-${user.email}`;
@@ -99,21 +99,21 @@ describe('accounts', () => {
       expect((await again.get<{ data: UserProfile }>('/v1/users/profile')).body.data.email).toBe(email);
     });
 
-    it('is refused to a banned user', async () => {
+    it('is rejected to a banned user', async () => {
       const user = await uswarm.user();
       await ban(user);
       expect(await user.refusal('POST', SIGN_IN)).toBe('user_banned');
     });
   });
 
-  it('a valid identity that never signed up gets sign_up_required everywhere else', async () => {
-    const person = await uswarm.stranger();
+  it('other routes return sign_up_required for an identity that never signed up', async () => {
+    const person = await uswarm.newIdentity();
     for (const path of ['/v1/users/profile', '/v1/workspaces']) {
       expect(await person.refusal('GET', path)).toBe('sign_up_required');
     }
   });
 
-  it('a banned user gets user_banned everywhere else', async () => {
+  it('other routes return user_banned for a banned user', async () => {
     const user = await uswarm.user();
     const { workspace } = await uswarm.home(user);
     await ban(user);

@@ -30,7 +30,6 @@ export interface AccountModuleDeps {
   clock: Clock;
 }
 
-/** Sign-up, logout and account deletion. */
 export function createAccountModule(deps: AccountModuleDeps) {
   const { config, runtimes, integrations, sessionEnds, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;

@@ -1,7 +1,7 @@
 import type { Handler } from '../../http/handlers.js';
 import type { AccountService } from './account.service.js';
 
-/** spec: orchestrator §4.2 */
+/** REST-006 to REST-009 */
 export function accountHandlers(service: AccountService) {
   const signIn: Handler<'signIn'> = async ({ actor }) => {
     await service.signIn(actor.identity, actor.session);

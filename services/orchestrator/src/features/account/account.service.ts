@@ -27,23 +27,23 @@ export interface AccountServiceDeps {
   sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
   devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
-  /** Closes sockets. */
+  /** Closes the sockets of revoked sessions. */
   sessionEnds: SessionRevocationPublisher;
   audit: Pick<AuditStore, 'append'>;
-  /** What stays of a deleted account. */
+  /** Identifies a deleted account. */
   identityHash: IdentityHash;
-  /** Those of keys that were replaced: accounts may have been deleted under them. */
+  /** Hashes with previous keys, under which deleted accounts may be stored. */
   previousIdentityHashes: readonly IdentityHash[];
-  /** Sign-ups of one identity within a day after a deletion of its account; 0 disables the limit. */
+  /** Maximum sign-ups of one identity within a day after a deletion of its account; 0 disables the limit. */
   returnsPerDay: number;
-  /** Seconds since the sign-in at the identity provider within which an account can be deleted; undefined is any. */
+  /** Maximum age in seconds of the provider sign-in when an account is deleted; undefined disables the check. */
   deletionMaxAuthAgeS: number | undefined;
   clock: Clock;
 }
 
 type AccountAction = 'account.sign_up' | 'account.sign_in' | 'account.logout' | 'account.logout_all' | 'account.delete';
 
-interface Happened {
+interface ActionContext {
   /** Absent if the user is deleted. */
   userId?: string;
   session: Session | undefined;
@@ -55,22 +55,22 @@ export interface AccountService {
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
   signIn(identity: Identity, session: Session): Promise<void>;
   /**
-   * Creates user, first workspace, agents, swarm conversation and requests a runtime; idempotent.
-   * What a deleted account of the same identity used in this period stays used.
+   * Creates user, first workspace, agents and swarm conversation, and requests a runtime. Idempotent. The usage of a
+   * deleted account of the same identity in the current period still counts.
    *
-   * @throws ApiError `user_banned`, `sign_up_limit_reached` (never on the bypass: tests delete accounts all the time)
+   * @throws ApiError `user_banned`, `sign_up_limit_reached` (not on the bypass, because tests delete many accounts)
    */
   signUp(identity: Identity, session?: Session): Promise<void>;
   /**
-   * Refuses the token until it has expired, closes its sockets, and takes the push token from the device. On the
-   * bypass, whose token is shared, all sockets of the user are closed and the token stays valid.
+   * Revokes the token until it expires, closes its sockets, and removes the push token of the device. On the bypass,
+   * whose token is shared, all sockets of the user are closed and the token stays valid.
    *
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
    */
   logout(identity: Identity, session: Session): Promise<void>;
   /**
-   * Refuses every token of the user that was issued until now, closes all its sockets, and takes the push tokens from
-   * all its devices. On the bypass, whose token is shared, the token stays good, as after `logout`.
+   * Revokes all tokens of the user issued until now, closes all sockets of the user, and removes the push tokens of all
+   * devices. On the bypass, whose token is shared, the token stays valid, as after `logout`.
    *
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
    */
@@ -90,8 +90,8 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   const wasDeleted = (identity: Identity): Promise<boolean> =>
     deletedAccounts.wasDeleted([hash(identity), ...previous(identity)]);
 
-  /** With the source alone: nothing that a person wrote is joined to the hash of the identity. */
-  const record = (action: AccountAction, identity: Identity, { userId, session, db }: Happened): Promise<void> =>
+  /** Records only the source: text from the user must not be linked to the identity hash. */
+  const record = (action: AccountAction, identity: Identity, { userId, session, db }: ActionContext): Promise<void> =>
     deps.audit.append(
       {
         actor: 'user',
@@ -112,17 +112,17 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     return user.id;
   }
 
-  async function createEverything(identity: Identity, session: Session | undefined, tx: Transaction): Promise<boolean> {
+  async function createAccount(identity: Identity, session: Session | undefined, tx: Transaction): Promise<boolean> {
     const userId = randomUUIDv7();
     if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
-    await takeUp(identity, userId, tx);
+    await carryOverUsage(identity, userId, tx);
     await record('account.sign_up', identity, { userId, session, db: tx });
     await deps.provision({ userId, name: FIRST_WORKSPACE }, tx);
     return true;
   }
 
-  /** What is left of a deleted account of the same identity. */
-  async function takeUp(identity: Identity, userId: string, tx: Transaction): Promise<void> {
+  /** Restores the usage of a deleted account of the same identity. */
+  async function carryOverUsage(identity: Identity, userId: string, tx: Transaction): Promise<void> {
     await deletedAccounts.rename(previous(identity), hash(identity), tx);
     const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
     if (waitMs !== undefined) throw new ApiError('sign_up_limit_reached', { extra: { retry_after_ms: waitMs } });
@@ -136,7 +136,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     if (age > maximum * 1000) throw new ApiError('reauthentication_required');
   }
 
-  /** The token that was presented is revoked by itself too: replicas of release 0.2 know only that. */
+  /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
   async function revokeAll(userId: string, identity: Identity, session: Session, tx: Transaction): Promise<void> {
     await deps.sessions.revokeAll(userId, identity.issuedAt, tx);
     if (identity.expiresAt !== null) await deps.sessions.revoke(tokenHashes(session), identity.expiresAt, tx);
@@ -158,12 +158,12 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       const user = await users.find(identity);
       if (user?.isBanned === true) throw new ApiError('user_banned');
       if (user !== undefined) return;
-      await withTransaction((tx) => createEverything(identity, session, tx));
+      await withTransaction((tx) => createAccount(identity, session, tx));
     },
 
     async logout(identity, session) {
       const userId = await requireUser(identity);
-      // Replicas and gateways of release 0.2 know the token by the other hash.
+      // Replicas and gateways of release 0.2 identify the token by the other hash.
       const hashes = tokenHashes(session);
       await withTransaction(async (tx) => {
         if (hashes.length > 0 && identity.expiresAt !== null) {
@@ -191,7 +191,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       requireFreshSignIn(identity);
       const period = periodOf(clock.now());
       await withTransaction(async (tx) => {
-        // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
+        // Lock leases before rows, like turns and the runtime reconciler. The reverse order can deadlock.
         for (const workspaceId of await users.lockOwned(userId, tx)) {
           await jobs.cancel(TURN_JOB, workspaceId, tx);
           await runtimes.requestDeletion(workspaceId, tx);

@@ -1,31 +1,31 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
-/** What stays of a deleted account, under a keyed hash of its identity; and, apart from it, why users left. */
+/** Data kept of deleted accounts under a keyed hash of the identity and, unlinked from it, the reasons given. */
 export interface DeletedAccountStore {
-  /** Whether any of the hashes is remembered. */
+  /** Whether an account was deleted under any of the hashes. */
   wasDeleted(hashes: readonly Buffer[]): Promise<boolean>;
-  /** Moves what is kept under hashes of replaced keys to the current one. */
+  /** Moves rows from hashes with previous keys to the current hash. */
   rename(from: readonly Buffer[], to: Buffer, db: Database): Promise<void>;
   /**
-   * Keeps what the user used since the beginning of `period`, and since when its tokens are valid. Call it before the
-   * user is removed, in the same transaction.
+   * Stores the usage since the start of `period` and the time from which tokens are valid. Call it before the user is
+   * deleted, in the same transaction.
    */
   remember(hash: Buffer, userId: string, period: string, db: Database): Promise<void>;
   /**
-   * In a separate transaction: rows that one transaction wrote can be recognised, and the text must not lead to the
+   * Uses a separate transaction: rows of one transaction can be correlated, and the text must not be linkable to the
    * identity.
    */
   addFeedback(month: string, why: { reason: string; description: string }): Promise<void>;
   /**
    * Counts a sign-up after a deletion; 0 disables the limit.
    *
-   * @returns milliseconds until another one is allowed, if there were `limit` within a day already
+   * @returns milliseconds until the next sign-up is allowed, if `limit` was reached within a day
    */
   countReturn(hash: Buffer, limit: number, db: Database): Promise<number | undefined>;
-  /** Gives the new user what `remember` kept. */
+  /** Restores the data stored by `remember` for the new user. */
   restore(hash: Buffer, userId: string, period: string, db: Database): Promise<void>;
-  /** Forgets what was used before `period`. @returns how many rows */
+  /** Deletes usage from before `period`. @returns the number of deleted rows */
   prune(period: string): Promise<number>;
 }
 
@@ -42,7 +42,7 @@ export function createDeletedAccountStore(database: Database): DeletedAccountSto
     },
 
     async rename(from, to, db) {
-      // One by one: during a roll-out replicas may have written under both keys.
+      // One at a time: during a rolling update, replicas may have written under both keys.
       for (const hash of from) {
         await sql`
           WITH moved AS (DELETE FROM deleted_identities WHERE identity_hash = ${hash} RETURNING *)
@@ -108,7 +108,7 @@ export function createDeletedAccountStore(database: Database): DeletedAccountSto
       await sql`
         UPDATE users u SET sessions_valid_after = d.sessions_valid_after
         FROM deleted_identities d WHERE d.identity_hash = ${hash} AND u.id = ${userId}`.execute(db);
-      // As the usage of a deleted workspace: it counts for the user only.
+      // Stored like the usage of a deleted workspace: it counts for the user only.
       await sql`
         WITH kept AS (
           DELETE FROM deleted_usage WHERE identity_hash = ${hash} AND period >= ${period} RETURNING *

@@ -20,13 +20,13 @@ describe('an account deletion with DELETION_MAX_AUTH_AGE_S', () => {
     ['a sign-in that is too old', () => ({ auth_time: secondsAgo(700) })],
     ['a token without auth_time', () => ({})],
     ['an auth_time that is not a number', () => ({ auth_time: 'now' })],
-  ])('refuses %s with reauthentication_required, and deletes nothing', async (_what, claims) => {
+  ])('rejects %s with reauthentication_required, and deletes nothing', async (_what, claims) => {
     const user = await signedIn(claims());
     expect(await user.refusal('DELETE', DELETE)).toBe('reauthentication_required');
     expect((await user.get('/v1/users/profile')).status).toBe(200);
   });
 
-  it('accepts a sign-in that is recent enough', async () => {
+  it('accepts a recent sign-in', async () => {
     const user = await signedIn({ auth_time: secondsAgo(10) });
     expect((await user.delete(DELETE, {}, 204)).status).toBe(204);
   });

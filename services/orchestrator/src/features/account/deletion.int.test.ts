@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { LegalStatus, MessageData, UserProfile, UserUsageSummary } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { eventually } from '../../../test/eventually.js';
-import { rowsWith, storedRows } from '../../../test/stored.js';
+import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -15,7 +15,7 @@ import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const DELETE = '/v1/auth/delete';
 
-async function somethingToLose(uswarm: TestOrchestrator, user: TestUser) {
+async function createData(uswarm: TestOrchestrator, user: TestUser) {
   const home = await uswarm.home(user);
   const text = `secret ${crypto.randomUUID()}`;
   const sent = await user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text } }, 201);
@@ -44,31 +44,31 @@ describe('account deletion', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('REST-009 DELETE /v1/auth/delete takes reason and description and answers 204', async () => {
+  it('REST-009 DELETE /v1/auth/delete takes reason and description and returns 204', async () => {
     const user = await uswarm.user();
     const why = { reason: `r-${crypto.randomUUID()}`, description: 'It was nice, but.' };
     expect((await user.delete(DELETE, why, 204)).body).toBeUndefined();
     expect(await user.refusal('GET', '/v1/users/profile')).toBe('user_deleted');
-    const kept = await rowsWith(uswarm.database, [why.reason]);
+    const kept = await rowsContaining(uswarm.database, [why.reason]);
     expect(kept.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['deletion_feedback']);
   });
 
-  it('takes no body too', async () => {
+  it('accepts a request without a body', async () => {
     const user = await uswarm.user();
     expect((await user.delete(DELETE, undefined, 204)).status).toBe(204);
   });
 
-  it('leaves other users alone', async () => {
+  it('does not affect other users', async () => {
     const [leaving, staying] = [await uswarm.user(), await uswarm.user()];
-    const { traces } = await somethingToLose(uswarm, staying);
-    const before = await rowsWith(uswarm.database, traces);
-    await somethingToLose(uswarm, leaving);
+    const { traces } = await createData(uswarm, staying);
+    const before = await rowsContaining(uswarm.database, traces);
+    await createData(uswarm, leaving);
     await leaving.delete(DELETE, {}, 204);
-    expect(await rowsWith(uswarm.database, traces)).toEqual(before);
+    expect(await rowsContaining(uswarm.database, traces)).toEqual(before);
   });
 
-  it('is user_not_found to who never signed up', async () => {
-    const person = await uswarm.stranger();
+  it('returns user_not_found for an identity that never signed up', async () => {
+    const person = await uswarm.newIdentity();
     expect(await person.refusal('DELETE', DELETE, {})).toBe('user_not_found');
   });
 
@@ -77,40 +77,37 @@ describe('account deletion', () => {
     ['DELETE', DELETE],
     ['GET', '/v1/users/profile'],
     ['GET', '/v1/workspaces'],
-  ] as const)('is final: %s %s answers user_deleted', async (method, path) => {
+  ] as const)('is final: %s %s returns user_deleted', async (method, path) => {
     const user = await uswarm.user();
     await user.delete(DELETE, {}, 204);
     expect(await user.refusal(method, path)).toBe('user_deleted');
   });
 
-  it('a sign-up afterwards makes a new user that has nothing of the old one', async () => {
+  it('allows a later sign-up, which creates a new user without data of the old one', async () => {
     const user = await uswarm.user();
-    const { home, traces } = await somethingToLose(uswarm, user);
+    const { home, traces } = await createData(uswarm, user);
     await user.delete(DELETE, {}, 204);
     await user.post('/v1/auth/sign-up', undefined, 204);
-    const anew = await uswarm.home(user);
-    expect(anew.workspaceId).not.toBe(home.workspaceId);
-    expect((await user.get<{ data: unknown[] }>(anew.messages)).body.data).toEqual([]);
-    expect(traces).not.toContain(anew.conversationId);
+    const newHome = await uswarm.home(user);
+    expect(newHome.workspaceId).not.toBe(home.workspaceId);
+    expect((await user.get<{ data: unknown[] }>(newHome.messages)).body.data).toEqual([]);
+    expect(traces).not.toContain(newHome.conversationId);
   });
 
-  it('of a banned user is refused, so that a ban cannot be shaken off', async () => {
+  it('is rejected for a banned user, so that it cannot lift a ban', async () => {
     const user = await uswarm.user();
     await uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', user.email).execute();
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     expect(await user.refusal('DELETE', DELETE, {})).toBe('user_banned');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
-  /** Deletes the account while another transaction, which wrote something already, goes on to take a seq. */
+  /** Deletes the account while another transaction with earlier writes takes the next seq. */
   const deleteDuring = async (user: TestUser, home: Home, write: (tx: Transaction) => Promise<unknown>) => {
     const { deleting } = await uswarm.database.transaction().execute(async (tx) => {
       await write(withoutAfterCommit(tx));
       const started = user.delete(DELETE, {}, 204);
-      await eventually(
-        () => waiting(uswarm),
-        (count) => count > 0,
-      );
+      await eventually(() => waiting(uswarm), { until: (count) => count > 0 });
       await tx
         .updateTable('workspaces')
         .set({ last_seq: sql`last_seq + 1` })
@@ -121,11 +118,11 @@ describe('account deletion', () => {
     return deleting;
   };
 
-  it('while a reply is being written, waits for its transaction and loses none of the two', async () => {
+  it('waits for the transaction of a running turn, and both succeed', async () => {
     const user = await uswarm.user();
-    const { home } = await somethingToLose(uswarm, user);
+    const { home } = await createData(uswarm, user);
     const { status } = await deleteDuring(user, home, async (tx) => {
-      // As a reply writes: the lease first, then a message, the event last.
+      // The write order of a turn: lease, message, event.
       await tx
         .selectFrom('work')
         .selectAll()
@@ -138,18 +135,18 @@ describe('account deletion', () => {
     expect(status).toBe(204);
   });
 
-  it('while the state of a runtime is recorded, waits for that transaction and loses none of the two', async () => {
+  it('waits for the transaction that stores the state of a runtime, and both succeed', async () => {
     const user = await uswarm.user();
-    const { home } = await somethingToLose(uswarm, user);
+    const { home } = await createData(uswarm, user);
     const { status } = await deleteDuring(user, home, (tx) =>
       tx.updateTable('runtimes').set({ reason: 'Looked' }).where('workspace_id', '=', home.workspaceId).execute(),
     );
     expect(status).toBe(204);
   });
 
-  it('takes the lease from a reply that is being written, so that nothing more of it is stored', async () => {
+  it('revokes the lease of a running turn, so that it stores nothing more', async () => {
     const user = await uswarm.user();
-    const { home } = await somethingToLose(uswarm, user);
+    const { home } = await createData(uswarm, user);
     await user.delete(DELETE, {}, 204);
     const turns = uswarm.database
       .selectFrom('work')
@@ -160,7 +157,7 @@ describe('account deletion', () => {
   });
 });
 
-/** How many statements in the database wait for a lock. */
+/** The number of statements in the database that wait for a lock. */
 async function waiting({ database }: TestOrchestrator): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT count(*) FROM pg_stat_activity
@@ -177,9 +174,9 @@ describe('account deletion with a runtime', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** Rows that only make sense once something else of the system wrote them, or an operator did. */
-  const everythingToLose = async (user: TestUser) => {
-    const { home, userId, traces } = await somethingToLose(uswarm, user);
+  /** Adds rows that normally other components or operators write. */
+  const createAllData = async (user: TestUser) => {
+    const { home, userId, traces } = await createData(uswarm, user);
     const { database } = uswarm;
     const agentId = home.agents[0]?.id;
     const uploadId = crypto.randomUUID();
@@ -213,9 +210,12 @@ describe('account deletion with a runtime', () => {
     );
     const revocationId = crypto.randomUUID();
     await sql`
+      INSERT INTO conversation_summaries (conversation_id, through_seq, text)
+      VALUES (${home.conversationId}, 1, ${user.name})`.execute(database);
+    await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
       VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
-    // Tokens of before that their provider could not be told of yet.
+    // Tokens of an earlier connection whose revocation is pending.
     await sql`
       WITH waiting AS (
         INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
@@ -239,8 +239,8 @@ describe('account deletion with a runtime', () => {
     return [...traces, uploadId, exportId, `phone of ${user.name}`];
   };
 
-  /** Tables that hold no data of users. */
-  const OF_NOBODY = [
+  /** Tables without user data, or with data that outlives the account. */
+  const WITHOUT_OWNER = [
     'schema_migrations',
     'legal_documents',
     'deleted_identities',
@@ -252,29 +252,26 @@ describe('account deletion with a runtime', () => {
 
   it('leaves nothing of the user in any table but the keyed hash', async () => {
     const user = await uswarm.user();
-    const traces = await everythingToLose(user);
-    const tables = Object.keys(await storedRows(uswarm.database)).filter((table) => !OF_NOBODY.includes(table));
+    const traces = await createAllData(user);
+    const tables = Object.keys(await allRows(uswarm.database)).filter((table) => !WITHOUT_OWNER.includes(table));
     const filled = async () => {
-      const rows = await rowsWith(uswarm.database, traces);
+      const rows = await rowsContaining(uswarm.database, traces);
       return [...new Set(rows.map((row) => row.slice(0, row.indexOf(':'))))].toSorted();
     };
-    // A new table is named here until `everythingToLose` fills it: otherwise leftovers in it would go unnoticed.
-    expect(await eventually(filled, (found) => found.length === tables.length)).toEqual(tables.toSorted());
+    // Fails for a new table until `createAllData` fills it. Otherwise leftover rows would not be detected.
+    expect(await eventually(filled, { until: (found) => found.length === tables.length })).toEqual(tables.toSorted());
 
     const why = { reason: `r ${crypto.randomUUID()}`, description: `d ${crypto.randomUUID()}` };
     await user.delete(DELETE, why, 204);
     await sql`UPDATE work SET run_at = now() WHERE kind = 'integration-revocation'`.execute(uswarm.database);
     expect(
-      await eventually(
-        () => rowsWith(uswarm.database, traces),
-        (rows) => rows.length === 0,
-      ),
+      await eventually(() => rowsContaining(uswarm.database, traces), { until: (rows) => rows.length === 0 }),
     ).toEqual([]);
-    const stored = await storedRows(uswarm.database);
-    // Jobs without an owner continue.
+    const stored = await allRows(uswarm.database);
+    // Jobs without an owner remain.
     const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !row.includes('-pruning')) };
-    const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !OF_NOBODY.includes(table));
-    // What was done stays, and no longer to whom; of the user's own doing the keyed hash stays, as of the account.
+    const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !WITHOUT_OWNER.includes(table));
+    // The audit log keeps the actions without the user; for the user's own actions it keeps the keyed hash.
     expect(rest.map(([table]) => table)).toEqual(['audit_log']);
     const audit = rest.flatMap(([, rows]) => rows.map((row) => JSON.parse(row) as Record<string, unknown>));
     const gone = { user_id: null, subject_id: null, details: {} };
@@ -284,8 +281,8 @@ describe('account deletion with a runtime', () => {
       { action: 'user.show', ...gone, identity_hash: null },
     ]);
     expect(stored['deleted_identities']).toHaveLength(1);
-    // What the client wrote is joined to nothing: no hash, no id of the account, no time but the month.
-    const texts = await rowsWith(uswarm.database, [why.reason, why.description]);
+    // The feedback is not linked to the account: it has no hash, no account id, and only the month as time.
+    const texts = await rowsContaining(uswarm.database, [why.reason, why.description]);
     expect(texts).toHaveLength(1);
     expect(JSON.parse(texts[0]?.replace(/^deletion_feedback: /, '') ?? '')).toEqual({
       id: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-4/),
@@ -296,7 +293,7 @@ describe('account deletion with a runtime', () => {
 
   it('cannot be undone: a later sign-up finds no former data except usage', async () => {
     const user = await uswarm.user();
-    await everythingToLose(user);
+    await createAllData(user);
     await user.delete(DELETE, {}, 204);
     await user.post('/v1/auth/sign-up', undefined, 204);
     expect((await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data.has_agreed_with_terms).toBe(false);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS, type SessionEnd } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken, tokenHash, tokenTextHash } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
-import { eventually } from '../../../test/eventually.js';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   E2E_TOKEN,
   startTestOrchestrator,
@@ -36,7 +36,7 @@ describe('logout', () => {
     return rows.map(({ device_id, push_token }) => [device_id, push_token]);
   };
 
-  it('REST-008 POST /v1/auth/logout answers 204, and the token is refused from then on', async () => {
+  it('REST-008 POST /v1/auth/logout returns 204 and revokes the token', async () => {
     const user = await uswarm.user();
     expect((await user.post(LOGOUT, undefined, 204)).body).toBeUndefined();
     expect(await user.refusal('GET', PROFILE)).toBe('token_revoked');
@@ -48,15 +48,15 @@ describe('logout', () => {
     ['POST', LOGOUT],
     ['DELETE', '/v1/auth/delete'],
     ['GET', '/v1/workspaces'],
-  ] as const)('refuses the token on %s %s, and stores nothing', async (method, path) => {
+  ] as const)('makes %s %s reject the token, and nothing is stored', async (method, path) => {
     const user = await uswarm.user();
     await user.post(LOGOUT, undefined, 204);
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     expect(await user.refusal(method, path)).toBe('token_revoked');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
-  it('refuses it as a bearer token and at the handshake of a socket too', async () => {
+  it('revokes the token as a bearer token and for socket handshakes too', async () => {
     const user = await uswarm.user();
     await user.post(LOGOUT, undefined, 204);
     const bearer = uswarm.anonymous.with({ authorization: `Bearer ${user.token}` });
@@ -70,14 +70,14 @@ describe('logout', () => {
     expect(await answer.body.json()).toMatchObject({ code: 'token_revoked' });
   });
 
-  it('is for this token alone: another one of the same user is good', async () => {
+  it('revokes only this token of the user', async () => {
     const user = await uswarm.user();
     const again = await uswarm.issuer.issueToken({ ...user, expiresInSeconds: 600 });
     await user.post(LOGOUT, undefined, 204);
     expect((await uswarm.anonymous.with({ 'x-token': again }).get(PROFILE)).status).toBe(200);
   });
 
-  it('keeps a hash of the token, and when it expires', async () => {
+  it('stores a hash of the token and its expiry', async () => {
     const user = await uswarm.user();
     await user.post(LOGOUT, undefined, 204);
     const claims = JSON.parse(Buffer.from(user.token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number };
@@ -102,17 +102,17 @@ describe('logout', () => {
     await (await uswarm.user()).post(LOGOUT, undefined, 204);
     const kept = await uswarm.database.selectFrom('revoked_tokens').select('token_hash').execute();
     const hashes = kept.map(({ token_hash }) => token_hash.toString('hex'));
-    expect([hashes.includes(old.toString('hex')), hashes.includes(late.toString('hex'))]).toEqual([false, true]);
+    expect({ old: hashes.includes(old.toString('hex')), late: hashes.includes(late.toString('hex')) }).toEqual({
+      old: false,
+      late: true,
+    });
   });
 
-  it('tells the gateways to close the sockets of this token', async () => {
+  it('notifies the gateways, which close the sockets of this token', async () => {
     const user = await uswarm.user();
     const userId = await idOf(user);
     await user.post(LOGOUT, undefined, 204);
-    const ends = await eventually(
-      () => endsOf(userId),
-      (found) => found.length > 1,
-    );
+    const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 1 });
     expect(ends).toEqual(
       [tokenHash(user.token), tokenTextHash(user.token)].map((hash) => ({
         v: 1,
@@ -123,7 +123,7 @@ describe('logout', () => {
     );
   });
 
-  it('takes the push token from the device that logs out, and from no other', async () => {
+  it('removes the push token of this device only', async () => {
     const user = await uswarm.user();
     const [phone, tablet] = [user.with({ 'x-device-id': 'phone' }), user.with({ 'x-device-id': 'tablet' })];
     const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];
@@ -136,7 +136,7 @@ describe('logout', () => {
     ]);
   });
 
-  it('succeeds for some of ten concurrent requests and is refused to the rest', async () => {
+  it('either succeeds or is rejected with token_revoked for each of ten concurrent requests', async () => {
     const user = await uswarm.user();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => user.raw<{ code?: string }>({ method: 'POST', path: LOGOUT })),
@@ -147,40 +147,34 @@ describe('logout', () => {
     expect(await user.refusal('GET', PROFILE)).toBe('token_revoked');
   });
 
-  it('on the bypass closes all sockets of the user and keeps the shared token valid', async () => {
+  it('closes all sockets of the user and does not revoke the shared token of the bypass', async () => {
     const email = `${crypto.randomUUID()}@ci.example.com`;
     const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
-    const [before] = [await storedRows(uswarm.database)];
+    const [before] = [await allRows(uswarm.database)];
     await robot.post(LOGOUT, undefined, 204);
     const userId = await idOf({ email });
-    const ends = await eventually(
-      () => endsOf(userId),
-      (found) => found.length > 0,
-    );
+    const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });
     expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
-    expect((await storedRows(uswarm.database))['revoked_tokens']).toEqual(before['revoked_tokens']);
+    expect((await allRows(uswarm.database))['revoked_tokens']).toEqual(before['revoked_tokens']);
     expect((await robot.get(PROFILE)).status).toBe(200);
   });
 
-  it('is user_not_found to who never signed up', async () => {
-    expect(await (await uswarm.stranger()).refusal('POST', LOGOUT)).toBe('user_not_found');
+  it('returns user_not_found for an identity that never signed up', async () => {
+    expect(await (await uswarm.newIdentity()).refusal('POST', LOGOUT)).toBe('user_not_found');
   });
 
-  it('is refused to a banned user', async () => {
+  it('is rejected for a banned user', async () => {
     const user = await uswarm.user();
     await uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', user.email).execute();
     expect(await user.refusal('POST', LOGOUT)).toBe('user_banned');
   });
 
-  it('is refused after a deletion, which closed all sockets', async () => {
+  it('is rejected after an account deletion, which closed all sockets', async () => {
     const user = await uswarm.user();
     const userId = await idOf(user);
     await user.delete('/v1/auth/delete', {}, 204);
     expect(await user.refusal('POST', LOGOUT)).toBe('user_deleted');
-    const ends = await eventually(
-      () => endsOf(userId),
-      (found) => found.length > 0,
-    );
+    const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });
     expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'user_deleted' }]);
   });
 });

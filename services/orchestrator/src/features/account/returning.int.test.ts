@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorBody, UserUsageSummary, WorkspaceUsage } from '@uswarm/contract';
 import { sql } from 'kysely';
-import { rowsWith } from '../../../test/stored.js';
+import { rowsContaining } from '../../../test/database-rows.js';
 import {
   E2E_TOKEN,
   startTestOrchestrator,
@@ -30,50 +30,50 @@ describe('a sign-up after the deletion of the account', () => {
   };
   const used = async (user: TestUser) =>
     (await user.get<{ data: UserUsageSummary }>('/v1/users/usage/summary')).body.data.tokens_used;
-  async function comeBack(user: TestUser): Promise<void> {
+  async function deleteAndSignUp(user: TestUser): Promise<void> {
     await user.delete(DELETE, {}, 204);
     await user.post(SIGN_UP, undefined, 204);
   }
 
-  it('finds the tokens of this period used, however often the account is deleted', async () => {
+  it('keeps the used tokens of the period, also after several deletions', async () => {
     const user = await uswarm.user();
     await use(user, 960);
-    await comeBack(user);
+    await deleteAndSignUp(user);
     expect(await used(user)).toBe(961);
     await use(user, 38);
-    await comeBack(user);
+    await deleteAndSignUp(user);
     expect(await used(user)).toBe(1_000);
   });
 
-  it('does not count them for the new workspace, and carries nothing over from earlier periods', async () => {
+  it('does not count them for the new workspace, and keeps no usage of earlier periods', async () => {
     const user = await uswarm.user();
     await use(user, 1_000_000, "now() - interval '62 days'");
     await use(user, 9);
-    await comeBack(user);
+    await deleteAndSignUp(user);
     expect(await used(user)).toBe(10);
     const { workspace } = await uswarm.home(user);
     const { body } = await user.get<{ data: WorkspaceUsage }>(`${workspace}/usage`);
     expect(body.data.tokens_used).toBe(0);
   });
 
-  it('is refused with 429 and the time of the next one when it is the third within a day', async () => {
+  it('is rejected with 429 and a retry time if it is the third within a day', async () => {
     const user = await uswarm.user();
-    await comeBack(user);
-    await comeBack(user);
+    await deleteAndSignUp(user);
+    await deleteAndSignUp(user);
     await user.delete(DELETE, {}, 204);
     const { status, headers, body } = await user.raw<ErrorBody>({ method: 'POST', path: SIGN_UP });
     expect({ status, code: body.code }).toEqual({ status: 429, code: 'sign_up_limit_reached' });
     const retryMs = body.extra?.retry_after_ms ?? 0;
-    // It counts from the first of the two, a moment ago.
+    // The day starts at the first of the two sign-ups.
     expect(retryMs > DAY_MS - 600_000 && retryMs <= DAY_MS).toBe(true);
     expect(Number(headers['retry-after'])).toBe(Math.ceil(retryMs / 1000));
-    expect(await rowsWith(uswarm.database, [user.email])).toEqual([]);
+    expect(await rowsContaining(uswarm.database, [user.email])).toEqual([]);
   });
 
-  it('is allowed again once a day has passed since one of them', async () => {
+  it('is allowed again one day after the first of them', async () => {
     const user = await uswarm.user();
-    await comeBack(user);
-    await comeBack(user);
+    await deleteAndSignUp(user);
+    await deleteAndSignUp(user);
     await user.delete(DELETE, {}, 204);
     expect(await user.refusal('POST', SIGN_UP)).toBe('sign_up_limit_reached');
     await sql`
@@ -83,11 +83,11 @@ describe('a sign-up after the deletion of the account', () => {
     await user.post(SIGN_UP, undefined, 204);
   });
 
-  it('is counted once when it is sent ten times in parallel', async () => {
+  it('is counted once for ten concurrent requests', async () => {
     const user = await uswarm.user();
     await user.delete(DELETE, {}, 204);
     await Promise.all(Array.from({ length: 10 }, () => user.post(SIGN_UP, undefined, 204)));
-    await comeBack(user);
+    await deleteAndSignUp(user);
     await user.delete(DELETE, {}, 204);
     expect(await user.refusal('POST', SIGN_UP)).toBe('sign_up_limit_reached');
   });
@@ -102,7 +102,7 @@ describe('a sign-up after the deletion of the account', () => {
     expect((await robot.post(SIGN_UP, undefined, 204)).status).toBe(204);
   });
 
-  it('does not make tokens valid that were signed out before the deletion', async () => {
+  it('does not restore tokens that were revoked before the deletion', async () => {
     const user = await uswarm.user();
     const old = await uswarm.issuer.issueToken({ ...user, claims: { jti: crypto.randomUUID() } });
     await user.post('/v1/auth/logout-all', undefined, 204);
@@ -112,7 +112,7 @@ describe('a sign-up after the deletion of the account', () => {
     expect(await uswarm.anonymous.with({ 'x-token': old }).refusal('GET', '/v1/users/profile')).toBe('token_revoked');
   });
 
-  it('forgets what was used in a period that has ended', async () => {
+  it('does not keep the usage of an earlier period', async () => {
     const user = await uswarm.user();
     await use(user, 5);
     await user.delete(DELETE, {}, 204);
@@ -125,7 +125,7 @@ describe('a sign-up after the deletion of the account', () => {
   });
 });
 
-/** Issued after everything that happened until now, by the clock that tokens have. */
+/** Issued in the future, so that it is later than all previous events in whole seconds. */
 function tokenOfTheFuture({ issuer }: TestOrchestrator, { email, name }: TestUser): Promise<string> {
   return issuer.issueToken({ email, name, claims: { jti: crypto.randomUUID() }, issuedInSeconds: 2 });
 }

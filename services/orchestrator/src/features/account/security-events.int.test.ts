@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS } from '@uswarm/contract';
 import { createSourceName, parseSigningKey, signInternalToken } from '@uswarm/service-kit';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
-import { eventually } from '../../../test/eventually.js';
 import { authorized, CALLBACK, integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
@@ -29,7 +29,7 @@ describe('security events of an account', () => {
   const sourceOf = (address: string) => createSourceName(uswarm.internalKey, 'hash')(address);
   const linesOf = (identity: string) => lines().filter((line) => line.identity === identity);
 
-  it('have a row each in the audit log with actor, action and source, also after the account is deleted', async () => {
+  it('are stored in the audit log with actor, action and source, also after the account is deleted', async () => {
     const user = await uswarm.user();
     await user.post('/v1/auth/sign-in', undefined, 204);
     await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
@@ -62,7 +62,7 @@ describe('security events of an account', () => {
       .where('identity_hash', '=', hash)
       .orderBy('id')
       .execute();
-    // Sources of a deleted account's actions are deleted with it; that of the deletion stays.
+    // Deleting the account clears the sources of its actions, except that of the deletion.
     const gone = { user_id: null, details: {} };
     expect(after).toEqual([
       { action: 'account.sign_up', ...gone },
@@ -84,7 +84,7 @@ describe('security events of an account', () => {
     await (await again(60)).delete('/v1/auth/delete', {}, 204);
   }
 
-  it('have request lines that name the identity by its hash and the address by another one', async () => {
+  it('are logged with a hash of the identity and a hash of the address', async () => {
     const user = await uswarm.user();
     const { identity_hash } = await uswarm.database
       .selectFrom('audit_log')
@@ -95,16 +95,15 @@ describe('security events of an account', () => {
       .executeTakeFirstOrThrow();
     const identity = identity_hash?.toString('hex') ?? '';
     await user.post('/v1/auth/logout', undefined, 204);
-    const seen = await eventually(
-      () => linesOf(identity).filter(({ msg }) => msg === 'request'),
-      (found) => found.length === 2,
-    );
+    const seen = await eventually(() => linesOf(identity).filter(({ msg }) => msg === 'request'), {
+      until: (found) => found.length === 2,
+    });
     expect(seen).toEqual([
       expect.objectContaining({ route: 'signUp', status: 204, source: sourceOf('127.0.0.1') }),
       expect.objectContaining({ route: 'logout', status: 204, source: sourceOf('127.0.0.1') }),
     ]);
 
-    // The same token again: one line at level warn, and the next hundred are counted.
+    // Repeated rejections of a token log one warning; the next hundred are only counted.
     for (let n = 0; n < 100; n += 1) await user.refusal('GET', '/v1/users/profile');
     const warnings = linesOf(identity).filter(({ level }) => level === 'warn');
     expect(warnings).toEqual([
@@ -118,7 +117,7 @@ describe('security events of an account', () => {
     ]);
   });
 
-  it('at the handshake of a socket have a line with the address that the gateway gives', async () => {
+  it('at the handshake of a socket are logged with the address from the gateway', async () => {
     const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
     await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
       method: 'POST',
@@ -141,7 +140,7 @@ describe('security events of an account', () => {
     expect(logs.join('')).not.toContain('198.51.100.7');
   });
 
-  it('name the address itself with LOG_SOURCE_ADDRESS=plain', async () => {
+  it('are logged with the plain address if LOG_SOURCE_ADDRESS is plain', async () => {
     const plain: string[] = [];
     const other = await startTestOrchestrator({ environment: { LOG_SOURCE_ADDRESS: 'plain' }, logTo: plain });
     try {

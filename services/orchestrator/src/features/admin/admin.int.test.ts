@@ -7,15 +7,15 @@ import {
   type UserUsageSummary,
 } from '@uswarm/contract';
 import { parseSigningKey, signAdminToken, signInternalToken } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { ADMIN_KEY, createTestAdmin, type TestAdmin } from '../../../test/admin-client.js';
-import { eventually } from '../../../test/eventually.js';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const CALLS = Object.keys(ADMIN_CALLS) as AdminCall[];
-const NOBODY = '01890000-0000-7000-8000-00000000dead';
+const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead';
 
-describe('what operators do', () => {
+describe('the operator API', () => {
   let uswarm: TestOrchestrator;
   let admin: TestAdmin;
   const ended: SessionEnd[] = [];
@@ -30,26 +30,32 @@ describe('what operators do', () => {
     (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
   const auditOf = async (user_id: string) =>
     (await admin.call('audit.list', { user_id })).entries
-      // What users do themselves, and that the log is read, is in it too.
+      // Omit actions of users and the audit entries of listing the log.
       .filter(({ actor, action }) => actor !== 'user' && action !== 'audit.list')
       .map(({ actor, action, details, subject_id }) => ({ actor, action, details, subject_id }));
 
-  describe('who may', () => {
+  describe('the authentication of operators', () => {
     it.each<[string, () => string | Promise<string>]>([
-      ['nobody', () => ''],
-      ['a user with an ID token', async () => (await uswarm.user()).token],
-      ['a gateway', () => signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway')],
-      ['a gateway that claims to be an operator', () => signAdminToken(parseSigningKey(uswarm.internalKey), 'olivia')],
-      ['a service token of the right key', () => signInternalToken(parseSigningKey(ADMIN_KEY), 'olivia')],
-      ['another secret', () => signAdminToken(parseSigningKey(`operators:${'x'.repeat(32)}`), 'olivia')],
-    ])('is not %s: every call is refused, and nothing is stored', async (_who, token) => {
+      ['no token', () => ''],
+      ['the ID token of a user', async () => (await uswarm.user()).token],
+      ['the token of a gateway', () => signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway')],
+      [
+        'the token of a gateway that claims to be an operator',
+        () => signAdminToken(parseSigningKey(uswarm.internalKey), 'olivia'),
+      ],
+      ['a service token signed with the operator key', () => signInternalToken(parseSigningKey(ADMIN_KEY), 'olivia')],
+      [
+        'a token signed with another secret',
+        () => signAdminToken(parseSigningKey(`operators:${'x'.repeat(32)}`), 'olivia'),
+      ],
+    ])('rejects every call with %s, and stores nothing', async (_who, token) => {
       const bearer = await token();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       for (const call of CALLS) expect(await admin.refusal(call, {}, bearer)).toBe('token_invalid');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('refuses every operator without a configured key', async () => {
+    it('rejects every operator if no key is configured', async () => {
       const closed = await startTestOrchestrator();
       try {
         for (const call of CALLS) expect(await createTestAdmin(closed).refusal(call, {})).toBe('route_not_found');
@@ -58,8 +64,8 @@ describe('what operators do', () => {
       }
     });
 
-    it('is not the gateway: a token for operators opens none of its calls', async () => {
-      const token = await signAdminToken(parseSigningKey(uswarm.internalKey), NOBODY);
+    it('issues tokens that the internal routes of gateways reject', async () => {
+      const token = await signAdminToken(parseSigningKey(uswarm.internalKey), UNKNOWN_ID);
       expect(await admin.refusal('../subscriptions', { workspace_ids: [] }, token)).toBe('token_invalid');
     });
   });
@@ -83,7 +89,7 @@ describe('what operators do', () => {
       ]);
     });
 
-    it('shows workspaces, devices and usage, and leaves a line in the audit log', async () => {
+    it('returns workspaces, devices and usage, and writes an audit entry', async () => {
       const user = await uswarm.user();
       const { workspaceId } = await uswarm.home(user);
       await user.with({ 'x-device-id': 'phone' }).post('/v1/push-token', { push_token: user.email }, 200);
@@ -95,32 +101,31 @@ describe('what operators do', () => {
           usage: { tokens_used: 0, request_count: 0 },
         },
       ]);
-      // Operators do not see the token itself.
+      // Operators must not see the token.
       expect(JSON.stringify(users[0]?.devices)).not.toContain(user.email);
       expect(await auditOf(await idOf(user))).toEqual([
         { actor: 'olivia', action: 'user.show', details: {}, subject_id: null },
       ]);
     });
 
-    it.each(['nobody@example.com', NOBODY, '%', "' OR true --"])('finds no user by %j', async (user) => {
+    it.each(['nobody@example.com', UNKNOWN_ID, '%', "' OR true --"])('finds no user by %j', async (user) => {
       expect((await admin.call('user.show', { user })).users).toEqual([]);
     });
 
-    it('finds no user by an empty address that some users have', async () => {
+    it('does not find users by an empty address', async () => {
       expect(await admin.refusal('user.show', { user: '' })).toBe('validation_failed');
     });
   });
 
   describe('user.ban', () => {
-    it('refuses the user, closes the sockets and writes an audit entry; user.unban reverts it', async () => {
+    it('blocks the user, closes the sockets and writes an audit entry; user.unban reverts it', async () => {
       const user = await uswarm.user();
       const user_id = await idOf(user);
       expect(await admin.call('user.ban', { user_id, reason: 'spam' })).toEqual({ changed: true });
       expect(await user.refusal('GET', '/v1/users/profile')).toBe('user_banned');
-      const ends = await eventually(
-        () => ended.filter((end) => end.user_id === user_id),
-        (found) => found.length > 0,
-      );
+      const ends = await eventually(() => ended.filter((end) => end.user_id === user_id), {
+        until: (found) => found.length > 0,
+      });
       expect(ends).toEqual([{ v: 1, user_id, token_hash: null, code: 'user_banned' }]);
       expect(await admin.call('user.unban', { user_id })).toEqual({ changed: true });
       expect((await user.get('/v1/users/profile')).status).toBe(200);
@@ -130,29 +135,31 @@ describe('what operators do', () => {
       ]);
     });
 
-    it('repeated, changes nothing and closes the sockets once more', async () => {
+    it('changes nothing when it is repeated, and closes the sockets again', async () => {
       const user_id = await idOf(await uswarm.user());
       await admin.call('user.ban', { user_id });
       expect(await admin.call('user.ban', { user_id })).toEqual({ changed: false });
-      const ends = await eventually(
-        () => ended.filter((end) => end.user_id === user_id),
-        (found) => found.length > 1,
-      );
+      const ends = await eventually(() => ended.filter((end) => end.user_id === user_id), {
+        until: (found) => found.length > 1,
+      });
       expect(ends).toHaveLength(2);
     });
 
-    it.each(['user.ban', 'user.unban'])('%s of an unknown user is user_not_found and stores nothing', async (call) => {
-      const before = await storedRows(uswarm.database);
-      expect(await admin.refusal(call, { user_id: NOBODY })).toBe('user_not_found');
-      expect(await storedRows(uswarm.database)).toEqual(before);
-    });
+    it.each(['user.ban', 'user.unban'])(
+      '%s of an unknown user returns user_not_found and stores nothing',
+      async (call) => {
+        const before = await allRows(uswarm.database);
+        expect(await admin.refusal(call, { user_id: UNKNOWN_ID })).toBe('user_not_found');
+        expect(await allRows(uswarm.database)).toEqual(before);
+      },
+    );
   });
 
   describe('user.plan', () => {
     const planOf = async (user: TestUser) =>
       (await user.get<{ data: UserUsageSummary }>('/v1/users/usage/summary')).body.data.plan_id;
 
-    it('changes the plan, for good or until a moment', async () => {
+    it('changes the plan permanently or until an expiry', async () => {
       const user = await uswarm.user();
       const user_id = await idOf(user);
       const expires_at = '2999-01-01T00:00:00.000Z';
@@ -170,17 +177,17 @@ describe('what operators do', () => {
       ['validation_failed', { plan: 'platinum', expires_at: null }],
       ['validation_failed', { plan: 'pro', expires_at: '2020-01-01T00:00:00.000Z' }],
       ['validation_failed', { plan: 'pro' }],
-      ['user_not_found', { plan: 'pro', expires_at: null, user_id: NOBODY }],
-    ])('answers %s to %j, and stores nothing', async (code, body) => {
+      ['user_not_found', { plan: 'pro', expires_at: null, user_id: UNKNOWN_ID }],
+    ])('returns %s for %j, and stores nothing', async (code, body) => {
       const user_id = await idOf(await uswarm.user());
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await admin.refusal('user.plan', { user_id, ...body })).toBe(code);
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
   });
 
   describe('workspace.show', () => {
-    it('shows runtime, counts and usage', async () => {
+    it('returns runtime, counts and usage', async () => {
       const user = await uswarm.user();
       const home = await uswarm.home(user);
       await user.post(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
@@ -197,18 +204,18 @@ describe('what operators do', () => {
       });
     });
 
-    it('of none is workspace_not_found', async () => {
-      expect(await admin.refusal('workspace.show', { workspace_id: NOBODY })).toBe('workspace_not_found');
+    it('returns workspace_not_found for an unknown workspace', async () => {
+      expect(await admin.refusal('workspace.show', { workspace_id: UNKNOWN_ID })).toBe('workspace_not_found');
     });
   });
 
   describe('legal.publish', () => {
-    it('puts a new text in force, which is listed first and has to be accepted again', async () => {
+    it('publishes a new version, which is listed first and must be accepted again', async () => {
       const user = await uswarm.user();
       const status = async () => (await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data;
       const { terms_of_service_version } = await status();
       await user.post('/v1/users/legal/accept', { terms_of_service_version }, 204);
-      // Longer than any body that the gateway may send.
+      // Longer than the body limit of the gateway's internal routes.
       const document = { document: 'terms_of_service', version: '2026-12', content: 'ä'.repeat(500_000) } as const;
       expect(await admin.call('legal.publish', document)).toMatchObject({
         document: 'terms_of_service',
@@ -225,12 +232,12 @@ describe('what operators do', () => {
       ).toEqual(['2026-12', terms_of_service_version]);
     });
 
-    it('refuses a version that was published before, and keeps its text', async () => {
+    it('rejects a published version and keeps its text', async () => {
       const document = { document: 'privacy_policy', version: 'once', content: 'first' } as const;
       await admin.call('legal.publish', document);
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await admin.refusal('legal.publish', { ...document, content: 'second' })).toBe('validation_failed');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
     it.each([
@@ -238,7 +245,7 @@ describe('what operators do', () => {
       [{ document: 'privacy_policy', version: 'a b', content: 'x' }],
       [{ document: 'privacy_policy', version: '9', content: '' }],
       [{ document: 'privacy_policy', version: '9', content: 'x\u0000' }],
-    ])('refuses %j', async (body) => {
+    ])('rejects %j', async (body) => {
       expect(await admin.refusal('legal.publish', body)).toBe('validation_failed');
     });
   });
@@ -247,7 +254,7 @@ describe('what operators do', () => {
     ['legal.list', {}],
     ['turns.list', { status: 'failed' }],
     ['audit.list', {}],
-  ] as const)('%s leaves a line in the audit log, as every call does', async (call, body) => {
+  ] as const)('%s writes an audit entry', async (call, body) => {
     await createTestAdmin(uswarm, 'reader').call(call, body);
     const rows = await uswarm.database
       .selectFrom('audit_log')
@@ -258,7 +265,7 @@ describe('what operators do', () => {
     expect(rows).toEqual([{ actor: 'reader', action: call }]);
   });
 
-  it('audit.list shows the newest first, and no more than asked for', async () => {
+  it('audit.list returns the requested number of entries, newest first', async () => {
     const { entries } = await admin.call('audit.list', { limit: 3 });
     expect(entries).toHaveLength(3);
     const times = entries.map(({ at }) => at);

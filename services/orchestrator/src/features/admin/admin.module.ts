@@ -29,7 +29,7 @@ export interface AdminModuleDeps {
   sessionEnds: SessionRevocationPublisher;
   plans: Plans;
   security: SecurityLog;
-  /** How logs name an address. */
+  /** Formats an address for logs. */
   sourceName: (address: string) => string;
   clock: Clock;
   logger: Logger;
@@ -37,7 +37,7 @@ export interface AdminModuleDeps {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The internal routes of operators, and the audit log. */
+/** The internal routes for operators, and the audit log. */
 export function createAdminModule(deps: AdminModuleDeps) {
   const { config, database, withTransaction, plans, sessionEnds, security, sourceName, clock, logger } = deps;
   const audit = createAuditStore(database);

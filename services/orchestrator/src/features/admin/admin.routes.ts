@@ -6,7 +6,7 @@ import { bearerToken } from '../auth/credentials.js';
 import type { AdminService } from './admin.service.js';
 import type { Operators } from './operators.js';
 
-/** A legal text, with what JSON makes of it. */
+/** Fits a legal document with JSON escapes. */
 const BODY_BYTES = 4 * 1024 * 1024;
 
 type AnyCall = (actor: string, body: unknown) => Promise<object>;
@@ -14,12 +14,12 @@ type AnyCall = (actor: string, body: unknown) => Promise<object>;
 export interface AdminRouterDeps {
   operators: Operators;
   service: AdminService;
-  /** Is told of each call that is refused for its credential. */
+  /** Receives each call that is rejected for its credential. */
   security: Pick<SecurityLog, 'refused'>;
   sourceName: (address: string) => string;
 }
 
-/** The part of the internal API that operators use: other keys than that of the gateways open it. */
+/** The operator routes of the internal API. Their keys differ from the gateway key. */
 export function createAdminRouter({ operators, service, security, sourceName }: AdminRouterDeps): Router {
   const router = Router();
 
@@ -37,7 +37,7 @@ export function createAdminRouter({ operators, service, security, sourceName }: 
 
   for (const call of Object.keys(ADMIN_CALLS) as AdminCall[]) {
     router.post(adminPath(call), async (request, response, next) => {
-      // Before the body is read: a refused caller has nothing to say.
+      // Authenticate before the body is read, so that rejected callers cannot send large bodies.
       response.locals['operator'] = await authenticate(call, request);
       next();
     });

@@ -32,7 +32,7 @@ export interface AdminServiceDeps {
   clock: Clock;
 }
 
-/** What operators can do, by the name of the call; each is told who asks, and leaves a line in the audit log. */
+/** Operator actions by call name. Each receives the operator and writes an audit record. */
 export type AdminService = {
   [Call in AdminCall]: (actor: string, body: AdminBody<Call>) => Promise<AdminAnswer<Call>>;
 };
@@ -62,7 +62,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       await audit.append({ actor, action, userId, details: { reason, changed: result } }, tx);
       return result;
     });
-    // Again where nothing changed: the message of the first time may have been lost.
+    // Publish even if nothing changed: the first notification may have been lost.
     if (banned) sessionEnds.publish(userId, null, 'user_banned');
     return { changed };
   }

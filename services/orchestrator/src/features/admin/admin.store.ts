@@ -1,6 +1,7 @@
 import type { AdminTurn, AdminTurnStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { isId } from '../../database/id.js';
 import type { StoredPlan } from '../plans/plans.js';
 
 export interface FoundUser extends StoredPlan {
@@ -41,9 +42,9 @@ export interface TurnFilter {
   limit: number;
 }
 
-/** What only operators look at or change. */
+/** Queries and changes for operators only. */
 export interface AdminStore {
-  /** By id, else by e-mail address, else by the uid at an identity provider. */
+  /** Finds users by id, else by e-mail address, else by identity provider uid. */
   findUsers(text: string): Promise<FoundUser[]>;
   workspacesOf(userId: string): Promise<{ id: string; name: string; phase: string | null }[]>;
   /** @returns whether the value changed; undefined if the user does not exist */
@@ -51,27 +52,26 @@ export interface AdminStore {
   /** @returns false if the user does not exist */
   setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean>;
   findWorkspace(workspaceId: string): Promise<FoundWorkspace | undefined>;
-  /** Those that wait or run, the oldest first; with status `failed`, those that failed, the last first. */
+  /** Queued and running turns, oldest first. With status `failed`: failed turns, newest first. */
   turns(filter: TurnFilter): Promise<AdminTurn[]>;
 }
 
-const USERS_SHOWN = 20;
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+const MAX_FOUND_USERS = 20;
 
 export function createAdminStore(database: Database): AdminStore {
-  async function usersWhere(condition: RawBuilder<unknown>): Promise<FoundUser[]> {
+  async function findUsers(condition: RawBuilder<unknown>): Promise<FoundUser[]> {
     const { rows } = await sql<FoundUser>`
       SELECT id, email, name, issuer, subject, is_banned, plan_code, plan_expires_at,
         accepted_terms_version, accepted_privacy_version, created_at
-      FROM users WHERE ${condition} ORDER BY created_at LIMIT ${USERS_SHOWN}`.execute(database);
+      FROM users WHERE ${condition} ORDER BY created_at LIMIT ${MAX_FOUND_USERS}`.execute(database);
     return rows;
   }
 
   return {
     async findUsers(text) {
-      if (UUID.test(text)) return usersWhere(sql`id = ${text}`);
-      const byEmail = await usersWhere(sql`lower(email) = lower(${text}) AND email <> ''`);
-      return byEmail.length > 0 ? byEmail : usersWhere(sql`subject = ${text}`);
+      if (isId(text)) return findUsers(sql`id = ${text}`);
+      const byEmail = await findUsers(sql`lower(email) = lower(${text}) AND email <> ''`);
+      return byEmail.length > 0 ? byEmail : findUsers(sql`subject = ${text}`);
     },
 
     workspacesOf: (userId) =>
@@ -141,7 +141,7 @@ export function createAdminStore(database: Database): AdminStore {
   };
 }
 
-/** What is to be done has its row of work; that table is small, however many turns there were. */
+/** Active turns have a job. The job table stays small regardless of the number of turns. */
 const ACTIVE = sql`FROM work w JOIN turns t ON t.id = w.subject_id WHERE w.kind = 'turn'`;
 const FAILED = sql`
   FROM turns t LEFT JOIN work w ON w.kind = 'turn' AND w.subject_id = t.id

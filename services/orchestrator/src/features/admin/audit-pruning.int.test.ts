@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { eventually } from '../../../test/eventually.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { AUDIT_PRUNING_JOB } from './audit.store.js';
 
@@ -11,7 +11,7 @@ describe('the audit log of an orchestrator', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('loses sign-ins after 90 days, and keeps younger ones', async () => {
+  it('deletes sign-ins after 90 days and keeps later ones', async () => {
     for (const days of [91, 89]) {
       await sql`INSERT INTO audit_log (id, actor, action, at)
         VALUES (gen_random_uuid(), 'user', 'account.sign_in', now() - make_interval(days => ${days}))`.execute(
@@ -25,6 +25,6 @@ describe('the audit log of an orchestrator', () => {
         WHERE action = 'account.sign_in' ORDER BY at`.execute(uswarm.database);
       return rows.map(({ days }) => days);
     };
-    expect(await eventually(ages, ({ length }) => length === 1, 30_000)).toEqual([89]);
+    expect(await eventually(ages, { until: ({ length }) => length === 1, timeoutMs: 30_000 })).toEqual([89]);
   });
 });

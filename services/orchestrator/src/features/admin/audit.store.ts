@@ -2,19 +2,19 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
-/** Work that removes old sign-ins and logouts. */
+/** Job type that deletes old sign-in and logout records. */
 export const AUDIT_PRUNING_JOB = 'audit-pruning';
 
 export interface AuditRecord {
   /** The operator named by the credential; `user` for actions of users on their own account. */
   actor: string;
   action: string;
-  /** The affected user; deleted with the account. */
+  /** The affected user; cleared when the account is deleted. */
   userId?: string;
-  /** What it was done to, where that is something else. */
+  /** The affected object, if it is not the user. */
   subjectId?: string;
   details?: Record<string, unknown>;
-  /** Identifies users who acted on their own account, also after the account is deleted. */
+  /** Identifies users who acted on their own account, even after the account is deleted. */
   identityHash?: Buffer;
 }
 
@@ -30,11 +30,11 @@ export interface AuditRow {
 }
 
 export interface AuditStore {
-  /** Call it in the transaction that does it. */
+  /** Call it in the transaction of the recorded action. */
   append(record: AuditRecord, db?: Database): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   list(limit: number, userId?: string): Promise<AuditRow[]>;
-  /** Removes up to `limit` sign-ins and logouts from before a time, none of the last 30 days. @returns how many */
+  /** Deletes up to `limit` sign-in and logout records older than `before` and 30 days. @returns how many */
   pruneSessions(before: Date, limit: number): Promise<number>;
 }
 

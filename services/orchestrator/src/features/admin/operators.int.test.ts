@@ -32,11 +32,11 @@ describe('named operators', () => {
 
   it('are accepted under the name of their key', async () => {
     await expect(admin.refusal('user.show', show, await token(keyOf('olivia'), 'olivia'))).rejects.toThrow(
-      'was not refused',
+      'was not rejected',
     );
   });
 
-  it('are refused under the name of a colleague, with a line in the log', async () => {
+  it('are rejected under the name of another operator, which is logged', async () => {
     expect(await admin.refusal('user.show', show, await token(keyOf('olivia'), 'oscar'))).toBe('token_invalid');
     expect(refused()).toContainEqual(
       expect.objectContaining({
@@ -48,7 +48,7 @@ describe('named operators', () => {
     );
   });
 
-  it('are refused what they have no right to', async () => {
+  it('are rejected without the right for a call', async () => {
     const ban = { user_id: crypto.randomUUID(), reason: 'spam' };
     expect(await admin.refusal('user.ban', ban, await token(keyOf('oscar'), 'oscar'))).toBe('operator_not_allowed');
     expect(await admin.refusal('user.ban', ban, await token(keyOf('olivia'), 'olivia'))).toBe('user_not_found');
@@ -56,7 +56,7 @@ describe('named operators', () => {
     expect(await admin.refusal('user.plan', plan, await token(keyOf('olivia'), 'olivia'))).toBe('operator_not_allowed');
   });
 
-  it('may be used beside the one key of before, which takes any name and has every right', async () => {
+  it('are accepted in addition to the shared key, which accepts any name and has all rights', async () => {
     const ban = { user_id: crypto.randomUUID(), reason: 'spam' };
     expect(await admin.refusal('user.ban', ban, await token(ADMIN_KEY, 'anybody'))).toBe('user_not_found');
   });
@@ -64,10 +64,10 @@ describe('named operators', () => {
   it.each([
     ['two keys with the same id', [OPERATORS[0], { ...OPERATORS[1], key: keyOf('olivia') }]],
     ['an unknown right', [{ ...OPERATORS[0], rights: ['everything'] }]],
-    ['no right at all', [{ ...OPERATORS[0], rights: [] }]],
+    ['no rights', [{ ...OPERATORS[0], rights: [] }]],
     ['a short key', [{ ...OPERATORS[0], key: 'a:b' }]],
-    ['no name', [{ ...OPERATORS[0], operator: ' ' }]],
-  ])('do not start with %s', (_what, keys) => {
+    ['a blank name', [{ ...OPERATORS[0], operator: ' ' }]],
+  ])('are rejected at start-up if they contain %s', (_what, keys) => {
     const environment = testEnvironment('postgres://localhost/x', uswarm.issuer);
     const read = () => loadConfig(OrchestratorConfig, { ...environment, ADMIN_API_KEYS: JSON.stringify(keys) });
     expect(read).toThrow(ConfigError);

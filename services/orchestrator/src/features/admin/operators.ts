@@ -25,10 +25,10 @@ const RIGHT_OF: Record<AdminCall, AdminRight> = {
   'turns.requeue': 'requeue',
 };
 
-/** The key id as in `parseSigningKey`, which throws for a short key; that is reported separately. */
+/** Same key id as `parseSigningKey`, which throws for a short key; short keys are reported separately. */
 const keyId = (key: string): string => /^([^:]+):/.exec(key)?.[1] ?? 'default';
 
-/** `[{"operator": "olivia", "key": "<id>:<secret>", "rights": ["show", "ban"]}]`; several keys may be of one operator. */
+/** `[{"operator": "olivia", "key": "<id>:<secret>", "rights": ["show", "ban"]}]`. An operator can have several keys. */
 export const OperatorKeys = z
   .array(
     z.strictObject({
@@ -42,27 +42,27 @@ export const OperatorKeys = z
 
 interface OperatorKey {
   key: SigningKey;
-  /** Undefined: each holder of the key chooses a name. */
+  /** Undefined: the holder of the key can use any name. */
   operator: string | undefined;
   rights: readonly AdminRight[];
 }
 
 export interface Operators {
   /**
-   * @returns the name of the operator whose token it is
-   * @throws ApiError `token_invalid`, also for another name than that of the key; `operator_not_allowed`
+   * @returns the name of the operator who signed the token
+   * @throws ApiError `token_invalid`, also if the name differs from that of the key; `operator_not_allowed`
    */
   authenticate(token: string, call: AdminCall): Promise<string>;
 }
 
 export interface OperatorSettings {
   ADMIN_API_KEYS?: z.output<typeof OperatorKeys> | undefined;
-  /** One key for all operators: any name, all rights. To be removed in the release after the next. */
+  /** One shared key with any name and all rights. To be removed in the release after the next. */
   ADMIN_API_KEY?: string | undefined;
   ADMIN_API_KEY_PREVIOUS?: readonly string[];
 }
 
-/** @returns undefined if there is no key */
+/** @returns undefined if no key is configured */
 export function createOperators(settings: OperatorSettings): Operators | undefined {
   const { ADMIN_API_KEYS = [], ADMIN_API_KEY, ADMIN_API_KEY_PREVIOUS = [] } = settings;
   const keys: OperatorKey[] = ADMIN_API_KEYS.map(({ key, ...rest }) => ({ ...rest, key: parseSigningKey(key) }));
@@ -81,7 +81,7 @@ export function createOperators(settings: OperatorSettings): Operators | undefin
   };
 }
 
-/** The key that signed it: tokens name their key by its id, which each has for itself. */
+/** Tries all keys: two operators may use the same key id. */
 async function verify(keys: readonly OperatorKey[], token: string): Promise<{ name: string; used: OperatorKey }> {
   let refused: TokenError | undefined;
   for (const used of keys) {

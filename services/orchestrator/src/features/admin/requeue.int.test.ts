@@ -2,27 +2,27 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { MessageData, MessagePage } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { ADMIN_KEY, createTestAdmin, type TestAdmin } from '../../../test/admin-client.js';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 
-const NOBODY = '01890000-0000-7000-8000-00000000dead';
+const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead';
 
-describe('turns, for operators', () => {
+describe('turns in the operator API', () => {
   let uswarm: TestOrchestrator;
   let admin: TestAdmin;
-  let taker: TurnTaker;
+  let turnWorker: TestTurnWorker;
   let user: TestUser;
   let home: Home;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({ environment: { ADMIN_API_KEY: ADMIN_KEY } });
     admin = createTestAdmin(uswarm);
-    taker = createTurnTaker(uswarm.database);
+    turnWorker = createTestTurnWorker(uswarm.database);
   });
   afterAll(() => uswarm.close());
   beforeEach(async () => {
@@ -40,11 +40,11 @@ describe('turns, for operators', () => {
       .executeTakeFirstOrThrow();
     return { turnId: id, messageId: body.data.id };
   };
-  /** A question whose reply failed after some text, as a runtime that was lost twice leaves it. */
-  const askInVain = async () => {
+  /** Sends a message whose turn fails after some text, as after a runtime was lost twice. */
+  const failTurn = async () => {
     const asked = await ask();
-    const work = await taker.claim();
-    const writer = await taker.writerOf(work);
+    const work = await turnWorker.claim();
+    const writer = await turnWorker.writerOf(work);
     await writer.begin();
     await writer.finish({
       turnStatus: 'failed',
@@ -58,7 +58,7 @@ describe('turns, for operators', () => {
     (await admin.call('turns.list', { workspace_id: home.workspaceId, ...filter })).turns;
   const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
 
-  it('are listed with their age, the oldest first', async () => {
+  it('are listed with their age, oldest first', async () => {
     const asked = [await ask('one'), await ask('two')];
     await uswarm.database
       .updateTable('turns')
@@ -75,47 +75,50 @@ describe('turns, for operators', () => {
 
   it('are listed as running while they are leased, and as failed only on request', async () => {
     const { turnId } = await ask();
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await turnWorker.writerOf(await turnWorker.claim());
     await writer.begin();
     expect(await list({ status: 'running' })).toMatchObject([{ id: turnId, leased: true }]);
-    expect([await list({ status: 'queued' }), await list({ status: 'failed' })]).toEqual([[], []]);
+    expect({ queued: await list({ status: 'queued' }), failed: await list({ status: 'failed' }) }).toEqual({
+      queued: [],
+      failed: [],
+    });
     await writer.finish({ turnStatus: 'failed', messageStatus: 'failed', text: '', errorCode: 'runtime_lost' });
     expect(await list()).toEqual([]);
     expect(await list({ status: 'failed' })).toMatchObject([{ id: turnId, error_code: 'runtime_lost', leased: false }]);
   });
 
-  it('of other workspaces are not listed with one named', async () => {
+  it('are listed for the given workspace only', async () => {
     await ask();
     const other = await uswarm.home(await uswarm.user());
     expect(await list({ workspace_id: other.workspaceId })).toEqual([]);
   });
 
-  it('that are leased are released: the next worker gets them immediately, and the first one writes nothing more', async () => {
+  it('are released if they are leased: the next worker claims them immediately, and the first one stores nothing more', async () => {
     const { turnId } = await ask();
-    const stuck = await taker.claim();
-    const writer = await taker.writerOf(stuck);
+    const stuck = await turnWorker.claim();
+    const writer = await turnWorker.writerOf(stuck);
     await writer.begin();
-    await taker.stores.jobs.release(stuck, 3_600_000, true);
+    await turnWorker.stores.jobs.release(stuck, 3_600_000, true);
     expect(await admin.call('turns.requeue', { turn_ids: [turnId] })).toEqual({ requeued: [turnId], refused: [] });
-    const again = await taker.claim();
-    expect([again.subjectId, again.failures]).toEqual([turnId, 0]);
+    const again = await turnWorker.claim();
+    expect({ subjectId: again.subjectId, failures: again.failures }).toEqual({ subjectId: turnId, failures: 0 });
     await expect(writer.markRead()).rejects.toThrow();
   });
 
-  it('that failed restart with a new reply; the failed reply stays as it was shown', async () => {
-    const { turnId, messageId } = await askInVain();
+  it('are restarted with a new reply if they failed, and the failed reply does not change', async () => {
+    const { turnId, messageId } = await failTurn();
     expect(await admin.call('turns.requeue', { turn_ids: [turnId], reason: 'the model was down' })).toEqual({
       requeued: [turnId],
       refused: [],
     });
-    const work = await taker.claim();
-    expect(await taker.turnOf(work)).toMatchObject({
+    const work = await turnWorker.claim();
+    expect(await turnWorker.turnOf(work)).toMatchObject({
       id: turnId,
       status: 'queued',
       generation: 2,
       reply_message_id: null,
     });
-    const writer = await taker.writerOf(work);
+    const writer = await turnWorker.writerOf(work);
     await writer.begin();
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null });
     expect(
@@ -131,19 +134,19 @@ describe('turns, for operators', () => {
     ]);
   });
 
-  it('that failed keep their place before later messages', async () => {
-    const failed = await askInVain();
+  it('keep their position before later messages if they failed', async () => {
+    const failed = await failTurn();
     const later = await ask('and then?');
     await admin.call('turns.requeue', { turn_ids: [failed.turnId] });
-    const claimed = await taker.claim();
+    const claimed = await turnWorker.claim();
     expect(claimed.subjectId).toBe(failed.turnId);
-    await expect(taker.claim()).rejects.toThrow('empty');
-    await taker.stores.jobs.complete(claimed);
-    expect((await taker.claim()).subjectId).toBe(later.turnId);
+    await expect(turnWorker.claim()).rejects.toThrow('empty');
+    await turnWorker.stores.jobs.complete(claimed);
+    expect((await turnWorker.claim()).subjectId).toBe(later.turnId);
   });
 
-  it('that failed wake a runtime that sleeps', async () => {
-    const { turnId } = await askInVain();
+  it('resume a suspended runtime if they failed', async () => {
+    const { turnId } = await failTurn();
     await uswarm.database
       .updateTable('runtimes')
       .set({ desired: 'suspended' })
@@ -158,34 +161,34 @@ describe('turns, for operators', () => {
     expect(runtime.desired).toBe('running');
   });
 
-  it('that are requeued concurrently begin once', async () => {
-    const { turnId } = await askInVain();
+  it('begin once if they are requeued concurrently', async () => {
+    const { turnId } = await failTurn();
     await Promise.all(Array.from({ length: 5 }, () => admin.call('turns.requeue', { turn_ids: [turnId] })));
-    expect((await taker.turnOf(await taker.claim())).generation).toBe(2);
+    expect((await turnWorker.turnOf(await turnWorker.claim())).generation).toBe(2);
   });
 
-  it('that are done, stopped or not there are refused, each with its reason, and the others go on', async () => {
+  it('are rejected with a reason if they are done, stopped or unknown, and the others are requeued', async () => {
     const { turnId } = await ask();
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await turnWorker.writerOf(await turnWorker.claim());
     await writer.begin();
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'x', errorCode: null });
     const waiting = await ask();
-    const answer = await admin.call('turns.requeue', { turn_ids: [turnId, NOBODY, waiting.turnId] });
+    const answer = await admin.call('turns.requeue', { turn_ids: [turnId, UNKNOWN_ID, waiting.turnId] });
     expect(answer).toEqual({
       requeued: [waiting.turnId],
       refused: [
         { id: turnId, why: 'the turn is done' },
-        { id: NOBODY, why: 'turn not found' },
+        { id: UNKNOWN_ID, why: 'turn not found' },
       ],
     });
   });
 
   it.each([[{ turn_ids: [] }], [{ turn_ids: ['x'] }], [{}]])(
-    'are refused as %j, and nothing is stored',
+    'are rejected if the body is %j, and nothing is stored',
     async (body) => {
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await admin.refusal('turns.requeue', body)).toBe('validation_failed');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     },
   );
 });

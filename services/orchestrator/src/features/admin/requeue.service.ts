@@ -16,11 +16,11 @@ export interface Requeued {
   refused: { id: string; why: string }[];
 }
 
-/** Requeues turns: a queued or running one immediately, for any free worker; a failed one from its beginning. */
+/** Requeues turns: a queued or running turn immediately for any free worker, a failed turn from the beginning. */
 export type Requeue = (actor: string, turnIds: readonly string[], reason: string) => Promise<Requeued>;
 
 export function createRequeue({ withTransaction, store, audit, runtimes }: RequeueServiceDeps): Requeue {
-  /** @returns why not */
+  /** @returns `why` if the turn was not requeued */
   async function again(turnId: string, tx: Transaction): Promise<{ why?: string; userId?: string }> {
     const waiting = await store.release(turnId, tx);
     const turn = await store.find(turnId, tx);

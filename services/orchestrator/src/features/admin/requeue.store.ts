@@ -7,13 +7,14 @@ export interface RequeueStore {
   release(turnId: string, tx: Transaction): Promise<boolean>;
   find(turnId: string, db: Database): Promise<{ status: TurnStatus; workspaceId: string; userId: string } | undefined>;
   /**
-   * Restarts a failed turn with a new reply; the failed reply stays as it was shown.
+   * Restarts a failed turn with a new agent message. The failed message is unchanged.
+   *
    * @returns false if the turn did not fail
    */
   reopen(turnId: string, tx: Transaction): Promise<boolean>;
 }
 
-/** @param wakeTurns wakes the workers of turns after the commit */
+/** @param wakeTurns notifies the turn workers after the commit */
 export function createRequeueStore(wakeTurns: () => void): RequeueStore {
   return {
     async release(turnId, tx) {
@@ -38,7 +39,7 @@ export function createRequeueStore(wakeTurns: () => void): RequeueStore {
 
     async reopen(turnId, tx) {
       tx.afterCommit(wakeTurns);
-      // Turns begin to wait only under the lock of their workspace: a deletion of messages relies on it.
+      // Turns are queued only under the lock of their workspace: the deletion of messages relies on it.
       await sql`
         SELECT FROM workspaces WHERE id = (SELECT workspace_id FROM turns WHERE id = ${turnId}) FOR NO KEY UPDATE`.execute(
         tx,

@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** Whether an agent is in a workspace of the caller's; other people's look exactly like absent ones. */
+/** Checks that the caller owns an agent. Agents of other users are reported as not found. */
 export interface AgentAccess {
   /** @throws ApiError `agent_not_found` */
   require(userId: string, agentId: string): Promise<void>;

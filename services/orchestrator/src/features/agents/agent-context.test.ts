@@ -1,62 +1,63 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsRow } from './agent-settings.store.js';
-import { createAgentContextLoader, RECALL_BYTES } from './agent-context.js';
+import { createAgentContextLoader } from './agent-context.js';
 import type { NewMemory } from './memories.store.js';
 
 const tool = (name: string): Tool => ({ name, description: '', icon_url: '', category_id: '', enabled: true });
 const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
 function loadAgentContext(row: Partial<AgentSettingsRow> | undefined) {
-  const asked: [string, number][] = [];
-  const whole = row && { model: null, response_length: 'auto' as const, prompts: [], switches: {}, ...row };
-  const equipment = createAgentContextLoader({
-    settings: { ofAgent: async () => whole },
+  const recalls: [string, readonly string[]][] = [];
+  const settings = row && { model: null, response_length: 'auto' as const, prompts: [], switches: {}, ...row };
+  const context = createAgentContextLoader({
+    settings: { ofAgent: async () => settings },
     memories: {
-      recall: async (agentId, maxBytes) => {
-        asked.push([agentId, maxBytes]);
-        return [MEMORY];
+      rank: async (agentId, texts) => {
+        recalls.push([agentId, texts]);
+        return [{ key: MEMORY.key, core: true, bytes: 10, updated_at: new Date(0), score: 0 }];
       },
+      read: async (_agentId, keys) => (keys.includes(MEMORY.key) ? [MEMORY] : []),
     },
     tools: [tool('web_search_tool'), tool('memories')],
-  })('a');
-  return { equipment, asked };
+  })('a', async () => ['What do I drink?']);
+  return { context, recalls };
 }
 
-describe('what goes with a question', () => {
+describe('the context of an agent', () => {
   it('is the model, the length, the tools and the memories of the agent', async () => {
-    const { equipment, asked } = loadAgentContext({ model: 'opus', response_length: 'short' });
-    expect(await equipment).toEqual({
+    const { context, recalls } = loadAgentContext({ model: 'opus', response_length: 'short' });
+    expect(await context).toEqual({
       model: 'opus',
       responseLength: 'short',
       prompts: [],
       tools: ['web_search_tool'],
       memories: [MEMORY],
     });
-    expect(asked).toEqual([['a', RECALL_BYTES]]);
+    expect(recalls).toEqual([['a', ['What do I drink?']]]);
   });
 
-  it('is the content of the prompts, in order, without empty ones', async () => {
+  it('contains the prompts, in order, without empty ones', async () => {
     const prompts = ['Be kind.', ' \n', 'Be brief.'].map((content, n) => ({
       id: `${n}`,
       name: 'n',
       description: 'd',
       content,
     }));
-    expect((await loadAgentContext({ prompts }).equipment).prompts).toEqual(['Be kind.', 'Be brief.']);
+    expect((await loadAgentContext({ prompts }).context).prompts).toEqual([prompts[0], prompts[2]]);
   });
 
   it('excludes tools that are disabled', async () => {
-    expect((await loadAgentContext({ switches: { web_search_tool: false } }).equipment).tools).toEqual([]);
+    expect((await loadAgentContext({ switches: { web_search_tool: false } }).context).tools).toEqual([]);
   });
 
   it('has no memories if they are disabled, and reads none', async () => {
-    const { equipment, asked } = loadAgentContext({ switches: { memories: false } });
-    expect(await equipment).toMatchObject({ tools: ['web_search_tool'], memories: [] });
-    expect(asked).toEqual([]);
+    const { context, recalls } = loadAgentContext({ switches: { memories: false } });
+    expect(await context).toMatchObject({ tools: ['web_search_tool'], memories: [] });
+    expect(recalls).toEqual([]);
   });
 
   it('fails for an agent that does not exist', async () => {
-    await expect(loadAgentContext(undefined).equipment).rejects.toThrow('does not exist');
+    await expect(loadAgentContext(undefined).context).rejects.toThrow('does not exist');
   });
 });

@@ -28,7 +28,7 @@ describe('the history of an agent', () => {
     const body = { type: 'agent', agent_id: id };
     return (await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, body, 201)).body.data.id;
   };
-  /** Says something in the conversation. @returns the id of the message */
+  /** Sends a message. @returns its id */
   const say = async (conversationId: string, text = 'hi') => {
     const path = `${home.workspace}/conversations/${conversationId}/messages`;
     return (await user.post<{ data: { id: string } }>(path, { content: { type: 'text', text } }, 201)).body.data.id;
@@ -38,22 +38,22 @@ describe('the history of an agent', () => {
   const read = async (query: Record<string, string | number> = {}, of = agent) =>
     (await user.get<MessagePage>(pathOf(of, query))).body;
   const ids = ({ data }: MessagePage) => data.map(({ id }) => id);
-  /** Eleven messages of three conversations with the agent, with others between them. */
-  const talk = async () => {
+  /** Sends eleven messages in three conversations with the agent, interleaved with other conversations. */
+  const exchangeMessages = async () => {
     const conversations = [await conversationWith(agent), await conversationWith(agent), await conversationWith(agent)];
     const elsewhere = [home.conversationId, await conversationWith(colleague)];
-    const said: string[] = [];
+    const messageIds: string[] = [];
     for (let n = 0; n < 11; n += 1) {
-      said.push(await say(conversations[(n * 7) % 3]!, `message ${n}`));
+      messageIds.push(await say(conversations[(n * 7) % 3]!, `message ${n}`));
       await say(elsewhere[n % 2]!, 'elsewhere');
     }
-    return { said, conversations };
+    return { messageIds, conversations };
   };
 
   it('REST-021 GET /v1/agents/{id}/history returns the messages of the conversations with that agent', async () => {
-    const { said, conversations } = await talk();
+    const { messageIds, conversations } = await exchangeMessages();
     const page = await read();
-    expect(ids(page)).toEqual(said.toReversed());
+    expect(ids(page)).toEqual(messageIds.toReversed());
     expect(new Set(page.data.map(({ conversation_id }) => conversation_id))).toEqual(new Set(conversations));
     expect(page.pagination).toEqual({
       next_scroll_id: null,
@@ -63,7 +63,7 @@ describe('the history of an agent', () => {
     });
   });
 
-  it('REST-021 has messages as lists have them, with the exact status beside', async () => {
+  it('REST-021 returns messages as lists do, with the extended status', async () => {
     await say(await conversationWith(agent));
     const [message] = (await read()).data;
     expect(message).toMatchObject({ role: 'user', status: 'delivered', extended_status: 'sent' });
@@ -75,32 +75,35 @@ describe('the history of an agent', () => {
   });
 
   it.each([
-    ['backward', (said: string[]) => said.toReversed()],
-    ['forward', (said: string[]) => said],
-  ] as const)('REST-021 pages go %s through all of them, each once, and back again', async (direction, order) => {
-    const { said } = await talk();
-    const pages = [await read({ direction, limit: 4 })];
-    for (let next = pages[0]?.pagination.next_scroll_id; next && pages.length < 9;) {
-      const page = await read({ direction, limit: 4, scrollId: next });
-      pages.push(page);
-      next = page.pagination.next_scroll_id;
-    }
-    expect(pages.flatMap(ids)).toEqual(order(said));
-    expect(pages.map(({ data }) => data.length)).toEqual([4, 4, 3]);
-    const prev = pages.at(-1)?.pagination.prev_scroll_id ?? '';
-    expect(ids(await read({ direction, limit: 4, scrollId: prev }))).toEqual(ids(pages[1]!));
-  });
+    ['backward', (messageIds: string[]) => messageIds.toReversed()],
+    ['forward', (messageIds: string[]) => messageIds],
+  ] as const)(
+    'REST-021 pages in direction %s contain each message once, and can be read back',
+    async (direction, order) => {
+      const { messageIds } = await exchangeMessages();
+      const pages = [await read({ direction, limit: 4 })];
+      for (let next = pages[0]?.pagination.next_scroll_id; next && pages.length < 9;) {
+        const page = await read({ direction, limit: 4, scrollId: next });
+        pages.push(page);
+        next = page.pagination.next_scroll_id;
+      }
+      expect(pages.flatMap(ids)).toEqual(order(messageIds));
+      expect(pages.map(({ data }) => data.length)).toEqual([4, 4, 3]);
+      const prev = pages.at(-1)?.pagination.prev_scroll_id ?? '';
+      expect(ids(await read({ direction, limit: 4, scrollId: prev }))).toEqual(ids(pages[1]!));
+    },
+  );
 
-  it('pages stay apart while messages arrive', async () => {
-    const { said, conversations } = await talk();
+  it('pages do not overlap while messages arrive', async () => {
+    const { messageIds, conversations } = await exchangeMessages();
     const newest = await read({ limit: 4 });
     await say(conversations[1]!, 'meanwhile');
     const next = await read({ limit: 4, scrollId: newest.pagination.next_scroll_id ?? '' });
-    expect([...ids(newest), ...ids(next)]).toEqual(said.toReversed().slice(0, 8));
+    expect([...ids(newest), ...ids(next)]).toEqual(messageIds.toReversed().slice(0, 8));
   });
 
-  it('refuses a cursor of another list, user or direction, and a forged one', async () => {
-    const { conversations } = await talk();
+  it('rejects a cursor of another list, user or direction, and a forged one', async () => {
+    const { conversations } = await exchangeMessages();
     const next = async (path: string) => (await user.get<MessagePage>(path)).body.pagination.next_scroll_id ?? '';
     const own = await next(pathOf(agent, { limit: 1 }));
     const inConversation = `${home.workspace}/conversations/${conversations[0]}/messages?limit=1`;

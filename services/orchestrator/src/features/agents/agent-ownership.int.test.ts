@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import type { Method } from '../../../test/api-client.js';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
@@ -36,14 +36,14 @@ describe('an agent of another user', () => {
   afterAll(() => uswarm.close());
 
   it.each(ROUTES)(
-    '%s %s: is not found, like one that does not exist, and stays as it is',
+    '%s %s returns the same error as for an unknown agent, and changes nothing',
     async (method, rest, body) => {
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const codes = [id, crypto.randomUUID(), 'no-id', id.toUpperCase()].map((named) =>
         other.refusal(method, `/v1/agents/${named}${rest}`, body),
       );
       expect(await Promise.all(codes)).toEqual(Array(4).fill('agent_not_found'));
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     },
   );
 });

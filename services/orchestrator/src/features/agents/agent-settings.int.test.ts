@@ -33,20 +33,20 @@ describe('settings and tools of an agent', () => {
   const switchTool = async (name: string, enabled: boolean) =>
     (await user.patch<{ data: AgentTool }>(`${agent}/tools/${name}`, { enabled }, 200)).body.data;
 
-  it('REST-022 GET /v1/agents/{id}/settings answers the settings that were made for that agent', async () => {
+  it('REST-022 GET /v1/agents/{id}/settings returns the settings of that agent', async () => {
     const made = { model: 'opus', response_length: 'long', prompts: [prompt('a')] };
     await user.patch(`${agent}/settings`, made, 200);
     expect(await settings()).toEqual(made);
     expect(await settings(colleague)).toEqual({ model: 'sonnet', response_length: 'auto', prompts: [] });
   });
 
-  it('RES-039 settings have model, response_length and prompts, each with four texts', async () => {
+  it('RES-039 settings have model, response_length and prompts, each with four strings', async () => {
     const prompts = [prompt('b', { content: '' }), prompt('a', { name: '', description: '' })];
     await change({ prompts });
     expect(await settings()).toEqual({ model: 'sonnet', response_length: 'auto', prompts });
   });
 
-  it('a change leaves alone what it does not name', async () => {
+  it('a change affects only the given fields', async () => {
     await change({ model: 'flash', response_length: 'short', prompts: [prompt('a')] });
     expect(await change({ response_length: 'medium' })).toMatchObject({ model: 'flash', response_length: 'medium' });
     expect(await change({ model: 'opus' })).toMatchObject({ response_length: 'medium', prompts: [prompt('a')] });
@@ -60,27 +60,27 @@ describe('settings and tools of an agent', () => {
     expect(await settings()).toEqual({ model: 'opus', response_length: 'short', prompts: [prompt('a')] });
   });
 
-  it('fields that the server does not know are ignored', async () => {
+  it('unknown fields are ignored', async () => {
     const answer = await change({ model: 'opus', mood: 'good', prompts: [{ ...prompt('a'), mood: 'good' }] });
     expect(answer).toEqual({ model: 'opus', response_length: 'auto', prompts: [prompt('a')] });
   });
 
   it.each([
-    ['a model that is none', { model: 'gpt' }],
-    ['no model at all', { model: null }],
-    ['a length that is none', { response_length: 'endless' }],
+    ['an unknown model', { model: 'gpt' }],
+    ['null as the model', { model: null }],
+    ['an unknown length', { response_length: 'endless' }],
     ['a prompt without content', { prompts: [{ id: 'a', name: '', description: '' }] }],
     ['two prompts with one id', { prompts: [prompt('a'), prompt('a')] }],
     ['too many prompts', { prompts: Array.from({ length: LIMITS.promptsPerAgent + 1 }, (_, n) => prompt(`${n}`)) }],
-    ['too long a prompt', { prompts: [prompt('a', { content: 'x'.repeat(LIMITS.promptText + 1) })] }],
-  ])('%s is refused, and nothing changes', async (_what, body) => {
+    ['a prompt that is too long', { prompts: [prompt('a', { content: 'x'.repeat(LIMITS.promptText + 1) })] }],
+  ])('%s is rejected, and nothing changes', async (_what, body) => {
     expect(await user.refusal('PATCH', `${agent}/settings`, { response_length: 'long', ...body })).toBe(
       'validation_failed',
     );
     expect(await settings()).toEqual({ model: 'sonnet', response_length: 'auto', prompts: [] });
   });
 
-  it('REST-023 GET /v1/agents/{id}/tools answers the tools of that agent', async () => {
+  it('REST-023 GET /v1/agents/{id}/tools returns the tools of that agent', async () => {
     await switchTool('web_search_tool', false);
     const shown = (of: AgentTool[]) => of.map(({ name, enabled }) => [name, enabled]);
     expect(shown(await tools())).toEqual([
@@ -95,7 +95,7 @@ describe('settings and tools of an agent', () => {
     ]);
   });
 
-  it('RES-040 a tool has the texts name, description, icon_url and category_id, and enabled', async () => {
+  it('RES-040 a tool has the strings name, description, icon_url and category_id, and the boolean enabled', async () => {
     const all = await tools();
     expect(all.length).toBeGreaterThan(0);
     for (const tool of all) {
@@ -109,7 +109,7 @@ describe('settings and tools of an agent', () => {
     }
   });
 
-  it('a tool is switched off and on again, and the answer shows it as it is then', async () => {
+  it('a tool can be disabled and enabled, and the response has the new state', async () => {
     const on = (await tools()).find(({ name }) => name === 'memories');
     expect(await switchTool('memories', false)).toEqual({ ...on, enabled: false });
     expect(await tools()).toContainEqual({ ...on, enabled: false });
@@ -118,19 +118,19 @@ describe('settings and tools of an agent', () => {
   });
 
   it.each(['nothing', '__proto__', 'constructor', '%00', 'web_search_tool%20'])(
-    'a tool %s that does not exist is not found',
+    'an unknown tool %s is not found',
     async (name) => {
       expect(await user.refusal('PATCH', `${agent}/tools/${name}`, { enabled: true })).toBe('tool_not_found');
     },
   );
 
-  it('a switch needs to be on or off', async () => {
+  it('enabled must be a boolean', async () => {
     for (const body of [{}, { enabled: null }, { enabled: 'yes' }])
       expect(await user.refusal('PATCH', `${agent}/tools/memories`, body)).toBe('validation_failed');
   });
 });
 
-describe('the model of an agent that has none', () => {
+describe('the model of an agent without one', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({ environment: { USWARM_DEFAULT_MODEL: 'opus' } });

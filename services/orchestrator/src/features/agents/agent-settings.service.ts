@@ -12,11 +12,11 @@ import { toolsOf } from './agent-tools.js';
 export interface AgentSettingsServiceDeps {
   store: Pick<AgentSettingsStore, 'find' | 'update' | 'switchTool'>;
   tools: readonly Tool[];
-  /** Model shown for an agent without one. */
+  /** Shown for agents without a model setting. */
   defaultModel: AgentModel;
 }
 
-/** All but `@throws ApiError` as noted; each throws `agent_not_found`. */
+/** All methods throw ApiError `agent_not_found`, and the errors noted. */
 export interface AgentSettingsService {
   settings(userId: string, agentId: string): Promise<AgentSettings>;
   update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<AgentSettings>;

@@ -13,15 +13,15 @@ export interface AgentSettingsRow {
 
 export interface AgentSettingsStore {
   find(userId: string, agentId: string): Promise<AgentSettingsRow | undefined>;
-  /** Without asking whose it is: for turns. */
+  /** Does not check the owner: for turns. */
   ofAgent(agentId: string): Promise<AgentSettingsRow | undefined>;
-  /** Changes what is present. @returns whether there is such an agent of the user's */
+  /** Changes the fields that are present. @returns false if the user has no such agent */
   update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<boolean>;
-  /** @returns whether there is such an agent of the user's */
+  /** @returns false if the user has no such agent */
   switchTool(userId: string, agentId: string, tool: { name: string; enabled: boolean }): Promise<boolean>;
 }
 
-/** Narrows agents, as `a`, to one of the user's. */
+/** Restricts agents `a` to one agent of the user. */
 const ownAgent = (userId: string, agentId: string): RawBuilder<unknown> => sql`
   a.id = ${agentId} AND EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
@@ -55,7 +55,7 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
     },
 
     async switchTool(userId, agentId, { name, enabled }) {
-      // The lock keeps the agent there until the row that refers to it is.
+      // The lock prevents the deletion of the agent until the row that references it is inserted.
       const { numAffectedRows } = await sql`
         INSERT INTO agent_tools (agent_id, name, enabled)
         SELECT a.id, ${name}, ${enabled} FROM agents a WHERE ${ownAgent(userId, agentId)} FOR KEY SHARE OF a

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type PageQuery, pageQuery } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { fillWorkspaces } from '../../../test/fill.js';
+import { insertWorkspaces } from '../../../test/bulk-data.js';
 import { statementsOf } from '../../../test/query-plans.js';
-import { showNow } from '../../../test/show.js';
+import { currentViewContext } from '../../../test/view-context.js';
 import type { Database } from '../../database/database.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import { loadTools } from '../core/catalog.js';
@@ -36,7 +36,7 @@ function services(database: Database) {
       access,
       cursors: createCursorCodec('k'.repeat(32)),
       memoryLimit: 500,
-      show: showNow,
+      createViewContext: currentViewContext,
     }),
     settings: createAgentSettingsService({ store: settings, tools, defaultModel: 'sonnet' }),
     memories: createMemoryService({
@@ -50,13 +50,13 @@ function services(database: Database) {
   };
 }
 
-describe('the statements that a request makes are as many, however much there is', () => {
+describe('the number of statements does not depend on the amount of data', () => {
   let db: MigratedDatabase;
   /** One agent without conversations, and one with a history. */
   const agents: { userId: string; workspaceId: string; id: string }[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    await fillWorkspaces(db.database, 2);
+    await insertWorkspaces(db.database, 2);
     const { rows } = await sql<{ userId: string; workspaceId: string; id: string }>`
       SELECT w.owner_id AS "userId", w.id AS "workspaceId", a.id FROM agents a
       JOIN workspaces w ON w.id = a.workspace_id WHERE a.sort_order = 0`.execute(db.database);
@@ -88,18 +88,18 @@ describe('the statements that a request makes are as many, however much there is
     ['the details', 1, ({ agents: of }, { userId, id }) => of.details(userId, id)],
     ['a page of history', 2, ({ agents: of }, { userId, id }) => of.history(userId, id, query)],
     ['the settings', 1, ({ settings }, { userId, id }) => settings.settings(userId, id)],
-    ['changed settings', 2, ({ settings }, { userId, id }) => settings.update(userId, id, { model: 'opus' })],
+    ['a change of settings', 2, ({ settings }, { userId, id }) => settings.update(userId, id, { model: 'opus' })],
     ['the tools', 1, ({ settings }, { userId, id }) => settings.tools(userId, id)],
-    ['a switched tool', 2, ({ settings }, { userId, id }) => settings.switchTool(userId, id, 'memories', true)],
+    ['a change of a tool', 2, ({ settings }, { userId, id }) => settings.switchTool(userId, id, 'memories', true)],
     ['the memories', 2, ({ memories }, { userId, id }) => memories.list(userId, id, {})],
     [
       'a memory written',
       2,
       ({ memories }, { userId, id }) => memories.remember(userId, id, { key: 'k', content: '', category: 'core' }),
     ],
-    ['a memory forgotten', 1, ({ memories }, { userId, id }) => memories.forget(userId, id, 'k')],
-    ['what goes with a question', 2, ({ loadAgentContext }, { id }) => loadAgentContext(id)],
-  ])('%s: %i', async (_what, count, use) => {
+    ['a deleted memory', 1, ({ memories }, { userId, id }) => memories.forget(userId, id, 'k')],
+    ['the context of an agent', 3, ({ loadAgentContext }, { id }) => loadAgentContext(id, async () => ['tea?'])],
+  ])('is for %s: %i', async (_what, count, use) => {
     for (const agent of agents) {
       const statements = await statementsOf(db.database, (database) => use(services(database), agent));
       expect(statements.map(({ sql: text }) => text)).toHaveLength(count);

@@ -12,11 +12,11 @@ const tool = (name: string, enabled: boolean): Tool => ({
 const CATALOG = [tool('b', true), tool('a', false), tool('constructor', true)];
 
 describe('the tools of an agent', () => {
-  it('are those of the catalogue, in its order and as it has them', () => {
+  it('are those of the catalog in the same order', () => {
     expect(toolsOf(CATALOG, {})).toEqual(CATALOG);
   });
 
-  it('follow the switches that were moved', () => {
+  it('have the stored switches', () => {
     const enabled = toolsOf(CATALOG, { a: true, b: false }).map(({ name, enabled: on }) => [name, on]);
     expect(enabled).toEqual([
       ['b', false],
@@ -25,7 +25,7 @@ describe('the tools of an agent', () => {
     ]);
   });
 
-  it('are none that the catalogue does not know, whatever was switched', () => {
+  it('contain no unknown tool, even if it has a switch', () => {
     expect(toolsOf([tool('b', true)], { gone: true }).map(({ name }) => name)).toEqual(['b']);
   });
 });

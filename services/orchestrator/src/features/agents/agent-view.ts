@@ -2,7 +2,7 @@ import type { AgentData, AgentDetails, AgentRole, AgentSkill, AgentSummary } fro
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentDataStatus, agentRouteStatus, agentStatus } from '../runtimes/runtime-view.js';
 
-/** The columns of an agent, and of its runtime, that the API shows. */
+/** The columns of an agent and its runtime that the API shows. */
 export interface AgentRow {
   id: string;
   name: string;
@@ -15,7 +15,7 @@ export interface AgentRow {
   silent_since: Date | null;
 }
 
-/** An agent with what only its details show. */
+/** An agent with the additional columns of its details. */
 export interface AgentDetailsRow extends AgentRow {
   workspace_id: string;
   description: string;
@@ -23,40 +23,47 @@ export interface AgentDetailsRow extends AgentRow {
   sort_order: number;
   created_at: Date;
   updated_at: Date | null;
-  /** How many it wrote. */
+  /** Number of messages that the agent wrote. */
   messages: number;
-  /** How many it has. */
+  /** Number of memories of the agent. */
   memories: number;
 }
 
-/** What a view of an agent needs besides the row. */
-export interface AgentShowing {
+/** View data that is not in the row. */
+export interface AgentViewContext {
   now: Date;
-  /** The URL of the avatar that agents with this slug have by default. */
+  /** The default avatar URL of agents with this slug. */
   avatar: (slug: string) => string;
 }
 
-const avatarOf = ({ avatar_url: own, slug }: AgentRow, { avatar }: AgentShowing): string =>
+const avatarOf = ({ avatar_url: own, slug }: AgentRow, { avatar }: AgentViewContext): string =>
   own === '' ? avatar(slug) : own;
 
 function statusOf(row: AgentRow, now: Date) {
   return agentStatus(row.activity, { phase: row.phase ?? 'Pending', silentSince: row.silent_since }, now);
 }
 
-/** spec: orchestrator §2.8 */
-export function agentSummary(row: AgentRow, showing: AgentShowing): AgentSummary {
+/** RES-037 */
+export function agentSummary(row: AgentRow, viewContext: AgentViewContext): AgentSummary {
   const { id, name, role, slug } = row;
-  return { id, name, role, slug, avatar: avatarOf(row, showing), status: agentRouteStatus(statusOf(row, showing.now)) };
+  return {
+    id,
+    name,
+    role,
+    slug,
+    avatar: avatarOf(row, viewContext),
+    status: agentRouteStatus(statusOf(row, viewContext.now)),
+  };
 }
 
-/** Whole percent that say 0 only of nothing, and 100 only where nothing more fits. */
+/** Whole percent: 0 only if nothing is used, 100 only if the limit is reached. */
 function usedPercent(used: number, limit: number): number {
   if (used === 0) return 0;
   return Math.min(100, Math.max(1, Math.floor((used * 100) / limit)));
 }
 
-/** `memoryLimit` is how many memories an agent may have. spec: orchestrator §2.8 */
-export function agentDetails(row: AgentDetailsRow, memoryLimit: number, showing: AgentShowing): AgentDetails {
+/** `memoryLimit` is the maximum number of memories per agent. RES-038 */
+export function agentDetails(row: AgentDetailsRow, memoryLimit: number, viewContext: AgentViewContext): AgentDetails {
   const { id, workspace_id, name, role, slug, description, sort_order, messages, memories } = row;
   return {
     id,
@@ -67,24 +74,24 @@ export function agentDetails(row: AgentDetailsRow, memoryLimit: number, showing:
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at?.toISOString() ?? null,
     description,
-    avatar_url: avatarOf(row, showing),
-    status: agentRouteStatus(statusOf(row, showing.now)),
+    avatar_url: avatarOf(row, viewContext),
+    status: agentRouteStatus(statusOf(row, viewContext.now)),
     sort_order,
-    // They come from the configuration, which is checked when it is read.
+    // Skills come from the configuration, which is validated when it is loaded.
     skills: row.skills as AgentSkill[],
     stats: { total_messages: messages, memory_used_pct: usedPercent(memories, memoryLimit) },
   };
 }
 
-/** spec: orchestrator §2.10 */
-export function agentData(row: AgentRow, showing: AgentShowing): AgentData {
+/** RES-062 */
+export function agentData(row: AgentRow, viewContext: AgentViewContext): AgentData {
   const { id, name, slug } = row;
   return {
     id,
     name,
     role: row.kind,
     slug,
-    avatar: avatarOf(row, showing),
-    status: agentDataStatus(statusOf(row, showing.now)),
+    avatar: avatarOf(row, viewContext),
+    status: agentDataStatus(statusOf(row, viewContext.now)),
   };
 }

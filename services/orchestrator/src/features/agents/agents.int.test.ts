@@ -21,12 +21,12 @@ describe('agents', () => {
     expect(body.data.map(({ slug }) => slug)).toEqual(['manager', 'researcher', 'analyst', 'writer', 'coder']);
   });
 
-  it('REST-018 shows another workspace its own agents', async () => {
+  it('REST-018 lists the agents of another workspace separately', async () => {
     const [one, other] = [await uswarm.home(await uswarm.user()), await uswarm.home(await uswarm.user())];
     expect(one.agents.map(({ id }) => id)).not.toEqual(other.agents.map(({ id }) => id));
   });
 
-  it('RES-037 a summary has the texts id, name, role, slug and avatar, and a status of the agent routes', async () => {
+  it('RES-037 a summary has the strings id, name, role, slug and avatar, and a status of the agent routes', async () => {
     const { agents } = await uswarm.home(await uswarm.user());
     expect(agents).toEqual(
       agents.map(() => ({
@@ -74,14 +74,14 @@ describe('agents', () => {
     expect(new Set(agents.map((agent) => agent.status))).toEqual(new Set([status]));
   });
 
-  it('REST-019 GET /v1/agents/{id} answers the summary of that agent, as the list has it', async () => {
+  it('REST-019 GET /v1/agents/{id} returns the summary of that agent as the list does', async () => {
     const user = await uswarm.user();
     const { agents } = await uswarm.home(user);
     const each = await Promise.all(agents.map(({ id }) => summary(user, `/v1/agents/${id}`)));
     expect(each).toEqual(agents);
   });
 
-  it('REST-020 GET /v1/agents/{id}/details answers the details of that agent', async () => {
+  it('REST-020 GET /v1/agents/{id}/details returns the details of that agent', async () => {
     const user = await uswarm.user();
     const { agents, workspaceId } = await uswarm.home(user);
     const each = await Promise.all(agents.map(({ id }) => details(user, `/v1/agents/${id}`)));
@@ -113,7 +113,7 @@ describe('agents', () => {
     });
   });
 
-  it('RES-038 updated_at tells when the agent last changed', async () => {
+  it('RES-038 updated_at is the time of the last change of the agent', async () => {
     const user = await uswarm.user();
     const path = `/v1/agents/${first((await uswarm.home(user)).agents).id}`;
     await user.patch(`${path}/settings`, { model: 'opus' }, 200);
@@ -121,7 +121,7 @@ describe('agents', () => {
     expect(Date.parse(updated_at ?? '')).toBeGreaterThan(Date.parse(created_at));
   });
 
-  it('RES-038 total_messages counts what the agent wrote, wherever, and nothing of others', async () => {
+  it('RES-038 total_messages counts the messages of the agent in all conversations, and no others', async () => {
     const user = await uswarm.user();
     const { agents, workspaceId, workspace, conversationId, messages } = await uswarm.home(user);
     const [manager, researcher] = agents as [AgentSummary, AgentSummary];
@@ -150,7 +150,7 @@ describe('agents', () => {
     expect(counts.map(({ stats }) => stats.total_messages)).toEqual([3, 1, 0, 0, 0]);
   });
 
-  it('those of someone else’s workspace are not found, like those of none', async () => {
+  it('agents of a foreign workspace return the same error as unknown agents', async () => {
     const [owner, other] = [await uswarm.user(), await uswarm.user()];
     const { workspace } = await uswarm.home(owner);
     expect(await other.refusal('GET', `${workspace}/agents`)).toBe('workspace_not_found');

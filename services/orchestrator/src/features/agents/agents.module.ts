@@ -3,7 +3,7 @@ import type { Database, WithTransaction } from '../../database/database.js';
 import type { Assets } from '../core/assets.js';
 import { loadTools } from '../core/catalog.js';
 import type { CursorCodec } from '../messages/cursor.js';
-import type { Show } from '../messages/message-view.js';
+import type { CreateViewContext } from '../messages/message-view.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createAgentAccess } from './agent-access.js';
 import { createAgentHistoryStore } from './agent-history.store.js';
@@ -19,19 +19,18 @@ import { createMemoryCursors } from './memory-cursor.js';
 
 export interface AgentsModuleDeps {
   config: OrchestratorConfig;
-  /** Settings of model providers. */
+  /** Contains the settings of model providers. */
   environment: Record<string, string | undefined>;
   database: Database;
   withTransaction: WithTransaction;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   assets: Pick<Assets, 'url'>;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
-/** Agents with their settings, tools and memories. */
 export function createAgentsModule(deps: AgentsModuleDeps) {
-  const { config, environment, database, withTransaction, access, cursors, assets, show } = deps;
+  const { config, environment, database, withTransaction, access, cursors, assets, createViewContext } = deps;
   const store = createAgentStore(database);
   const agentAccess = createAgentAccess(store);
   const agents = createAgentService({
@@ -41,7 +40,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     access: agentAccess,
     cursors,
     memoryLimit: config.MEMORIES_PER_AGENT,
-    show,
+    createViewContext,
   });
   const settings = createAgentSettingsService({
     store: createAgentSettingsStore(database),

@@ -4,7 +4,7 @@ import type { AgentSettingsService } from './agent-settings.service.js';
 import type { AgentService } from './agents.service.js';
 import type { MemoryService } from './memories.service.js';
 
-/** spec: orchestrator §4.3 */
+/** REST-018 to REST-021 */
 export function agentHandlers(service: AgentService) {
   const listAgents: Handler<'listAgents'> = async ({ actor, params }) => ({
     status: 200,
@@ -25,7 +25,7 @@ export function agentHandlers(service: AgentService) {
   return { listAgents, getAgent, getAgentDetails, getAgentHistory };
 }
 
-/** spec: orchestrator §4.3 */
+/** REST-022, REST-023 */
 export function agentSettingsHandlers(service: AgentSettingsService) {
   const getAgentSettings: Handler<'getAgentSettings'> = async ({ actor, params }) => ({
     status: 200,
@@ -46,7 +46,7 @@ export function agentSettingsHandlers(service: AgentSettingsService) {
   return { getAgentSettings, updateAgentSettings, listAgentTools, updateAgentTool };
 }
 
-/** spec: orchestrator §4.3 */
+/** REST-024 to REST-026 */
 export function memoryHandlers(service: MemoryService) {
   const listAgentMemories: Handler<'listAgentMemories'> = async ({ actor, params, query }) => ({
     status: 200,

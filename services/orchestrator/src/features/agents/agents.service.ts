@@ -1,6 +1,6 @@
 import { type AgentDetails, type AgentSummary, ApiError, type MessagePage, type PageQuery } from '@uswarm/contract';
 import type { CursorCodec } from '../messages/cursor.js';
-import type { Show } from '../messages/message-view.js';
+import type { CreateViewContext } from '../messages/message-view.js';
 import { readPage } from '../messages/page.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { AgentAccess } from './agent-access.js';
@@ -14,9 +14,9 @@ export interface AgentServiceDeps {
   workspaces: WorkspaceAccess;
   access: AgentAccess;
   cursors: CursorCodec;
-  /** How many memories an agent may have. */
+  /** Maximum number of memories per agent. */
   memoryLimit: number;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 export interface AgentService {
@@ -26,7 +26,7 @@ export interface AgentService {
   get(userId: string, agentId: string): Promise<AgentSummary>;
   /** @throws ApiError `agent_not_found` */
   details(userId: string, agentId: string): Promise<AgentDetails>;
-  /** Messages of the conversations with this agent. @throws ApiError `agent_not_found`, `cursor_invalid` */
+  /** Messages of all conversations with this agent. @throws ApiError `agent_not_found`, `cursor_invalid` */
   history(userId: string, agentId: string, query: PageQuery): Promise<MessagePage>;
 }
 
@@ -36,24 +36,24 @@ function found<T>(row: T | undefined): T {
 }
 
 export function createAgentService(deps: AgentServiceDeps): AgentService {
-  const { store, history, workspaces, access, cursors, memoryLimit, show } = deps;
+  const { store, history, workspaces, access, cursors, memoryLimit, createViewContext } = deps;
   return {
     async list(userId, workspaceId) {
       await workspaces.require(userId, workspaceId);
       const rows = await store.list(workspaceId);
-      const showing = show();
-      return rows.map((row) => agentSummary(row, showing));
+      const viewContext = createViewContext();
+      return rows.map((row) => agentSummary(row, viewContext));
     },
 
-    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), show()),
+    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), createViewContext()),
 
     details: async (userId, agentId) =>
-      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, show()),
+      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, createViewContext()),
 
     async history(userId, agentId, query) {
       await access.require(userId, agentId);
-      // Agent ids and conversation ids differ, so a cursor of one list is invalid in the other.
-      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, show());
+      // Agent ids and conversation ids differ, so a cursor of one list is invalid for the other.
+      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, createViewContext());
     },
   };
 }

@@ -9,7 +9,7 @@ export interface NewAgent extends AgentTemplate {
   sortOrder: number;
 }
 
-/** What the runtime is told about an agent. */
+/** Agent data that is sent to the runtime. */
 export interface SwarmMember {
   id: string;
   slug: string;
@@ -29,7 +29,7 @@ export interface AgentStore {
   setActivity(agentId: string, activity: AgentActivity, db?: Database): Promise<void>;
 }
 
-/** The columns of AgentRow, with `a` the agent and `r` the runtime of its workspace. */
+/** The columns of AgentRow: `a` is the agent, `r` the runtime of its workspace. */
 const AGENT_COLUMNS = [
   'a.id',
   'a.name',
@@ -43,7 +43,7 @@ const AGENT_COLUMNS = [
 ] as const;
 
 export function createAgentStore(database: Database): AgentStore {
-  /** The agent as `a`, its workspace as `w` and its runtime as `r`. */
+  /** Selects the agent as `a`, its workspace as `w` and its runtime as `r`. */
   const owned = (userId: string, agentId: string) =>
     database
       .selectFrom('agents as a')

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type AgentDetails, type AgentMemory, type AgentMemoryList, type ErrorBody, LIMITS } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
-import { createMemoryStore } from './memories.store.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -29,16 +28,16 @@ describe('memories of an agent', () => {
   const remember = async (key: string, more: { content?: string; category?: string } = {}) =>
     (await user.post<{ data: AgentMemory }>(memories, { key, content: 'green', ...more }, 200)).body.data;
   const pathOf = (key: string) => `${memories}/${encodeURIComponent(key)}`;
-  const preferring = (prefer: string, body: unknown) =>
+  const rememberWithPreference = (prefer: string, body: unknown) =>
     user.raw({ method: 'POST', path: memories, headers: { ...JSON_TYPE, prefer }, body: JSON.stringify(body) });
-  /** Memories by the shortest way. */
+  /** Inserts memories directly into the database. */
   const fill = (count: number) =>
     sql`INSERT INTO agent_memories (agent_id, key, content, category)
       SELECT ${agentId}, 'filled-' || n, 'x', 'core' FROM generate_series(1, ${count}) n`.execute(uswarm.database);
   const usedPercent = async () =>
     (await user.get<{ data: AgentDetails }>(`/v1/agents/${agentId}/details`)).body.data.stats.memory_used_pct;
 
-  it('REST-024 GET /v1/agents/{id}/memories answers the memories of that agent, oldest first', async () => {
+  it('REST-024 GET /v1/agents/{id}/memories returns the memories of that agent, oldest first', async () => {
     expect(await list()).toEqual([]);
     await remember('tea');
     await remember('coffee', { category: 'taste' });
@@ -51,7 +50,7 @@ describe('memories of an agent', () => {
   });
 
   describe('that do not fit into one response', () => {
-    /** As JSON each byte of these has six: a control character. */
+    /** Stores control characters: JSON escapes each byte as six. */
     const store = (count: number, bytes: number) =>
       sql`INSERT INTO agent_memories (agent_id, key, content, category, created_at)
         SELECT ${agentId}, 'large-' || lpad(n::text, 3, '0'), repeat(chr(1), ${bytes}), 'core', now()
@@ -69,7 +68,7 @@ describe('memories of an agent', () => {
     const names = (count: number) =>
       Array.from({ length: count }, (_, n) => `large-${(n + 1).toString().padStart(3, '0')}`);
 
-    it('are listed in several, each bounded in bytes, none twice and none left out', async () => {
+    it('are listed in several responses of bounded size, each memory once', async () => {
       await store(100, 8_000);
       const found = await pages();
       expect(found.length).toBeGreaterThan(3);
@@ -78,7 +77,7 @@ describe('memories of an agent', () => {
       expect(Math.max(...sizes)).toBeLessThan(LIMITS.listBytes + 50_000);
     });
 
-    it('are listed one by one if each alone is larger than that', async () => {
+    it('are listed one per response if each memory exceeds the limit', async () => {
       await sql`INSERT INTO agent_memories (agent_id, key, content, category)
         SELECT ${agentId}, 'large-' || n, repeat('x', ${LIMITS.listBytes + 1}), 'core'
         FROM generate_series(1, 2) n`.execute(uswarm.database);
@@ -89,7 +88,7 @@ describe('memories of an agent', () => {
       expect(next.body.next_scroll_id).toBeUndefined();
     });
 
-    it('refuse the place of another list', async () => {
+    it('reject a cursor of another list', async () => {
       await store(30, 8_000);
       const { body } = await user.get<AgentMemoryList>(memories);
       const elsewhere = `${ofColleague}?scrollId=${body.next_scroll_id}`;
@@ -100,7 +99,7 @@ describe('memories of an agent', () => {
     });
   });
 
-  it('REST-024 with a category, only those of it', async () => {
+  it('REST-024 a category restricts the list to its memories', async () => {
     await remember('one', { category: 'work' });
     await remember('two');
     await remember('three', { category: 'work' });
@@ -109,13 +108,13 @@ describe('memories of an agent', () => {
     expect(await keys('?category=none')).toEqual([]);
   });
 
-  it('REST-025 POST /v1/agents/{id}/memories takes key, content and category and answers the memory', async () => {
+  it('REST-025 POST /v1/agents/{id}/memories takes key, content and category and returns the memory', async () => {
     const created = await remember('tea', { content: 'black', category: 'taste' });
     expect(created).toMatchObject({ key: 'tea', content: 'black', category: 'taste' });
     expect(await list()).toEqual([created]);
   });
 
-  it('RES-041 a memory has key, content, category and both times', async () => {
+  it('RES-041 a memory has key, content, category and both timestamps', async () => {
     await remember('tea');
     expect(await list()).toEqual([
       {
@@ -130,7 +129,7 @@ describe('memories of an agent', () => {
 
   it('RES-042 a client that reads only key, content and created_at finds them, regardless of the writer', async () => {
     await remember('tea', { category: 'taste' });
-    await preferring('return=minimal', { key: 'coffee', content: 'strong' });
+    await rememberWithPreference('return=minimal', { key: 'coffee', content: 'strong' });
     const reduced = (await list()).map(({ key, content, created_at }) => ({ key, content, created_at }));
     expect(reduced).toEqual([
       { key: 'tea', content: 'green', created_at: expect.any(String) },
@@ -139,19 +138,19 @@ describe('memories of an agent', () => {
     expect(reduced.every(({ created_at }) => !Number.isNaN(Date.parse(created_at)))).toBe(true);
   });
 
-  it('REST-039 key and content alone, with Prefer: return=minimal, is answered with 204 and of category core', async () => {
-    const { status, body } = await preferring('return=minimal', { key: 'tea', content: 'green' });
-    expect([status, body]).toEqual([204, undefined]);
+  it('REST-039 key and content with Prefer: return=minimal return 204 and store the category core', async () => {
+    const { status, body } = await rememberWithPreference('return=minimal', { key: 'tea', content: 'green' });
+    expect({ status, body }).toEqual({ status: 204, body: undefined });
     expect((await list()).map(({ key, content, category }) => [key, content, category])).toEqual([
       ['tea', 'green', 'core'],
     ]);
   });
 
-  it('REST-039 the preference decides, not the fields', async () => {
+  it('REST-039 the Prefer header determines the response, not the fields', async () => {
     const answers = [
-      await preferring('return=minimal', { key: 'a', content: '', category: 'work' }),
-      await preferring('return=representation', { key: 'b', content: '' }),
-      await preferring('something else', { key: 'c', content: '' }),
+      await rememberWithPreference('return=minimal', { key: 'a', content: '', category: 'work' }),
+      await rememberWithPreference('return=representation', { key: 'b', content: '' }),
+      await rememberWithPreference('something else', { key: 'c', content: '' }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([204, 200, 200]);
   });
@@ -199,7 +198,7 @@ describe('memories of an agent', () => {
     '__proto__',
     'x'.repeat(256),
     '語'.repeat(256),
-  ])('REST-026 DELETE /v1/agents/{id}/memories/{key} forgets %j, and nothing else', async (key) => {
+  ])('REST-026 DELETE /v1/agents/{id}/memories/{key} deletes only %j', async (key) => {
     await remember('another');
     expect((await remember(key)).key).toBe(key);
     expect(await keys()).toEqual(['another', key]);
@@ -208,21 +207,21 @@ describe('memories of an agent', () => {
     expect(await user.refusal('DELETE', pathOf(key))).toBe('memory_not_found');
   });
 
-  it('keys that only look alike are different ones', async () => {
-    const alike = ['tea', 'Tea', 'tea ', 'te\u0301', 't\u00e9', 'a/b', 'a%2Fb'];
-    for (const key of alike) await remember(key);
-    expect(await keys()).toEqual(alike);
+  it('keys that only look alike are different', async () => {
+    const similarKeys = ['tea', 'Tea', 'tea ', 'te\u0301', 't\u00e9', 'a/b', 'a%2Fb'];
+    for (const key of similarKeys) await remember(key);
+    expect(await keys()).toEqual(similarKeys);
     await user.delete(pathOf('a/b'), undefined, 204);
-    expect(await keys()).toEqual(alike.filter((key) => key !== 'a/b'));
+    expect(await keys()).toEqual(similarKeys.filter((key) => key !== 'a/b'));
   });
 
-  it('of a colleague stay when the same key is forgotten here', async () => {
+  it('a deletion does not affect the same key of another agent', async () => {
     await user.post(ofColleague, { key: 'tea', content: 'theirs' }, 200);
     expect(await user.refusal('DELETE', pathOf('tea'))).toBe('memory_not_found');
     expect(await keys('', ofColleague)).toEqual(['tea']);
   });
 
-  it('a key that no memory can have is not found', async () => {
+  it('an invalid key is not found', async () => {
     expect(await user.refusal('DELETE', `${memories}/%00`)).toBe('memory_not_found');
     expect(await user.refusal('DELETE', pathOf('x'.repeat(2_000)))).toBe('memory_not_found');
   });
@@ -230,15 +229,15 @@ describe('memories of an agent', () => {
   it.each([
     ['no key', { content: 'x' }],
     ['an empty key', { key: '', content: 'x' }],
-    ['too long a key', { key: 'x'.repeat(257), content: 'x' }],
-    ['a key that no path can name', { key: '..', content: 'x' }],
-    ['the other one', { key: '.', content: 'x' }],
+    ['a key that is too long', { key: 'x'.repeat(257), content: 'x' }],
+    ['the key ".."', { key: '..', content: 'x' }],
+    ['the key "."', { key: '.', content: 'x' }],
     ['a key that cannot be stored', { key: 'a\u0000b', content: 'x' }],
     ['no content', { key: 'a' }],
     ['content that is not a string', { key: 'a', content: 1 }],
     ['an empty category', { key: 'a', content: 'x', category: '' }],
-    ['no category at all', { key: 'a', content: 'x', category: null }],
-  ])('%s is refused, and nothing is stored', async (_what, body) => {
+    ['null as the category', { key: 'a', content: 'x', category: null }],
+  ])('%s is rejected, and nothing is stored', async (_what, body) => {
     expect(await user.refusal('POST', memories, body)).toBe('validation_failed');
     expect(await list()).toEqual([]);
   });
@@ -247,14 +246,14 @@ describe('memories of an agent', () => {
     ['x', LIMITS.memoryBytes],
     ['€', Math.floor(LIMITS.memoryBytes / 3)],
     ['🍵', LIMITS.memoryBytes / 4],
-  ])('content of %s fits up to 8 KiB of UTF-8 and is refused beyond', async (letter, fits) => {
+  ])('content of %s is accepted up to 8 KiB of UTF-8 and rejected above', async (letter, fits) => {
     expect((await remember('fits', { content: letter.repeat(fits) })).content).toHaveLength(letter.length * fits);
     const body = { key: 'beyond', content: letter.repeat(fits + 1) };
     expect(await user.refusal('POST', memories, body)).toBe('memory_too_large');
     expect(await keys()).toEqual(['fits']);
   });
 
-  it('one more than 500 is refused; replacing one is not, and forgetting one makes room', async () => {
+  it('the 501st memory is rejected; a replacement is accepted, and a deletion allows another memory', async () => {
     await fill(LIMITS.memoriesPerAgent - 1);
     expect(await usedPercent()).toBe(99);
     await remember('the last');
@@ -266,7 +265,7 @@ describe('memories of an agent', () => {
     expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
   });
 
-  it('RES-038 memory_used_pct is 0 only without memories, and grows with them', async () => {
+  it('RES-038 memory_used_pct is 0 only without memories, and grows with each memory', async () => {
     expect(await usedPercent()).toBe(0);
     await remember('tea');
     expect(await usedPercent()).toBe(1);
@@ -274,7 +273,7 @@ describe('memories of an agent', () => {
     expect(await usedPercent()).toBe(50);
   });
 
-  it.each([0, 1, 7])('accepts exactly 500 of concurrent writes if %i are missing', async (missing) => {
+  it.each([0, 1, 7])('concurrent writes store exactly 500 memories if %i are missing', async (missing) => {
     await fill(LIMITS.memoriesPerAgent - missing);
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, n) =>
@@ -291,25 +290,11 @@ describe('memories of an agent', () => {
     expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
   });
 
-  it('are deleted with their agent', async () => {
+  it('memories are deleted with their agent', async () => {
     await remember('tea');
     await sql`DELETE FROM agents WHERE id = ${agentId}`.execute(uswarm.database);
     expect(await user.refusal('GET', memories)).toBe('agent_not_found');
     const { rows } = await sql`SELECT 1 FROM agent_memories WHERE agent_id = ${agentId}`.execute(uswarm.database);
     expect(rows).toEqual([]);
-  });
-
-  it('a turn is told the core ones first, then those that changed last, as far as they fit', async () => {
-    const content = 'x'.repeat(100);
-    for (const key of ['a', 'b', 'c']) await remember(key, { content, category: 'work' });
-    await remember('d', { content });
-    await remember('a', { content, category: 'work' });
-    const told = async (memoriesThatFit: number) =>
-      (await createMemoryStore(uswarm.database).recall(agentId, memoriesThatFit * 105)).map(({ key }) => key);
-    expect(await told(0)).toEqual([]);
-    expect(await told(1)).toEqual(['d']);
-    expect(await told(2)).toEqual(['a', 'd']);
-    expect(await told(3)).toEqual(['a', 'c', 'd']);
-    expect(await told(4)).toEqual(['a', 'b', 'c', 'd']);
   });
 });

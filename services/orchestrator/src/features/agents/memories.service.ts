@@ -7,7 +7,7 @@ import type { MemoryRow, MemoryStore } from './memories.store.js';
 
 export interface MemoryLimits {
   perAgent: number;
-  /** Bytes of the content, as UTF-8. */
+  /** Maximum size of the content in bytes of UTF-8. */
   contentBytes: number;
 }
 
@@ -24,22 +24,22 @@ export interface MemoryQuery {
   scrollId?: string | undefined;
 }
 
-/** Each throws ApiError `agent_not_found`. */
+/** All methods throw ApiError `agent_not_found`, and the errors noted. */
 export interface MemoryService {
-  /** As many as fit into one response. @throws ApiError `cursor_invalid` */
+  /** Lists as many memories as fit into one response. @throws ApiError `cursor_invalid` */
   list(userId: string, agentId: string, query: MemoryQuery): Promise<AgentMemoryList>;
-  /** Creates, or replaces what has the key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
+  /** Creates or replaces the memory with this key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
   remember(userId: string, agentId: string, memory: CreateMemoryBody): Promise<AgentMemory>;
   /** @throws ApiError `memory_not_found` */
   forget(userId: string, agentId: string, key: string): Promise<void>;
 }
 
-/** spec: orchestrator §2.8 */
+/** RES-041 */
 function memoryView({ key, content, category, created_at, updated_at }: MemoryRow): AgentMemory {
   return { key, content, category, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 }
 
-/** Whether a key can be stored at all; a path can hold more than Postgres keeps. */
+/** Postgres cannot store NUL characters, which a path can contain. */
 const isStorable = (key: string): boolean => !key.includes('\0');
 
 export function createMemoryService({
@@ -55,16 +55,19 @@ export function createMemoryService({
       const scope = { userId, agentId, category };
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
       const rows = await store.list(agentId, category, after);
-      // Postgres counts the stored bytes; as JSON they can be more.
+      // Postgres counts stored bytes; JSON escapes can make the response larger.
       const page = fitting(rows, (row) => jsonBytes(memoryView(row)));
       const last = page.at(-1);
       const isWhole = last === undefined || page.length === last.found;
-      return { data: page.map(memoryView), ...(isWhole ? {} : { next_scroll_id: cursors.encode(last.place, scope) }) };
+      return {
+        data: page.map(memoryView),
+        ...(isWhole ? {} : { next_scroll_id: cursors.encode(last.position, scope) }),
+      };
     },
 
     async remember(userId, agentId, { key, content, category }) {
       const row = await withTransaction(async (tx) => {
-        // One at a time an agent, so that the count holds until the new memory is in it.
+        // Serialize creations per agent, so that the count stays valid until the new memory is inserted.
         if (!(await store.lock(userId, agentId, tx))) throw new ApiError('agent_not_found');
         if (Buffer.byteLength(content) > limits.contentBytes) throw new ApiError('memory_too_large');
         return store.put(agentId, { key, content, category }, limits.perAgent, tx);

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { LIMITS } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
-import type { MemoryPlace } from './memory-cursor.js';
+import type { MemoryPosition } from './memory-cursor.js';
 
 export interface MemoryRow {
   key: string;
@@ -11,25 +11,47 @@ export interface MemoryRow {
   updated_at: Date;
 }
 
-/** `found`: how many there are from here on, also those that do not fit into one response. */
-export type ListedMemory = MemoryRow & { place: MemoryPlace; found: number };
+/** `found`: the number of memories from this one on, including those that do not fit into one response. */
+export type ListedMemory = MemoryRow & { position: MemoryPosition; found: number };
 
-/** Bytes of everything in a response of a memory but its texts. */
+/** Size of a memory in a response without its texts. */
 const FIELD_BYTES = 200;
 
 export type NewMemory = Pick<MemoryRow, 'key' | 'content' | 'category'>;
 
+/** A memory that a turn may receive, without its text. */
+export interface RankedMemory {
+  key: string;
+  /** Whether its category is always part of a turn. */
+  core: boolean;
+  bytes: number;
+  updated_at: Date;
+  /** 0 if it has nothing in common with the texts. */
+  score: number;
+}
+
+/** Categories of memories that every turn receives, in lower case. */
+const CORE_CATEGORIES = ['core', 'user', 'profile', 'preferences', 'pinned'];
+
+/** The maximum number of ranked memories per group: more do not fit into a turn. */
+const CANDIDATES = 400;
+
 export interface MemoryStore {
-  /** Oldest first, as many as fit into one response, at least one. Does not check who owns the agent. */
-  list(agentId: string, category: string | undefined, after?: MemoryPlace): Promise<ListedMemory[]>;
-  /** Has others that would change the agent's memories wait. @returns whether there is such an agent of the user's */
+  /** Oldest first: as many as fit into one response, at least one. Does not check the owner. */
+  list(agentId: string, category: string | undefined, after?: MemoryPosition): Promise<ListedMemory[]>;
+  /** Blocks concurrent changes of the agent's memories. @returns false if the user has no such agent */
   lock(userId: string, agentId: string, db: Database): Promise<boolean>;
-  /** Creates or replaces, while the agent is locked. @returns undefined if one more would exceed `limit` */
+  /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
   put(agentId: string, memory: NewMemory, limit: number, db: Database): Promise<MemoryRow | undefined>;
-  /** @returns whether it was there */
+  /** @returns false if the memory does not exist */
   delete(userId: string, agentId: string, key: string): Promise<boolean>;
-  /** What a turn is told: core memories first, then those that changed last, up to `maxBytes`; oldest first. */
-  recall(agentId: string, maxBytes: number): Promise<NewMemory[]>;
+  /**
+   * Memories that may be part of a turn, the most relevant first, then the last changed. Terms that few memories have
+   * count more, and earlier texts count more than later ones.
+   */
+  rank(agentId: string, texts: readonly string[]): Promise<RankedMemory[]>;
+  /** The memories with these keys, oldest first. */
+  read(agentId: string, keys: readonly string[]): Promise<NewMemory[]>;
 }
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
@@ -41,17 +63,17 @@ export function createMemoryStore(database: Database): MemoryStore {
   return {
     async list(agentId, category, after) {
       const ofCategory = category === undefined ? sql`` : sql`AND category = ${category}`;
-      const beyond =
+      const keyset =
         after === undefined ? sql`` : sql`AND (created_at, key) > (${after.createdAt}::timestamptz, ${after.key})`;
       const { rows } = await sql<ListedMemory>`
         SELECT key, content, category, created_at, updated_at, found, jsonb_build_object(
           'key', key, 'createdAt', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-        ) AS place
+        ) AS position
         FROM (
           SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
             ORDER BY created_at, key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
           ), 0) AS before
-          FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${beyond}
+          FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${keyset}
         ) m
         WHERE before < ${LIMITS.listBytes}
         ORDER BY created_at, key`.execute(database);
@@ -59,7 +81,7 @@ export function createMemoryStore(database: Database): MemoryStore {
     },
 
     async lock(userId, agentId, db) {
-      // Not FOR UPDATE: messages and turns that refer to the agent need not wait.
+      // Not FOR UPDATE: messages and turns that reference the agent need not wait.
       const { rows } = await sql`
         SELECT 1 FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)} FOR NO KEY UPDATE OF a`.execute(db);
       return rows.length > 0;
@@ -86,14 +108,36 @@ export function createMemoryStore(database: Database): MemoryStore {
       return numAffectedRows !== undefined && numAffectedRows > 0n;
     },
 
-    async recall(agentId, maxBytes) {
+    async rank(agentId, texts) {
+      const { rows } = await sql<RankedMemory>`
+        WITH wanted AS (
+          SELECT term, max(1.0 / place) AS weight
+          FROM unnest(${texts}::text[]) WITH ORDINALITY t (value, place), unnest(memory_terms(value)) term GROUP BY term
+        ), matches AS (
+          SELECT m.key, w.term, w.weight
+          FROM agent_memories m, unnest(m.terms) t (term) JOIN wanted w ON w.term = t.term
+          WHERE m.agent_id = ${agentId}
+        ), rare AS (
+          SELECT term, ln(1 + (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId})::float / count(*)) AS value
+          FROM matches GROUP BY term
+        ), scores AS (
+          SELECT key, sum(weight * value * value) AS score FROM matches JOIN rare USING (term) GROUP BY key
+        ), ranked AS (
+          SELECT key, lower(category) = ANY (${CORE_CATEGORIES}) AS core, updated_at,
+            octet_length(key) + octet_length(content) + octet_length(category) AS bytes,
+            coalesce(score, 0) / sqrt(10 + cardinality(terms)) AS score
+          FROM agent_memories LEFT JOIN scores USING (key) WHERE agent_id = ${agentId}
+        )
+        (SELECT key, core, bytes, updated_at, score FROM ranked WHERE core ORDER BY updated_at DESC, key LIMIT ${CANDIDATES})
+        UNION
+        (SELECT key, core, bytes, updated_at, score FROM ranked ORDER BY score DESC, updated_at DESC, key LIMIT ${CANDIDATES})
+        ORDER BY score DESC, updated_at DESC, key`.execute(database);
+      return rows;
+    },
+
+    async read(agentId, keys) {
       const { rows } = await sql<NewMemory>`
-        SELECT key, content, category FROM (
-          SELECT *, sum(octet_length(key) + octet_length(content) + octet_length(category))
-            OVER (ORDER BY category = 'core' DESC, updated_at DESC, key) AS bytes
-          FROM agent_memories WHERE agent_id = ${agentId}
-        ) m
-        WHERE bytes <= ${maxBytes}
+        SELECT key, content, category FROM agent_memories WHERE agent_id = ${agentId} AND key = ANY (${keys})
         ORDER BY created_at, key`.execute(database);
       return rows;
     },

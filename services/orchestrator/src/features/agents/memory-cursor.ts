@@ -3,14 +3,14 @@ import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { createSeal } from '../messages/cursor.js';
 
-/** A place in the list of memories of an agent. */
-export interface MemoryPlace {
-  /** When the memory was made, with microseconds: `2026-11-22T10:00:00.123456Z`. */
+/** A position in the list of memories of an agent. */
+export interface MemoryPosition {
+  /** When the memory was created, with microseconds: `2026-11-22T10:00:00.123456Z`. */
   createdAt: string;
   key: string;
 }
 
-/** What a cursor is bound to; it is not valid anywhere else. */
+/** The scope of a cursor. It is invalid in any other scope. */
 export interface MemoryScope {
   userId: string;
   agentId: string;
@@ -21,16 +21,16 @@ const VERSION = 1;
 const Payload = z.tuple([z.literal(VERSION), z.iso.datetime(), z.string()]);
 
 export interface MemoryCursorCodec {
-  encode(place: MemoryPlace, scope: MemoryScope): string;
-  /** @throws ApiError `cursor_invalid` unless this codec made the text for this scope */
-  decode(text: string, scope: MemoryScope): MemoryPlace;
+  encode(position: MemoryPosition, scope: MemoryScope): string;
+  /** @throws ApiError `cursor_invalid` unless this codec created the cursor for this scope */
+  decode(text: string, scope: MemoryScope): MemoryPosition;
 }
 
 /**
- * Opaque, signed cursors of the list of memories.
+ * Opaque, signed cursors for the list of memories.
  *
- * @param key signs
- * @param previous keys whose cursors are accepted besides
+ * @param key signing key
+ * @param previous keys whose cursors are also accepted
  */
 export function createMemoryCursors(key: string, previous: readonly string[] = []): MemoryCursorCodec {
   const seal = createSeal(key, previous);
@@ -41,7 +41,8 @@ export function createMemoryCursors(key: string, previous: readonly string[] = [
     category ?? null,
   ];
   return {
-    encode: (place, scope) => seal.close(JSON.stringify([VERSION, place.createdAt, place.key]), boundTo(scope)),
+    encode: (position, scope) =>
+      seal.close(JSON.stringify([VERSION, position.createdAt, position.key]), boundTo(scope)),
     decode(text, scope) {
       const parsed = Payload.safeParse(parseJson(seal.open(text, boundTo(scope))));
       if (!parsed.success) throw new ApiError('cursor_invalid');

@@ -15,8 +15,8 @@ const identity: Identity = {
   authenticatedAt: null,
 };
 
-describe('what is counted of identity providers', () => {
-  it('is whether tokens were good, bad, or could not be checked', async () => {
+describe('the metrics of identity providers', () => {
+  it('count valid, invalid and unchecked tokens', async () => {
     const registry = new Registry();
     const answers: (() => Promise<Identity>)[] = [
       async () => identity,
@@ -31,7 +31,7 @@ describe('what is counted of identity providers', () => {
     }
   });
 
-  it('counts each failed fetch, including the discovery', async () => {
+  it('count each failed fetch, including the discovery', async () => {
     const registry = new Registry();
     const metrics = createAuthMetrics(registry, ['main', 'other']);
     const issuer = 'http://127.0.0.1:1';
@@ -39,7 +39,7 @@ describe('what is counted of identity providers', () => {
       issuers: [{ id: 'main', issuer, audience: 'app' }],
       cooldownMs: 0,
       clockToleranceS: 0,
-      onLookUp: metrics.lookedUpKeys,
+      onFetch: metrics.fetchedKeys,
     });
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: issuer, aud: 'app', sub: 's', exp: 9e9 })}.AAAA`;

@@ -2,19 +2,19 @@ import { ApiError } from '@uswarm/contract';
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import type { IdentityVerifier } from './oidc-verifier.js';
 
-/** What is counted of identity providers and their tokens. */
+/** Metrics of identity providers and their tokens. */
 export interface AuthMetrics {
-  lookedUpKeys(issuer: string, answered: boolean): void;
-  /** The same verifier, counted. */
+  fetchedKeys(issuer: string, answered: boolean): void;
+  /** Wraps a verifier to count its results. */
   measure(verifier: IdentityVerifier): IdentityVerifier;
 }
 
-/** @param issuers by the names that are configured */
+/** @param issuers configured names, used as label values */
 export function createAuthMetrics(registry: Registry, issuers: readonly string[]): AuthMetrics {
-  const lookUps = initializedCounter(
+  const fetches = initializedCounter(
     registry,
     'uswarm_jwks_fetches_total',
-    'Look-ups of the keys of an identity provider, its discovery document included.',
+    'Total fetches of the discovery document and keys of an identity provider by outcome.',
     { issuer: issuers, outcome: ['ok', 'failed'] },
   );
   const checks = initializedCounter(
@@ -24,7 +24,7 @@ export function createAuthMetrics(registry: Registry, issuers: readonly string[]
     { outcome: ['accepted', 'refused', 'failed'] },
   );
   return {
-    lookedUpKeys: (issuer, answered) => lookUps.inc({ issuer, outcome: answered ? 'ok' : 'failed' }),
+    fetchedKeys: (issuer, answered) => fetches.inc({ issuer, outcome: answered ? 'ok' : 'failed' }),
     measure: (verifier) => ({
       async verify(token) {
         try {

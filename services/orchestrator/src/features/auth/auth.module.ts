@@ -15,7 +15,7 @@ export interface AuthModuleDeps {
   devices: AuthenticatorDeps['devices'];
   identityHash: IdentityHash;
   security: SecurityLog;
-  /** The end-to-end bypass; production has none. */
+  /** The end-to-end bypass; undefined in production. */
   bypass: AuthenticatorDeps['bypass'] | undefined;
   metrics: Registry;
   clock: Clock;
@@ -55,7 +55,7 @@ function createVerifier(config: OrchestratorConfig, registry: Registry) {
   );
   const verifier = createOidcVerifier({
     issuers,
-    onLookUp: metrics.lookedUpKeys,
+    onFetch: metrics.fetchedKeys,
     cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
     clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
     allowHttp: config.OIDC_ALLOW_HTTP,

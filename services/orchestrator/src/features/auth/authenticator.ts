@@ -13,22 +13,22 @@ export interface AuthenticatorDeps {
   sessions: Pick<SessionStore, 'look'>;
   users: {
     wasDeleted(identity: Identity): Promise<boolean>;
-    /** Signs the identity up if need be; used by the end-to-end bypass alone. */
+    /** Creates the account if it does not exist; used by the end-to-end bypass only. */
     ensure(identity: Identity): Promise<unknown>;
   };
-  /** Is told of each device that a user comes with. */
+  /** Receives the device of each authenticated request. */
   devices: { seen(userId: string, device: Device): void };
-  /** The end-to-end bypass, where this process has it. */
+  /** The end-to-end bypass, if enabled in this process. */
   bypass?: { identify(credentials: Credentials): { identity: Identity; token: string } | undefined };
   identityHash: IdentityHash;
-  /** Is told of each credential that is refused. */
+  /** Receives each rejected credential. */
   security: Pick<SecurityLog, 'refused'>;
 }
 
-/** Where a credential came from. */
+/** The origin of a credential. */
 export interface Caller {
   via: 'rest' | 'socket';
-  /** The address, as logs name it. */
+  /** The client address as logged. */
   source: string | null;
 }
 
@@ -44,11 +44,11 @@ export interface Authenticator {
 
 interface Proof {
   identity: Identity;
-  /** The credential that authenticated, which the signature covers. */
+  /** The credential that authenticated the request; the signature covers it. */
   token: string;
 }
 
-/** spec: orchestrator §5 */
+/** AUTH-001 to AUTH-004, AUTH-006 */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { verifier, signature, sessions, users, devices, bypass, security } = deps;
 
@@ -118,7 +118,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   return { authenticate: authenticate as Authenticator['authenticate'] };
 }
 
-/** Who has not signed up yet is not refused for a credential, and who sends none does not try one. */
+/** Whether a credential was rejected. Missing credentials and users without an account do not count. */
 function isRefusal({ code, status }: ApiError): boolean {
   return (status === 401 && code !== 'token_missing') || code === 'user_banned' || code === 'user_deleted';
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { bearerToken, readCredentials } from './credentials.js';
 
 describe('readCredentials', () => {
-  it('takes the headers that take part in authentication, and no other', () => {
+  it('returns only the authentication headers', () => {
     const taken = {
       'x-token': 't',
       authorization: 'Bearer b',
@@ -13,7 +13,7 @@ describe('readCredentials', () => {
     expect(readCredentials({ ...taken, cookie: 'c', host: 'h', 'x-other': 'o' })).toEqual(taken);
   });
 
-  it('leaves out a header that came twice, or empty, or not at all', () => {
+  it('omits repeated, empty and absent headers', () => {
     expect(readCredentials({ 'x-token': ['a', 'b'], 'x-signature': '', authorization: undefined })).toEqual({});
   });
 });
@@ -29,7 +29,7 @@ describe('bearerToken', () => {
     ['Basic abc', undefined],
     ['abc', undefined],
     [undefined, undefined],
-  ])('of %j is %j', (header, token) => {
+  ])('reads from %j the token %j', (header, token) => {
     expect(bearerToken(header)).toBe(token);
   });
 });

@@ -2,10 +2,10 @@ import { CREDENTIAL_HEADERS } from '@uswarm/contract';
 
 type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
 
-/** Credentials of a client by lower-case header name; the same for HTTP and sockets. */
+/** Client credentials by lower-case header name, for HTTP and sockets. */
 export type Credentials = Partial<Record<CredentialHeader, string>>;
 
-/** Picks the headers that take part in authentication; one that came twice is left out. */
+/** Picks the authentication headers. Repeated headers are ignored. */
 export function readCredentials(headers: Record<string, string | string[] | undefined>): Credentials {
   const credentials: Credentials = {};
   for (const name of CREDENTIAL_HEADERS) {

@@ -5,7 +5,7 @@ const TOKEN = 't'.repeat(32);
 
 describe('the end-to-end bypass', () => {
   it.each([
-    ['nothing', ''],
+    ['0 bytes', ''],
     ['31 bytes', 't'.repeat(31)],
   ])('needs a token of at least 32 bytes, not %s', (_what, token) => {
     expect(() => createEndToEndBypass(token)).toThrow(/E2E_TOKEN needs at least 32 bytes/);
@@ -15,7 +15,7 @@ describe('the end-to-end bypass', () => {
     expect(() => createEndToEndBypass('ü'.repeat(16))).not.toThrow();
   });
 
-  it('is not asked for without its header', () => {
+  it('does not apply without its header', () => {
     expect(createEndToEndBypass(TOKEN).identify({ 'x-e2e-uid': 'u', 'x-token': 'x' })).toBeUndefined();
   });
 
@@ -39,7 +39,7 @@ describe('the end-to-end bypass', () => {
     ['a wrong token', { 'x-e2e-token': `${'t'.repeat(31)}u`, 'x-e2e-uid': 'u' }],
     ['a longer token', { 'x-e2e-token': `${TOKEN}t`, 'x-e2e-uid': 'u' }],
     ['no uid', { 'x-e2e-token': TOKEN }],
-  ])('refuses %s', (_what, headers) => {
+  ])('rejects %s', (_what, headers) => {
     expect(() => createEndToEndBypass(TOKEN).identify(headers)).toThrow(
       expect.objectContaining({ code: 'token_invalid' }),
     );

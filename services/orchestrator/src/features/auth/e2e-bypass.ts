@@ -4,11 +4,11 @@ import type { Identity } from './actor.js';
 import type { Credentials } from './credentials.js';
 
 /**
- * The end-to-end bypass: a CI pipeline names the user it wants to be. Only `main.nonproduction.ts`
- * and local mode import this module. spec: orchestrator §5
+ * The end-to-end bypass: a CI pipeline names the user to act as. Only `main.nonproduction.ts` and local mode import
+ * this module. AUTH-003
  */
 export interface EndToEndBypass {
-  /** The identity that the headers name; undefined if they name none. @throws ApiError `token_invalid` */
+  /** The identity named by the headers; undefined if they name none. @throws ApiError `token_invalid` */
   identify(credentials: Credentials): { identity: Identity; token: string } | undefined;
 }
 

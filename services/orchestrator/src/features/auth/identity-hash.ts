@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Identity } from './actor.js';
 
-/** Names an identity in what outlives its account: deleted accounts, the audit log, log lines. */
+/** Identifies a user in data that outlives the account: deleted accounts, the audit log, log lines. */
 export type IdentityHash = (identity: Pick<Identity, 'issuer' | 'subject'>) => Buffer;
 
 /** @param key secret; without it, a hash cannot be linked to an identity */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UserProfile } from '@uswarm/contract';
-import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
+import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
@@ -48,7 +48,7 @@ describe('several issuers', () => {
     expect(await second.refusal('GET', PROFILE)).toBe('sign_up_required');
   });
 
-  it('sign with their own keys: a token of one that names the other is refused', async () => {
+  it('sign with their own keys: a token of one issuer that names the other is rejected', async () => {
     const forged = await as(apple, 'android-app', { issuer: google.issuer });
     expect(await forged.refusal('GET', PROFILE)).toBe('token_invalid');
   });

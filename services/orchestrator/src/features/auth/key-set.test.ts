@@ -19,16 +19,16 @@ describe('the keys of an issuer', () => {
   let server: Server;
   let url: URL;
   let published: JWK[];
-  let lookUps: number;
+  let fetches: number;
   let away: boolean;
   let held: Promise<void> | undefined;
   let [first, second]: Key[] = [];
 
   beforeEach(async () => {
     [first, second] = [await createKey('first'), await createKey('second')];
-    [published, lookUps, away, held] = [[first.jwk], 0, false, undefined];
+    [published, fetches, away, held] = [[first.jwk], 0, false, undefined];
     server = createServer(async (_request, response) => {
-      lookUps += 1;
+      fetches += 1;
       await held;
       if (away) response.writeHead(503).end();
       else response.end(JSON.stringify({ keys: published }));
@@ -47,31 +47,35 @@ describe('the keys of an issuer', () => {
       (error: { code?: string }) => error.code,
     );
 
-  it('report for each fetch whether the issuer answered', async () => {
-    const lookedUp: boolean[] = [];
-    const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0, onLookUp: (answered) => lookedUp.push(answered) });
+  it('report for each fetch whether the issuer responded', async () => {
+    const results: boolean[] = [];
+    const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0, onFetch: (answered) => results.push(answered) });
     await good(keys, first);
     away = true;
     await good(keys, first);
-    expect([lookedUp.length, lookedUp[0], lookedUp.at(-1)]).toEqual([lookUps, true, false]);
+    expect({ count: results.length, first: results[0], last: results.at(-1) }).toEqual({
+      count: fetches,
+      first: true,
+      last: false,
+    });
   });
 
-  it('are looked up once for many tokens', async () => {
+  it('are fetched once for many tokens', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000 });
     expect(await Promise.all(Array.from({ length: 20 }, () => good(keys, first)))).toEqual(Array(20).fill('good'));
     expect(await good(keys, first)).toBe('good');
-    expect(lookUps).toBe(1);
+    expect(fetches).toBe(1);
   });
 
-  it('are looked up for an unknown key only once in a cooldown', async () => {
+  it('are fetched for an unknown key only once per cooldown', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000 });
     await good(keys, first);
     published = [first!.jwk, second!.jwk];
     for (let n = 0; n < 10; n += 1) expect(await good(keys, second)).toBe('ERR_JWKS_NO_MATCHING_KEY');
-    expect(lookUps).toBe(1);
+    expect(fetches).toBe(1);
   });
 
-  it('follow a rotation once the cooldown is over', async () => {
+  it('follow a rotation after the cooldown', async () => {
     const keys = createKeySet(url, { cooldownMs: 0 });
     await good(keys, first);
     published = [second!.jwk];
@@ -79,22 +83,22 @@ describe('the keys of an issuer', () => {
     expect(await good(keys, first)).toBe('ERR_JWKS_NO_MATCHING_KEY');
   });
 
-  it('that are old are looked up again, so that a withdrawn one is worth nothing', async () => {
+  it('are fetched again when they are old, so that a withdrawn key becomes invalid', async () => {
     const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0 });
     await good(keys, first);
     published = [second!.jwk];
     expect(await good(keys, first)).toBe('ERR_JWKS_NO_MATCHING_KEY');
   });
 
-  it('that are old stay valid while the issuer is unavailable, which is called once per cooldown', async () => {
+  it('stay valid when they are old while the issuer is unavailable, which is called once per cooldown', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000, maxAgeMs: 0 });
     await good(keys, first);
     away = true;
     for (let n = 0; n < 10; n += 1) expect(await good(keys, first)).toBe('good');
-    expect(lookUps).toBe(2);
+    expect(fetches).toBe(2);
   });
 
-  it('that are old serve all requests while one checks whether the issuer is back', async () => {
+  it('serve all requests when they are old while one request calls the unavailable issuer', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000, maxAgeMs: 0 });
     await good(keys, first);
     const { promise, resolve } = Promise.withResolvers<void>();

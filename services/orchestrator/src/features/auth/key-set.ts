@@ -9,31 +9,30 @@ import {
 import { limitedFetch } from './limited-fetch.js';
 
 export interface KeySetOptions {
-  /** Milliseconds between two look-ups because of an unknown key id, or because the last one failed. */
+  /** Milliseconds between two fetches caused by an unknown key id or a failed fetch. */
   cooldownMs: number;
-  /** Milliseconds after which the keys are looked up again. */
+  /** Milliseconds after which the keys are fetched again. */
   maxAgeMs?: number;
-  /** Called after each fetch with whether the issuer answered. */
-  onLookUp?: (answered: boolean) => void;
+  /** Called after each fetch with whether the issuer responded. */
+  onFetch?: (answered: boolean) => void;
 }
 
 const MAX_AGE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
 
 /**
- * The published keys of an issuer. They are fetched again when they are old, or when a token names
- * an unknown key. While the issuer is unavailable, known keys stay valid, and only one request per cooldown waits for
- * another attempt.
+ * The published keys of an issuer. They are fetched again when they expire, or when a token names an unknown key.
+ * While the issuer is unavailable, known keys stay valid, and only one request per cooldown waits for a new attempt.
  */
 export function createKeySet(
   url: URL,
-  { cooldownMs, maxAgeMs = MAX_AGE_MS, onLookUp = () => undefined }: KeySetOptions,
+  { cooldownMs, maxAgeMs = MAX_AGE_MS, onFetch = () => undefined }: KeySetOptions,
 ): JWTVerifyGetKey {
   const remote = createRemoteJWKSet(url, {
     cooldownDuration: cooldownMs,
     cacheMaxAge: maxAgeMs,
     timeoutDuration: TIMEOUT_MS,
-    [customFetch]: watchedFetch(onLookUp),
+    [customFetch]: watchedFetch(onFetch),
   });
   let triedAt = -Infinity;
   let old: JWTVerifyGetKey | undefined;
@@ -59,7 +58,7 @@ export function createKeySet(
     try {
       return await old(header, token);
     } catch (error) {
-      // It may be new: whether it is cannot be told without the issuer.
+      // The key may be new: only the issuer can tell.
       if (error instanceof errors.JWKSNoMatchingKey) return remote(header, token);
       throw error;
     }
@@ -67,14 +66,14 @@ export function createKeySet(
 }
 
 const watchedFetch =
-  (onLookUp: (answered: boolean) => void): FetchImplementation =>
+  (onFetch: (answered: boolean) => void): FetchImplementation =>
   async (url, options) => {
     try {
       const response = await limitedFetch(url, options);
-      onLookUp(response.ok);
+      onFetch(response.ok);
       return response;
     } catch (error) {
-      onLookUp(false);
+      onFetch(false);
       throw error;
     }
   };

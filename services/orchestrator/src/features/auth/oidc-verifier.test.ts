@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
+import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createOidcVerifier, type IdentityVerifier } from './oidc-verifier.js';
 
 const PERSON = { email: 'a@example.com', name: 'A' };
 
-describe('keys that are known', () => {
+describe('known keys', () => {
   let issuer: OidcIssuer;
   let foreign: OidcIssuer;
   let verifier: IdentityVerifier;
@@ -36,7 +36,7 @@ describe('keys that are known', () => {
     }
   });
 
-  it('are used for good tokens while unknown keys are being looked for', async () => {
+  it('are used for valid tokens while the issuer is called for an unknown key', async () => {
     const good = await issuer.issueToken(PERSON);
     expect(await codeOf(good)).toBe('ok');
     await issuer.close();
@@ -44,7 +44,7 @@ describe('keys that are known', () => {
     expect(await Promise.all(tokens.map(codeOf))).toEqual(['service_unavailable', 'ok', 'service_unavailable', 'ok']);
   });
 
-  it('do not make an unknown one good: the issuer is there, and does not have it', async () => {
+  it('do not make an unknown key valid if the issuer does not list it', async () => {
     expect(await codeOf(await issuer.issueToken(PERSON))).toBe('ok');
     expect(await codeOf(await unknownKey())).toBe('token_invalid');
   });

@@ -17,23 +17,23 @@ export interface OidcIssuer {
   issuer: string;
   audience: string | string[];
   jwksUri?: string;
-  /** Signature algorithms that are accepted. Default: all of `TOKEN_ALGORITHMS`. */
+  /** Accepted signature algorithms. Default: all of `TOKEN_ALGORITHMS`. */
   algorithms?: readonly TokenAlgorithm[];
 }
 
 export interface OidcVerifierOptions {
   issuers: readonly OidcIssuer[];
-  /** Milliseconds between two look-ups of keys because of an unknown key id. */
+  /** Milliseconds between two key fetches caused by an unknown key id. */
   cooldownMs: number;
-  /** Seconds by which clocks may differ. */
+  /** Allowed clock difference in seconds. */
   clockToleranceS: number;
-  /** Called after each fetch of an issuer's keys with whether it answered. */
-  onLookUp?: (issuerId: string, answered: boolean) => void;
-  /** Whether the key set may be at a plain http URL that is not on this machine: for test issuers only. */
+  /** Called after each fetch of an issuer's keys with whether the issuer responded. */
+  onFetch?: (issuerId: string, answered: boolean) => void;
+  /** Allows a key set at a plain http URL on another machine: for test issuers only. */
   allowHttp?: boolean;
 }
 
-/** Asymmetric only: a shared-secret algorithm would make our public configuration a signing key. */
+/** Asymmetric only: with a shared-secret algorithm, the public configuration could be used as a signing key. */
 export const TOKEN_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -49,8 +49,8 @@ export const TOKEN_ALGORITHMS = [
 ] as const;
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
-/** JWTs that issuers sign for other purposes, with the same audience. */
 const PICTURE_URL_CHARACTERS = 2_048;
+/** Types of JWTs that issuers sign for other purposes with the same audience. */
 const OTHER_TYPES: ReadonlySet<string> = new Set(['at+jwt', 'logout+jwt']);
 
 const DISCOVERY_RETRY_MS = 1_000;
@@ -58,9 +58,9 @@ const DISCOVERY_RETRY_MS = 1_000;
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifier {
-  const { issuers, cooldownMs, clockToleranceS, onLookUp = () => undefined, allowHttp = false } = options;
+  const { issuers, cooldownMs, clockToleranceS, onFetch = () => undefined, allowHttp = false } = options;
   const known = issuers.map((issuer) => {
-    const keys = createKeys({ issuer, cooldownMs, allowHttp, onLookUp: (answered) => onLookUp(issuer.id, answered) });
+    const keys = createKeys({ issuer, cooldownMs, allowHttp, onFetch: (answered) => onFetch(issuer.id, answered) });
     return { ...issuer, keys };
   });
   return {
@@ -85,10 +85,10 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
   };
 }
 
-/** Refuses other JWTs of the same issuer and audience. @throws ApiError `token_invalid` */
+/** Rejects other JWTs of the same issuer and audience. @throws ApiError `token_invalid` */
 function requireIdToken({ audience }: OidcIssuer, { typ = 'JWT' }: JWTHeaderParameters, payload: JWTPayload): void {
   const type = typ.toLowerCase().replace(/^application\//, '');
-  // `events` marks logout tokens and other security events, also where `typ` is missing.
+  // `events` marks logout tokens and other security events, even if `typ` is missing.
   if (OTHER_TYPES.has(type) || payload['events'] !== undefined) throw new ApiError('token_invalid');
   if (!Array.isArray(payload.aud) || payload.aud.length < 2) return;
   // With several audiences, `azp` names the client, which must be an accepted one.
@@ -108,17 +108,17 @@ interface KeysOptions {
   issuer: OidcIssuer;
   cooldownMs: number;
   allowHttp: boolean;
-  onLookUp: (answered: boolean) => void;
+  onFetch: (answered: boolean) => void;
 }
 
-/** The issuer's key set, found by discovery at first use; a failed look-up is tried again by the next token. */
-function createKeys({ issuer, cooldownMs, allowHttp, onLookUp }: KeysOptions): JWTVerifyGetKey {
+/** The issuer's key set, found by discovery on first use. The next token retries a failed discovery. */
+function createKeys({ issuer, cooldownMs, allowHttp, onFetch }: KeysOptions): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const discovered = async (): Promise<string> => {
     try {
       return await discover(issuer.issuer);
     } catch (error) {
-      onLookUp(false);
+      onFetch(false);
       throw error;
     }
   };
@@ -126,12 +126,12 @@ function createKeys({ issuer, cooldownMs, allowHttp, onLookUp }: KeysOptions): J
     const uri = issuer.jwksUri ?? (await discovered());
     if (!allowHttp && !isSecureUrl(uri))
       throw new Error(`the key set of ${issuer.issuer} is at ${uri}, which needs https`);
-    return createKeySet(new URL(uri), { cooldownMs, onLookUp });
+    return createKeySet(new URL(uri), { cooldownMs, onFetch });
   };
   return async (header, token) => {
     const loading = (keys ??= load());
     // Only a failed discovery is retried, after a cooldown: known keys stay valid while the issuer is unavailable, and
-    // not every request calls it.
+    // not every request calls the issuer.
     const known = await loading.catch((error: unknown) => {
       setTimeout(
         () => {
@@ -181,7 +181,7 @@ function optional<Key extends string>(key: Key, value: string): { [Name in Key]?
   return value === '' ? {} : ({ [key]: value } as { [Name in Key]?: string });
 }
 
-/** Apps load it: no other scheme, and nothing longer than what is stored for other URLs. */
+/** Apps load this URL, so only https and the length limit of other stored URLs are accepted. */
 function pictureOf(url: string): string {
   return url.length <= PICTURE_URL_CHARACTERS && URL.parse(url)?.protocol === 'https:' ? url : '';
 }
@@ -189,7 +189,7 @@ function pictureOf(url: string): string {
 function verificationError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof errors.JWTExpired) return new ApiError('token_expired', { cause: error });
-  // The key set could not be fetched: the token may well be good.
+  // The key set could not be fetched, so the token may be valid.
   if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
     return new ApiError('service_unavailable', { cause: error });
   }

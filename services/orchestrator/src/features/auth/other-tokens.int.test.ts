@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type KeyIssuer, startKeyIssuer } from '@uswarm/testkit';
+import { type KeyIssuer, startKeyIssuer } from '@uswarm/dev-servers';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
@@ -30,45 +30,42 @@ describe('JWTs of an issuer that are not ID tokens', () => {
   });
 
   it.each(['at+jwt', 'AT+JWT', 'application/at+jwt', 'logout+jwt', 'application/logout+jwt'])(
-    'refuses a token with typ %s',
+    'rejects a token with typ %s',
     async (typ) => {
       expect(await codeOf(await issuer.issueToken({ claims: claims(), header: { typ } }))).toBe('token_invalid');
     },
   );
 
-  it('refuses a logout token that does not say its type', async () => {
+  it('rejects a logout token without a type', async () => {
     const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
     expect(await codeOf(await issuer.issueToken({ claims: { ...claims(), events } }))).toBe('token_invalid');
   });
 
-  it('refuses an algorithm that is not in the list of the issuer', async () => {
+  it('rejects an algorithm that is not in the list of the issuer', async () => {
     expect(await codeOf(await strict.issueToken({ claims: claims() }))).toBe('token_invalid');
   });
 
-  it.each(['/.well-known/openid-configuration', '/jwks'])(
-    'does not read an answer to %s that is longer than any real one',
-    async (long) => {
-      let url = '';
-      const server = createServer((request, response) => {
-        const padding = request.url === long ? ' '.repeat(300 * 1024) : '';
-        const document = request.url === '/jwks' ? { keys: [] } : { issuer: url, jwks_uri: `${url}/jwks` };
-        response.end(padding + JSON.stringify(document));
-      });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const issuers = JSON.stringify([{ issuer: url, audience: 'app' }]);
-      const other = await startTestOrchestrator({ environment: { OIDC_ISSUERS: issuers } });
-      try {
-        const token = await issuer.issueToken({ claims: { ...claims(), iss: url } });
-        // An answer of a usual length has no such key: `token_invalid`.
-        expect(await other.anonymous.with({ 'x-token': token }).refusal('GET', PROFILE)).toBe('service_unavailable');
-      } finally {
-        await other.close();
-        server.closeAllConnections();
-        await new Promise((resolve) => server.close(resolve));
-      }
-    },
-  );
+  it.each(['/.well-known/openid-configuration', '/jwks'])('limits the size of the response to %s', async (long) => {
+    let url = '';
+    const server = createServer((request, response) => {
+      const padding = request.url === long ? ' '.repeat(300 * 1024) : '';
+      const document = request.url === '/jwks' ? { keys: [] } : { issuer: url, jwks_uri: `${url}/jwks` };
+      response.end(padding + JSON.stringify(document));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const issuers = JSON.stringify([{ issuer: url, audience: 'app' }]);
+    const other = await startTestOrchestrator({ environment: { OIDC_ISSUERS: issuers } });
+    try {
+      const token = await issuer.issueToken({ claims: { ...claims(), iss: url } });
+      // A response within the limit does not contain the key, which would be `token_invalid`.
+      expect(await other.anonymous.with({ 'x-token': token }).refusal('GET', PROFILE)).toBe('service_unavailable');
+    } finally {
+      await other.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
 
   it('does not fetch keys over http from the machine that a discovery document names', async () => {
     let url = '';

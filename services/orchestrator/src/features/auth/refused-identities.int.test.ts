@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request } from 'undici';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** The ways in which a client authenticates; the bypass is a separate user. */
+/** Headers for authentication. The bypass identifies a separate user. */
 const WAYS = ['X-Token', 'Authorization', 'X-E2E-Token'] as const;
 
-describe('who may not come in', () => {
+describe('a rejected identity', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({ bypass: true });
@@ -30,7 +30,7 @@ describe('who may not come in', () => {
   }
   const ban = (email: string) =>
     uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', email).execute();
-  /** How the handshake of a socket with these credentials is answered. */
+  /** Returns the result of a socket handshake with these credentials. */
   async function handshake(credentials: Record<string, string>): Promise<string> {
     const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
     const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
@@ -42,14 +42,14 @@ describe('who may not come in', () => {
     return body.code ?? 'let in';
   }
 
-  it.each(WAYS)('a banned user is refused with %s, on HTTP and at the handshake alike', async (way) => {
+  it.each(WAYS)('of a banned user is rejected with %s on HTTP and at the handshake', async (way) => {
     const { email, headers } = await person(way);
     expect(await handshake(headers)).toBe('let in');
     await ban(email);
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     expect(await uswarm.anonymous.with(headers).refusal('GET', '/v1/users/profile')).toBe('user_banned');
     expect(await handshake(headers)).toBe('user_banned');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe('who may not come in', () => {
     ['POST', '/v1/auth/logout'],
     ['POST', '/v1/auth/logout-all'],
     ['DELETE', '/v1/auth/delete'],
-  ] as const)('a banned user is refused on %s %s with the token and with the bypass', async (method, path) => {
+  ] as const)('of a banned user is rejected on %s %s with the token and with the bypass', async (method, path) => {
     for (const way of ['X-Token', 'X-E2E-Token'] as const) {
       const { email, headers } = await person(way);
       await ban(email);
@@ -66,7 +66,7 @@ describe('who may not come in', () => {
     }
   });
 
-  it('a ban that is taken back lets the same token in again', async () => {
+  it('is accepted again with the same token after the ban is lifted', async () => {
     const { email, headers } = await person('X-Token');
     await ban(email);
     await uswarm.database.updateTable('users').set({ is_banned: false }).where('email', '=', email).execute();
@@ -74,18 +74,18 @@ describe('who may not come in', () => {
   });
 
   it.each(['X-Token', 'Authorization'] as const)(
-    'a deleted user is refused with %s, on HTTP and at the handshake alike',
+    'of a deleted user is rejected with %s on HTTP and at the handshake',
     async (way) => {
       const { signedUp, headers } = await person(way);
       await signedUp.delete('/v1/auth/delete', {}, 204);
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await uswarm.anonymous.with(headers).refusal('GET', '/v1/users/profile')).toBe('user_deleted');
       expect(await handshake(headers)).toBe('user_deleted');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     },
   );
 
-  it('of the bypass is created again after a deletion, as a pipeline needs it', async () => {
+  it('of the bypass can sign up again after a deletion, because test pipelines need it', async () => {
     const { signedUp, headers } = await person('X-E2E-Token');
     const { workspaceId } = await uswarm.home(signedUp);
     await signedUp.delete('/v1/auth/delete', {}, 204);

@@ -1,12 +1,12 @@
 import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
 
-/** Tells the gateways whose sockets to close. */
+/** Tells the gateways which sockets to close. */
 export interface SessionRevocationPublisher {
   /**
-   * Not awaited: the stored state refuses the user already, and an unavailable bus must not delay answers.
+   * Not awaited: the database already rejects the user, and an unavailable bus must not delay responses.
    *
-   * @param tokenHash of the credential whose sockets are meant; without one, all of the user
-   * @param code what their clients are told
+   * @param tokenHash closes the sockets of this credential; without it, all sockets of the user
+   * @param code sent to the clients
    */
   publish(userId: string, tokenHash?: Buffer | null, code?: SessionEndingCode): void;
 }

@@ -2,43 +2,43 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { Identity } from './actor.js';
 
-/** The user behind an identity, as far as letting it in is concerned. */
+/** The user of an identity, with the fields that authentication needs. */
 export interface KnownUser {
   id: string;
   isBanned: boolean;
 }
 
-/** What is stored of a caller. */
+/** The stored state of a caller. */
 export interface Caller {
   user: KnownUser | undefined;
-  /** The credential was logged out, alone or with all others. */
+  /** Whether the credential was logged out, individually or with all others. */
   revoked: boolean;
 }
 
-/** A session as a gateway knows it. */
+/** A session as reported by a gateway. */
 export interface OpenSession {
   user_id: string;
-  /** In hex; null if the credential cannot be revoked. */
+  /** Hexadecimal; null if the credential cannot be revoked. */
   token_hash: string | null;
-  /** When the credential was issued; absent or null where that is not known. */
+  /** When the credential was issued; absent or null if unknown. */
   issued_at?: string | null | undefined;
 }
 
 export interface SessionStore {
-  /** In one statement: every request begins with it. */
+  /** One statement, because every request starts with it. */
   look(identity: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
-  /** Refuses the token until it expires, and deletes some entries of expired tokens. */
   /**
-   * Refuses every token of the user that was issued until now, or until `issuedAt` if that is later: the clock of an
-   * issuer may be ahead. Tokens give whole seconds, so one of the same second counts as issued before.
+   * Rejects all tokens of the user issued until now, or until `issuedAt` if that is later: the issuer's clock may be
+   * ahead. Tokens contain whole seconds, so a token of the same second counts as issued before.
    */
   revokeAll(userId: string, issuedAt: Date | null, db: Database): Promise<void>;
+  /** Rejects the tokens until they expire, and deletes some entries of expired tokens. */
   revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
-  /** @returns indexes of the sessions whose user was deleted or banned, or whose token was revoked */
+  /** @returns indexes of sessions whose user was deleted or banned, or whose token was revoked */
   ended(sessions: readonly OpenSession[]): Promise<number[]>;
 }
 
-/** More than the clocks of issuers may differ from ours. */
+/** Longer than the allowed clock difference of issuers. */
 const FORGET_AFTER = sql`interval '10 minutes'`;
 const REVOKED_TOKENS_BATCH = 100;
 
@@ -67,7 +67,7 @@ export function createSessionStore(database: Database): SessionStore {
         .values(tokenHashes.map((token_hash) => ({ token_hash, expires_at: expiresAt })))
         .onConflict((conflict) => conflict.column('token_hash').doNothing())
         .execute();
-      // Whom another logout is forgetting just now it need not wait for.
+      // Skip rows that a concurrent logout is deleting.
       await sql`
         DELETE FROM revoked_tokens WHERE token_hash IN (
           SELECT token_hash FROM revoked_tokens WHERE expires_at < now() - ${FORGET_AFTER}
@@ -79,15 +79,15 @@ export function createSessionStore(database: Database): SessionStore {
       const users = sessions.map(({ user_id }) => user_id);
       const hashes = sessions.map(({ token_hash }) => token_hash);
       const issued = sessions.map(({ issued_at = null }) => issued_at);
-      const { rows } = await sql<{ place: number }>`
-        SELECT s.n - 1 AS place
+      const { rows } = await sql<{ position: number }>`
+        SELECT s.n - 1 AS position
         FROM unnest(${users}::uuid[], ${hashes}::text[], ${issued}::timestamptz[])
           WITH ORDINALITY AS s (user_id, token_hash, issued_at, n)
         LEFT JOIN users u ON u.id = s.user_id
         LEFT JOIN revoked_tokens r ON r.token_hash = decode(s.token_hash, 'hex')
         WHERE u.id IS NULL OR u.is_banned OR r.token_hash IS NOT NULL OR s.issued_at <= u.sessions_valid_after
         ORDER BY s.n`.execute(database);
-      return rows.map(({ place }) => place);
+      return rows.map(({ position }) => position);
     },
   };
 }

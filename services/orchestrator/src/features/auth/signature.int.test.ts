@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   E2E_TOKEN,
   SIGNATURE_SECRET,
@@ -11,7 +11,7 @@ import {
 const PROFILE = '/v1/users/profile';
 const MINUTE = 60_000;
 
-/** Signs as a client does; written from the specification, independent of the product code. */
+/** Signs like a client. Written from the specification, independent of the product code. */
 function signed(token: string, timestamp: string, secret = SIGNATURE_SECRET): Record<string, string> {
   return {
     'x-timestamp': timestamp,
@@ -28,7 +28,7 @@ describe('X-Signature', () => {
   afterAll(() => uswarm.close());
 
   async function signedUp() {
-    const person = await uswarm.stranger();
+    const person = await uswarm.newIdentity();
     await person.with(signed(person.token, String(Date.now()))).post('/v1/auth/sign-up', undefined, 204);
     return person;
   }
@@ -39,7 +39,7 @@ describe('X-Signature', () => {
     ['ISO 8601', () => new Date().toISOString()],
     ['four minutes ago', () => new Date(Date.now() - 4 * MINUTE).toISOString()],
     ['in four minutes', () => new Date(Date.now() + 4 * MINUTE).toISOString()],
-  ])('AUTH-004 over token and timestamp lets in with a timestamp in %s', async (_form, timestamp) => {
+  ])('AUTH-004 over token and timestamp is accepted with the timestamp format %s', async (_form, timestamp) => {
     const person = await signedUp();
     expect((await person.with(signed(person.token, timestamp())).get(PROFILE)).status).toBe(200);
   });
@@ -56,9 +56,9 @@ describe('X-Signature', () => {
   });
 
   it.each([
-    ['signature_missing', 'nothing', () => ({})],
-    ['signature_missing', 'a timestamp alone', () => ({ 'x-timestamp': String(Date.now()) })],
-    ['signature_missing', 'a signature alone', () => ({ 'x-signature': 'ab'.repeat(32) })],
+    ['signature_missing', 'no signature headers', () => ({})],
+    ['signature_missing', 'only a timestamp', () => ({ 'x-timestamp': String(Date.now()) })],
+    ['signature_missing', 'only a signature', () => ({ 'x-signature': 'ab'.repeat(32) })],
     [
       'signature_invalid',
       'another secret',
@@ -70,21 +70,29 @@ describe('X-Signature', () => {
       'another timestamp',
       (token: string) => ({ ...signed(token, String(Date.now())), 'x-timestamp': String(Date.now() + 1) }),
     ],
-    ['timestamp_invalid', 'a timestamp that is none', (token: string) => signed(token, 'now')],
-    ['timestamp_out_of_window', 'six minutes ago', (token: string) => signed(token, String(Date.now() - 6 * MINUTE))],
-    ['timestamp_out_of_window', 'in six minutes', (token: string) => signed(token, String(Date.now() + 6 * MINUTE))],
-  ] as const)('AUTH-004 answers %s to %s, and stores nothing', async (code, _what, headers) => {
-    const person = await uswarm.stranger();
-    const before = await storedRows(uswarm.database);
+    ['timestamp_invalid', 'a malformed timestamp', (token: string) => signed(token, 'now')],
+    [
+      'timestamp_out_of_window',
+      'a timestamp of six minutes ago',
+      (token: string) => signed(token, String(Date.now() - 6 * MINUTE)),
+    ],
+    [
+      'timestamp_out_of_window',
+      'a timestamp in six minutes',
+      (token: string) => signed(token, String(Date.now() + 6 * MINUTE)),
+    ],
+  ] as const)('AUTH-004 is rejected with %s for %s, and nothing is stored', async (code, _what, headers) => {
+    const person = await uswarm.newIdentity();
+    const before = await allRows(uswarm.database);
     expect(await person.with(headers(person.token)).refusal('POST', '/v1/auth/sign-up')).toBe(code);
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
   it('does not authenticate without a token', async () => {
     expect(await uswarm.anonymous.with(signed('', String(Date.now()))).refusal('GET', PROFILE)).toBe('token_missing');
   });
 
-  it('is not asked for on public routes', async () => {
+  it('is not required on public routes', async () => {
     expect((await uswarm.anonymous.get('/v1/health')).status).toBe(200);
   });
 });

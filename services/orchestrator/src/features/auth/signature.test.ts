@@ -7,7 +7,7 @@ const SECRET = 'a-shared-secret';
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const check = createSignatureCheck([SECRET], { now: () => new Date(NOW) });
 
-/** The code of the refusal; undefined if the pair is accepted. */
+/** The error code of a rejected pair; undefined if the pair is accepted. */
 function refusal(sent: {
   token?: string;
   signature?: string | undefined;
@@ -25,7 +25,7 @@ function refusal(sent: {
 }
 
 describe('sign', () => {
-  it('is the known answer of HMAC-SHA256 over token, colon and timestamp', () => {
+  it('returns the HMAC-SHA256 of token, colon and timestamp', () => {
     // printf 'ID_TOKEN:1700000000' | openssl dgst -sha256 -hmac a-shared-secret
     expect(sign(SECRET, 'ID_TOKEN', '1700000000')).toBe(
       '8afcbc8089625a76c86d277f1cd5f1359fc34a9e23408c2e91d61bcd1cf863b1',
@@ -64,7 +64,7 @@ describe('parseTimestamp', () => {
     'now',
     ' 1763719200',
     '１７６３７１９２００',
-  ])('does not read %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 });
@@ -75,7 +75,7 @@ describe('the signature check', () => {
     ['milliseconds', String(NOW)],
     ['ISO 8601', '2026-11-21T10:00:00Z'],
     ['ISO 8601 with an offset', '2026-11-21T12:00:00+02:00'],
-  ])('accepts a timestamp in %s, signed as it was sent', (_form, timestamp) => {
+  ])('accepts a timestamp in %s that is signed as sent', (_form, timestamp) => {
     expect(refusal({ timestamp })).toBeUndefined();
   });
 
@@ -85,22 +85,22 @@ describe('the signature check', () => {
     [-300_000, undefined],
     [300_001, 'timestamp_out_of_window'],
     [-300_001, 'timestamp_out_of_window'],
-  ])('of a clock that is %d ms off is refused with %s', (off, code) => {
+  ])('rejects a clock skew of %d ms with %s', (off, code) => {
     expect(refusal({ timestamp: String(NOW + off) })).toBe(code);
   });
 
   it.each([
     ['signature', { signature: undefined }],
     ['timestamp', { timestamp: undefined }],
-  ])('asks for the %s', (_what, sent) => {
+  ])('requires the %s', (_what, sent) => {
     expect(refusal(sent)).toBe('signature_missing');
   });
 
-  it('refuses a timestamp that is none', () => {
+  it('rejects a malformed timestamp', () => {
     expect(refusal({ timestamp: 'today' })).toBe('timestamp_invalid');
   });
 
-  it('takes hexadecimal digits of either case', () => {
+  it('accepts hexadecimal digits in upper and lower case', () => {
     expect(refusal({ signature: sign(SECRET, 'token', String(NOW)).toUpperCase() })).toBeUndefined();
   });
 
@@ -108,15 +108,15 @@ describe('the signature check', () => {
     ['another token', sign(SECRET, 'other', String(NOW))],
     ['another timestamp', sign(SECRET, 'token', String(NOW + 1))],
     ['another secret', sign('another', 'token', String(NOW))],
-    ['a part of it', sign(SECRET, 'token', String(NOW)).slice(0, -1)],
-    ['nothing', ''],
-    ['no digits', 'ü'.repeat(32)],
+    ['a truncated signature', sign(SECRET, 'token', String(NOW)).slice(0, -1)],
+    ['an empty signature', ''],
+    ['other characters', 'ü'.repeat(32)],
     ['base64', Buffer.from(sign(SECRET, 'token', String(NOW)), 'hex').toString('base64')],
-  ])('refuses the signature of %s', (_what, signature) => {
+  ])('rejects a signature: %s', (_what, signature) => {
     expect(refusal({ signature })).toBe('signature_invalid');
   });
 
-  it('accepts what was signed with the secret for any token, and nothing with a digit changed', () => {
+  it('accepts the signature of any token, and rejects it if one digit is changed', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat({ max: 63 }), (token, at) => {
         const signature = sign(SECRET, token, String(NOW));

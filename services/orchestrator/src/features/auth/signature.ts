@@ -4,7 +4,11 @@ import type { Clock } from '@uswarm/service-kit';
 
 const WINDOW_MS = 300_000;
 
-/** Unix seconds (up to 11 digits), Unix milliseconds, or ISO 8601 with an offset. @returns milliseconds, or undefined */
+/**
+ * Parses Unix seconds (up to 11 digits), Unix milliseconds, or ISO 8601 with an offset.
+ *
+ * @returns Unix milliseconds; undefined for any other text
+ */
 export function parseTimestamp(text: string): number | undefined {
   if (/^\d{1,11}$/.test(text)) return Number(text) * 1000;
   if (/^\d{12,14}$/.test(text)) return Number(text);
@@ -13,7 +17,7 @@ export function parseTimestamp(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Hex HMAC-SHA256 of `<token>:<timestamp as sent>`. spec: orchestrator §5 */
+/** Hexadecimal HMAC-SHA256 of `<token>:<timestamp as sent>`. AUTH-004 */
 export function sign(secret: string, token: string, timestamp: string): string {
   return createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex');
 }
@@ -22,14 +26,14 @@ const equal = (expected: Buffer, actual: Buffer): boolean =>
   expected.length === actual.length && timingSafeEqual(expected, actual);
 
 export interface SignatureCheck {
-  /** @throws ApiError where the signature is required and missing, wrong, or too old. */
+  /** @throws ApiError if the signature is required and is missing, wrong or too old */
   check(sent: { token: string; signature: string | undefined; timestamp: string | undefined }): void;
 }
 
 /**
- * An app check, not authentication: one pair serves several requests within the window.
+ * An app check, not authentication: one pair is valid for several requests within the window.
  *
- * @param secrets one for each version of the app that is in use
+ * @param secrets one per app version in use
  */
 export function createSignatureCheck(secrets: readonly string[], clock: Clock): SignatureCheck {
   return {
@@ -45,5 +49,5 @@ export function createSignatureCheck(secrets: readonly string[], clock: Clock): 
   };
 }
 
-/** For local mode: nothing is asked. */
+/** For local mode, which requires no signature. */
 export const noSignatureCheck: SignatureCheck = { check: () => undefined };

@@ -3,17 +3,17 @@ import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { createSeal } from '../messages/cursor.js';
 
-export type ConversationWalk = 'older' | 'newer';
+export type ConversationPageDirection = 'older' | 'newer';
 
-/** A place in the list of conversations, and which way to go on from it. */
+/** A position in the list of conversations and the paging direction. */
 export interface ConversationCursor {
-  /** When the conversation at the edge of the page was active, with microseconds: `2026-11-22T10:00:00.123456Z`. */
+  /** Activity time of the conversation at the page edge, with microseconds: `2026-11-22T10:00:00.123456Z`. */
   activeAt: string;
   id: string;
-  walk: ConversationWalk;
+  pageDirection: ConversationPageDirection;
 }
 
-/** What a cursor is bound to: it is worth nothing anywhere else. */
+/** The scope of a cursor. It is invalid in any other scope. */
 export interface ConversationScope {
   userId: string;
   workspaceId: string;
@@ -24,27 +24,27 @@ const Payload = z.tuple([z.literal(VERSION), z.string(), z.uuid(), z.enum(['olde
 
 export interface ConversationCursorCodec {
   encode(cursor: ConversationCursor, scope: ConversationScope): string;
-  /** @throws ApiError `cursor_invalid` for anything that this codec did not make for this scope. */
+  /** @throws ApiError `cursor_invalid` unless this codec created the cursor for this scope */
   decode(text: string, scope: ConversationScope): ConversationCursor;
 }
 
 /**
- * Opaque, signed cursors of the list of conversations.
+ * Opaque, signed cursors for the list of conversations.
  *
- * @param key signs
- * @param previous keys whose cursors are accepted besides
+ * @param key signing key
+ * @param previous keys whose cursors are also accepted
  */
 export function createConversationCursors(key: string, previous: readonly string[] = []): ConversationCursorCodec {
   const seal = createSeal(key, previous);
   const boundTo = ({ userId, workspaceId }: ConversationScope): unknown[] => ['conversations', userId, workspaceId];
   return {
-    encode: ({ activeAt, id, walk }, scope) =>
-      seal.close(JSON.stringify([VERSION, activeAt, id, walk]), boundTo(scope)),
+    encode: ({ activeAt, id, pageDirection }, scope) =>
+      seal.close(JSON.stringify([VERSION, activeAt, id, pageDirection]), boundTo(scope)),
     decode(text, scope) {
       const parsed = Payload.safeParse(parseJson(seal.open(text, boundTo(scope))));
       if (!parsed.success) throw new ApiError('cursor_invalid');
-      const [, activeAt, id, walk] = parsed.data;
-      return { activeAt, id, walk };
+      const [, activeAt, id, pageDirection] = parsed.data;
+      return { activeAt, id, pageDirection };
     },
   };
 }

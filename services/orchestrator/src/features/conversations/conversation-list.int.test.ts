@@ -32,13 +32,13 @@ describe('the list of conversations', () => {
   const next = ({ pagination }: ConversationPage) => encodeURIComponent(pagination.next_scroll_id ?? '');
   const prev = ({ pagination }: ConversationPage) => encodeURIComponent(pagination.prev_scroll_id ?? '');
 
-  it('is all of them without a limit, as one page', async () => {
+  it('is a single page without a limit', async () => {
     const all = await page();
     expect(idsOf(all)).toEqual(ids);
     expect(all.pagination).toEqual({ next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false });
   });
 
-  it('is paged with a limit, forth and back', async () => {
+  it('is paged in both directions with a limit', async () => {
     const first = await page('?limit=3');
     const second = await page(`?limit=3&scrollId=${next(first)}`);
     const third = await page(`?limit=3&scrollId=${next(second)}`);
@@ -53,30 +53,30 @@ describe('the list of conversations', () => {
     expect(idsOf(await page(`?limit=3&scrollId=${prev(back)}`))).toEqual(ids.slice(0, 3));
   });
 
-  it('goes on from a place, whatever becomes active or is deleted meanwhile', async () => {
+  it('continues from a cursor although conversations become active or are deleted meanwhile', async () => {
     const first = await page('?limit=2');
     await user.post(`${path()}/${ids[5]}/messages`, { content: { type: 'text', text: 'hi' } }, 201);
     await user.delete(`${path()}/${ids[1]}`, undefined, 204);
     expect(idsOf(await page(`?limit=2&scrollId=${next(first)}`))).toEqual(ids.slice(2, 4));
   });
 
-  it.each(['?limit=0', '?limit=101', '?limit=x'])('refuses %s', async (query) => {
+  it.each(['?limit=0', '?limit=101', '?limit=x'])('rejects %s', async (query) => {
     expect(await user.refusal('GET', `${path()}${query}`)).toBe('validation_failed');
   });
 
-  it('refuses a cursor of another workspace, of messages, and one that was made up', async () => {
+  it('rejects a cursor of another workspace, a cursor of messages and an invented one', async () => {
     const other = await uswarm.user();
-    const stranger = await uswarm.home(other);
+    const otherHome = await uswarm.home(other);
     const first = await page('?limit=2');
     const codes: ErrorCode[] = [
-      await other.refusal('GET', `${stranger.workspace}/conversations?scrollId=${next(first)}`),
+      await other.refusal('GET', `${otherHome.workspace}/conversations?scrollId=${next(first)}`),
       await user.refusal('GET', `${home.messages}?scrollId=${next(first)}`),
       await user.refusal('GET', `${path()}?scrollId=x.y`),
     ];
     expect(new Set(codes)).toEqual(new Set(['cursor_invalid']));
   });
 
-  it('has at most the maximum, also with concurrent creations', async () => {
+  it('has at most the maximum number of conversations, also with concurrent creations', async () => {
     expect(await user.refusal('POST', path(), { type: 'swarm' })).toBe('conversation_limit_reached');
     await user.delete(`${path()}/${ids[0]}`, undefined, 204);
     await user.delete(`${path()}/${ids[1]}`, undefined, 204);

@@ -2,49 +2,49 @@ import type { Conversation, ConversationPage } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { ViewContext } from '../messages/message-view.js';
 import { FIELD_BYTES } from '../messages/stored-bytes.js';
-import type { ConversationCursorCodec, ConversationWalk } from './conversation-cursor.js';
+import type { ConversationCursorCodec, ConversationPageDirection } from './conversation-cursor.js';
 import { conversationView } from './conversation-view.js';
-import type { ConversationPlace, ConversationStore } from './conversations.store.js';
+import type { ConversationPosition, ConversationStore } from './conversations.store.js';
 
 export interface ConversationPageDeps {
-  store: Pick<ConversationStore, 'places' | 'findAll'>;
+  store: Pick<ConversationStore, 'positions' | 'findAll'>;
   cursors: ConversationCursorCodec;
 }
 
 export interface ConversationQuery {
-  /** Undefined: all, as far as they fit into one response. */
+  /** Undefined: as many as fit into one response. */
   limit?: number | undefined;
   scrollId?: string | undefined;
 }
 
-/** The most recently active conversations first. A page that is too large for one response ends earlier. */
+/** Lists the most recently active conversations first. A page that is too large for one response ends early. */
 export async function readConversations(
   { store, cursors }: ConversationPageDeps,
   { limit, scrollId }: ConversationQuery,
   where: { userId: string; workspaceId: string },
-  showing: ViewContext,
+  viewContext: ViewContext,
 ): Promise<ConversationPage> {
   const cursor = scrollId === undefined ? undefined : cursors.decode(scrollId, where);
-  const walk = cursor?.walk ?? 'older';
-  const found = await store.places(where.workspaceId, walk, cursor, limit === undefined ? null : limit + 1);
-  const near = fitting(found.slice(0, limit), ({ bytes }) => bytes + FIELD_BYTES);
-  const rows = await store.findAll(near.map(({ id }) => id));
-  const views = new Map(rows.map((row) => [row.own_id, conversationView(row, showing)]));
-  const shown = near.flatMap((place): Shown[] => {
-    const view = views.get(place.id);
-    return view === undefined ? [] : [{ place, view }];
+  const pageDirection = cursor?.pageDirection ?? 'older';
+  const found = await store.positions(where.workspaceId, pageDirection, cursor, limit === undefined ? null : limit + 1);
+  const fitted = fitting(found.slice(0, limit), ({ bytes }) => bytes + FIELD_BYTES);
+  const rows = await store.findAll(fitted.map(({ id }) => id));
+  const views = new Map(rows.map((row) => [row.own_id, conversationView(row, viewContext)]));
+  const entries = fitted.flatMap((position): Entry[] => {
+    const view = views.get(position.id);
+    return view === undefined ? [] : [{ position, view }];
   });
-  const page = fitting(shown, ({ view }) => jsonBytes(view));
-  const more = near.length < found.length || page.length < shown.length;
-  const listed = walk === 'older' ? page : page.toReversed();
+  const page = fitting(entries, ({ view }) => jsonBytes(view));
+  const more = fitted.length < found.length || page.length < entries.length;
+  const listed = pageDirection === 'older' ? page : page.toReversed();
 
-  const any = async (side: ConversationWalk, edge: Shown | undefined): Promise<boolean> =>
-    edge !== undefined && (await store.places(where.workspaceId, side, edge.place, 1)).length > 0;
+  const any = async (side: ConversationPageDirection, edge: Entry | undefined): Promise<boolean> =>
+    edge !== undefined && (await store.positions(where.workspaceId, side, edge.position, 1)).length > 0;
   const [first, last] = [listed.at(0), listed.at(-1)];
-  const hasNext = walk === 'older' ? more : await any('older', last);
-  const hasPrev = walk === 'newer' ? more : cursor !== undefined && (await any('newer', first));
-  const at = (edge: Shown | undefined, side: ConversationWalk): string | null =>
-    edge === undefined ? null : cursors.encode({ ...edge.place, walk: side }, where);
+  const hasNext = pageDirection === 'older' ? more : await any('older', last);
+  const hasPrev = pageDirection === 'newer' ? more : cursor !== undefined && (await any('newer', first));
+  const at = (edge: Entry | undefined, side: ConversationPageDirection): string | null =>
+    edge === undefined ? null : cursors.encode({ ...edge.position, pageDirection: side }, where);
   return {
     data: listed.map(({ view }) => view),
     pagination: {
@@ -56,7 +56,7 @@ export async function readConversations(
   };
 }
 
-interface Shown {
-  place: ConversationPlace;
+interface Entry {
+  position: ConversationPosition;
   view: Conversation;
 }

@@ -3,8 +3,8 @@ import { agentSummary } from '../agents/agent-view.js';
 import { messageView, type ViewContext } from '../messages/message-view.js';
 import type { ConversationRow } from './conversations.store.js';
 
-/** spec: orchestrator §2.9 */
-export function conversationView(row: ConversationRow, showing: ViewContext): Conversation {
+/** RES-043 to RES-049 */
+export function conversationView(row: ConversationRow, viewContext: ViewContext): Conversation {
   const agent =
     row.partner_id === null
       ? null
@@ -20,7 +20,7 @@ export function conversationView(row: ConversationRow, showing: ViewContext): Co
             phase: row.partner_phase,
             silent_since: row.partner_silent_since,
           },
-          showing,
+          viewContext,
         );
   return {
     id: row.own_id,
@@ -31,6 +31,6 @@ export function conversationView(row: ConversationRow, showing: ViewContext): Co
     unread_count: row.unread_count,
     last_read_message_id: row.last_read_id,
     agent,
-    last_message: row.last_message === null ? null : messageView(row.last_message, showing),
+    last_message: row.last_message === null ? null : messageView(row.last_message, viewContext),
   };
 }

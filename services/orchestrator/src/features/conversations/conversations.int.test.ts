@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Conversation, MessageContent, MessageData } from '@uswarm/contract';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -36,7 +36,7 @@ describe('conversations', () => {
   };
 
   describe('listing', () => {
-    it('REST-027 GET /v1/workspaces/{workspaceId}/conversations lists them with last_message and unread_count', async () => {
+    it('REST-027 GET /v1/workspaces/{workspaceId}/conversations lists conversations with last_message and unread_count', async () => {
       await signUp();
       const message = await send('hello');
       expect(await list()).toMatchObject([
@@ -44,19 +44,19 @@ describe('conversations', () => {
       ]);
     });
 
-    it('puts the one that was active last first', async () => {
+    it('lists the most recently active conversation first', async () => {
       await signUp();
       const [second, third] = [await create({ type: 'swarm' }), await create({ type: 'swarm' })];
       const newestFirst = (await list()).map(({ id }) => id);
       await send('to the oldest');
       const activeFirst = (await list()).map(({ id }) => id);
-      expect([newestFirst, activeFirst]).toEqual([
-        [third.id, second.id, home.conversationId],
-        [home.conversationId, third.id, second.id],
-      ]);
+      expect({ newestFirst, activeFirst }).toEqual({
+        newestFirst: [third.id, second.id, home.conversationId],
+        activeFirst: [home.conversationId, third.id, second.id],
+      });
     });
 
-    it('REST-029 GET /v1/workspaces/{workspaceId}/conversations/{id} shows one, as the list does', async () => {
+    it('REST-029 GET /v1/workspaces/{workspaceId}/conversations/{id} returns one conversation as the list does', async () => {
       await signUp();
       await send('hello');
       expect([await get()]).toEqual(await list());
@@ -64,7 +64,7 @@ describe('conversations', () => {
   });
 
   describe('creating', () => {
-    it('REST-028 POST /v1/workspaces/{workspaceId}/conversations takes a type and answers the conversation', async () => {
+    it('REST-028 POST /v1/workspaces/{workspaceId}/conversations takes a type and returns the conversation', async () => {
       await signUp();
       const made = await create({ type: 'swarm', agent_id: null });
       expect(await get(made.id)).toEqual(made);
@@ -76,7 +76,7 @@ describe('conversations', () => {
       expect(made.agent?.id).toBe(agentId(3));
     });
 
-    it('allows several with the same agent', async () => {
+    it('allows several conversations with the same agent', async () => {
       await signUp();
       const body = { type: 'agent', agent_id: agentId(1) };
       expect((await create(body)).id).not.toBe((await create(body)).id);
@@ -87,41 +87,41 @@ describe('conversations', () => {
       ['agent_id_required', 'an agent conversation without one', () => ({ type: 'agent' })],
       ['agent_id_required', 'an agent conversation with null', () => ({ type: 'agent', agent_id: null })],
       ['agent_not_found', 'an agent that does not exist', () => ({ type: 'agent', agent_id: crypto.randomUUID() })],
-      ['agent_not_found', 'an agent id that is not an id', () => ({ type: 'agent', agent_id: 'manager' })],
+      ['agent_not_found', 'a malformed agent id', () => ({ type: 'agent', agent_id: 'manager' })],
       ['validation_failed', 'an unknown type', () => ({ type: 'group' })],
       ['validation_failed', 'no type', () => ({})],
       ['validation_failed', 'an agent id that is a number', () => ({ type: 'agent', agent_id: 7 })],
-    ] as const)('answers %s to %s, and stores nothing', async (code, _what, body) => {
+    ] as const)('returns %s for %s, and stores nothing', async (code, _what, body) => {
       await signUp();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await user.refusal('POST', `${home.workspace}/conversations`, body())).toBe(code);
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('does not find someone else’s agent, and stores nothing', async () => {
-      const stranger = await uswarm.home(await uswarm.user());
+    it('does not find an agent of another user, and stores nothing', async () => {
+      const otherHome = await uswarm.home(await uswarm.user());
       await signUp();
-      const before = await storedRows(uswarm.database);
-      const body = { type: 'agent', agent_id: stranger.agents[0]?.id };
+      const before = await allRows(uswarm.database);
+      const body = { type: 'agent', agent_id: otherHome.agents[0]?.id };
       expect(await user.refusal('POST', `${home.workspace}/conversations`, body)).toBe('agent_not_found');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
   });
 
-  describe('its fields', () => {
-    it('RES-043 RES-044 id and type', async () => {
+  describe('the fields of a conversation', () => {
+    it('RES-043 RES-044 include id and type', async () => {
       await signUp();
       const types = [(await get()).type, (await create({ type: 'agent', agent_id: agentId(0) })).type];
       expect([(await get()).id, ...types]).toEqual([home.conversationId, 'swarm', 'agent']);
     });
 
-    it('RES-045 the title is the name of the workspace, or of the agent', async () => {
+    it('RES-045 include the title, by default the name of the workspace or the agent', async () => {
       await signUp();
       const made = await create({ type: 'agent', agent_id: agentId(1) });
-      expect([(await get()).title, made.title]).toEqual(['My workspace', 'Researcher']);
+      expect({ swarm: (await get()).title, agent: made.title }).toEqual({ swarm: 'My workspace', agent: 'Researcher' });
     });
 
-    it('RES-045 a title that was set stays', async () => {
+    it('RES-045 include the title that was set', async () => {
       await signUp();
       await uswarm.database
         .updateTable('conversations')
@@ -131,28 +131,31 @@ describe('conversations', () => {
       expect((await get()).title).toBe('Plans');
     });
 
-    it('RES-046 created_at and updated_at are timestamps, and a message moves the second', async () => {
+    it('RES-046 include the timestamps created_at and updated_at, and a message changes updated_at', async () => {
       await signUp();
       const before = await get();
       await send('hello');
       const after = await get();
-      expect([before.created_at, before.updated_at]).toEqual([expect.stringMatching(ISO), expect.stringMatching(ISO)]);
+      expect({ created_at: before.created_at, updated_at: before.updated_at }).toEqual({
+        created_at: expect.stringMatching(ISO),
+        updated_at: expect.stringMatching(ISO),
+      });
       expect(after.created_at).toBe(before.created_at);
       expect(Date.parse(after.updated_at)).toBeGreaterThan(Date.parse(before.updated_at));
     });
 
-    it('RES-048 agent is null with the swarm, and a summary with an agent', async () => {
+    it('RES-048 include agent, which is null for the swarm and a summary otherwise', async () => {
       await signUp();
       const made = await create({ type: 'agent', agent_id: agentId(4) });
-      expect([(await get()).agent, made.agent]).toEqual([null, home.agents[4]]);
+      expect({ swarm: (await get()).agent, agent: made.agent }).toEqual({ swarm: null, agent: home.agents[4] });
     });
 
-    it('RES-049 last_message is null at first, then the newest message as it was answered', async () => {
+    it('RES-049 include last_message, which is null at first and then the newest message', async () => {
       await signUp();
       const before = (await get()).last_message;
       await send('one');
       const newest = await send('two');
-      expect([before, (await get()).last_message]).toEqual([null, newest]);
+      expect({ before, after: (await get()).last_message }).toEqual({ before: null, after: newest });
     });
   });
 
@@ -164,10 +167,10 @@ describe('conversations', () => {
         .where('id', '=', home.workspaceId)
         .returning('last_seq')
         .executeTakeFirstOrThrow();
-      const place = { workspace_id: home.workspaceId, conversation_id: home.conversationId, agent_id: agentId(0) };
+      const context = { workspace_id: home.workspaceId, conversation_id: home.conversationId, agent_id: agentId(0) };
       const row = {
         id: crypto.randomUUID(),
-        ...place,
+        ...context,
         seq,
         role,
         content: JSON.stringify(content),
@@ -203,13 +206,13 @@ describe('conversations', () => {
       expect((await get()).unread_count).toBe(count);
     });
 
-    it('leaves out what the user wrote', async () => {
+    it('does not count messages of the user', async () => {
       await signUp();
       await send('mine');
       expect((await get()).unread_count).toBe(0);
     });
 
-    it('starts after the read position', async () => {
+    it('counts messages after the read position', async () => {
       await signUp();
       await receive({ type: 'text', text: 'read' });
       const read = await receive({ type: 'text', text: 'read too' });
@@ -223,8 +226,8 @@ describe('conversations', () => {
     });
   });
 
-  describe('those of others', () => {
-    it('are not found, like those that do not exist', async () => {
+  describe('conversations of other users', () => {
+    it('return the same error as unknown conversations', async () => {
       await signUp();
       const other = await uswarm.user();
       const own = await uswarm.home(other);
@@ -246,17 +249,17 @@ describe('conversations', () => {
       ]);
     });
 
-    it('cannot be created in someone else’s workspace, and nothing is stored', async () => {
+    it('cannot be created in a foreign workspace, and nothing is stored', async () => {
       await signUp();
       const other = await uswarm.user();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await other.refusal('POST', `${home.workspace}/conversations`, { type: 'swarm' })).toBe(
         'workspace_not_found',
       );
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('of another own workspace are not found in this one', async () => {
+    it('and of other workspaces are not found in this workspace', async () => {
       await signUp();
       const { id: owner } = await uswarm.database
         .selectFrom('users')
@@ -268,11 +271,11 @@ describe('conversations', () => {
       const path = `/v1/workspaces/${second}/conversations/${home.conversationId}`;
       expect(await user.refusal('GET', path)).toBe('conversation_not_found');
       expect(await user.refusal('GET', `${path}/messages`)).toBe('conversation_not_found');
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await user.refusal('POST', `${path}/messages`, { content: { type: 'text', text: 'x' } })).toBe(
         'conversation_not_found',
       );
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
   });
 });

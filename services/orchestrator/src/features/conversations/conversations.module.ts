@@ -2,7 +2,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
-import type { Show } from '../messages/message-view.js';
+import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
@@ -23,12 +23,11 @@ export interface ConversationsModuleDeps {
   idempotency: Idempotency;
   stopInRuntime: CancelRuntimeTurn;
   live: (context: LiveEventsContext) => LiveEvents;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
-/** Conversations, their deletion and read positions. */
 export function createConversationsModule(deps: ConversationsModuleDeps) {
-  const { config, access, idempotency, stopInRuntime, live, show } = deps;
+  const { config, access, idempotency, stopInRuntime, live, createViewContext } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;
   const store = createConversationStore(database);
   const agents = createAgentStore(database);
@@ -41,7 +40,7 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
     idempotency,
     conversationCursors: createConversationCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
     perWorkspace: config.CONVERSATIONS_PER_WORKSPACE,
-    show,
+    createViewContext,
   });
   const deletion = createConversationDeletion({
     withTransaction,

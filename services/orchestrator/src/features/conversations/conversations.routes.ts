@@ -3,7 +3,7 @@ import type { ConversationDeletion } from './conversation-deletion.js';
 import type { ConversationService } from './conversations.service.js';
 import type { MarkRead } from './read-position.js';
 
-/** spec: orchestrator §4.4 */
+/** REST-027 to REST-031 */
 export function conversationHandlers(service: ConversationService, deletion: ConversationDeletion, markRead: MarkRead) {
   const listConversations: Handler<'listConversations'> = async ({ actor, params, query }) => ({
     status: 200,
@@ -26,8 +26,8 @@ export function conversationHandlers(service: ConversationService, deletion: Con
     return { status: 204 };
   };
   const markConversationRead: Handler<'markConversationRead'> = async ({ actor, params, body }) => {
-    const place = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
-    await markRead({ ...place, messageId: body.message_id });
+    const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+    await markRead({ ...context, messageId: body.message_id });
     return { status: 204 };
   };
   return {

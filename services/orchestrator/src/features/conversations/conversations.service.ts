@@ -10,7 +10,7 @@ import type { WithTransaction } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
-import type { Show } from '../messages/message-view.js';
+import type { CreateViewContext } from '../messages/message-view.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ConversationCursorCodec } from './conversation-cursor.js';
 import { type ConversationQuery, readConversations } from './conversation-page.js';
@@ -20,15 +20,15 @@ import { checkedTitle, titleOf } from './title.js';
 
 export interface ConversationServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<ConversationStore, 'insert' | 'count' | 'places' | 'find' | 'findAll' | 'setTitle' | 'firstText'>;
+  store: Pick<ConversationStore, 'insert' | 'count' | 'positions' | 'find' | 'findAll' | 'setTitle' | 'firstText'>;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
   idempotency: Pick<Idempotency, 'once'>;
   conversationCursors: ConversationCursorCodec;
-  /** How many conversations a workspace may have. */
+  /** Maximum number of conversations per workspace. */
   perWorkspace: number;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 export interface ConversationService {
@@ -41,7 +41,7 @@ export interface ConversationService {
    *   `idempotency_key_reused`
    */
   create(owner: KeyOwner, workspaceId: string, body: CreateConversationBody): Promise<Conversation>;
-  /** What is absent stays. @throws ApiError `conversation_not_found` */
+  /** Absent fields are unchanged. @throws ApiError `conversation_not_found` */
   update(
     userId: string,
     workspaceId: string,
@@ -51,7 +51,7 @@ export interface ConversationService {
 }
 
 export function createConversationService(deps: ConversationServiceDeps): ConversationService {
-  const { withTransaction, store, agents, events, access, show } = deps;
+  const { withTransaction, store, agents, events, access, createViewContext } = deps;
 
   async function checkedAgent(workspaceId: string, { type, agent_id }: CreateConversationBody): Promise<string | null> {
     const agentId = agent_id ?? null;
@@ -66,13 +66,18 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
   async function read(workspaceId: string, conversationId: string): Promise<Conversation> {
     const row = await store.find(workspaceId, conversationId);
     if (row === undefined) throw new ApiError('conversation_not_found');
-    return conversationView(row, show());
+    return conversationView(row, createViewContext());
   }
 
   return {
     async list(userId, workspaceId, query) {
       await access.require(userId, workspaceId);
-      return readConversations({ store, cursors: deps.conversationCursors }, query, { userId, workspaceId }, show());
+      return readConversations(
+        { store, cursors: deps.conversationCursors },
+        query,
+        { userId, workspaceId },
+        createViewContext(),
+      );
     },
 
     async get(userId, workspaceId, conversationId) {
@@ -100,7 +105,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       });
       const row = await store.find(workspaceId, id);
       if (row === undefined) throw keyWithoutResult();
-      return conversationView(row, show());
+      return conversationView(row, createViewContext());
     },
 
     async update(userId, workspaceId, conversationId, { title }) {

@@ -4,11 +4,11 @@ import type { Database } from '../../database/database.js';
 import type { AgentActivity, TitleSource } from '../../database/schema.js';
 import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
-import { listed } from '../messages/place.js';
+import { listOrder } from '../messages/position.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
 import { LAST_READ, UNREAD } from './unread.js';
 
-/** A conversation with its agent and, where there is one, its last message. */
+/** A conversation with its agent and its last message, if any. */
 export interface ConversationRow {
   own_id: string;
   type: ConversationType;
@@ -42,48 +42,54 @@ export interface NewTitle {
   source: TitleSource | null;
 }
 
-/** Position of a conversation in the list of its workspace. */
-export interface ConversationPlace {
+export interface ConversationPosition {
   id: string;
   /** With microseconds: `2026-11-22T10:00:00.123456Z`. */
   activeAt: string;
-  /** About how many bytes its last message takes; see `STORED_BYTES`. */
+  /** Approximate size of its last message in bytes; see `STORED_BYTES`. */
   bytes: number;
 }
 
 export interface ConversationStore {
   insert(conversation: NewConversation, db: Database): Promise<void>;
-  /** What sending needs to know of a conversation. */
+  /** Returns the agent that receives messages of a conversation. */
   findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
-  /** To be asked after an event was appended, which locks the workspace: concurrent creations count each other. */
+  /** Call it after an event was appended, which locks the workspace: concurrent creations are then counted. */
   count(workspaceId: string, db: Database): Promise<number>;
   /**
-   * Conversations after a place in the direction, `older` the most recently active first, `newer` the other way.
+   * Conversations after a position. `older` starts with the most recently active one, `newer` reverses the order.
    *
    * @param limit null for all
    */
-  places(
+  positions(
     workspaceId: string,
-    walk: 'older' | 'newer',
-    place: Pick<ConversationPlace, 'id' | 'activeAt'> | undefined,
+    pageDirection: 'older' | 'newer',
+    position: Pick<ConversationPosition, 'id' | 'activeAt'> | undefined,
     limit: number | null,
-  ): Promise<ConversationPlace[]>;
+  ): Promise<ConversationPosition[]>;
   /** @returns false if the conversation is deleted */
   setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
-  /** Replaces a title that was taken from the first message; null when no message has words. Others stay. */
-  setTitleFromMessage(conversationId: string, title: string | null, db: Database): Promise<void>;
-  /** The text of the first message of the user that has any. */
+  /**
+   * Replaces a title that was derived from the first message, or that a model derived from messages up to a changed one
+   * or a later one; null if no message has text. Keeps other titles.
+   */
+  setTitleFromMessage(
+    conversationId: string,
+    change: { title: string | null; messageSeq: number },
+    db: Database,
+  ): Promise<void>;
+  /** The text of the first user message that has text. */
   firstText(conversationId: string, db: Database): Promise<string | undefined>;
   find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
-  /** Removes a conversation with all that is left in it. @returns false if it is already deleted */
+  /** Deletes a conversation and its remaining contents. @returns false if it is already deleted */
   remove(conversationId: string, db: Database): Promise<boolean>;
-  /** Without asking whose they are: for events. */
+  /** Does not check the owner: for events. */
   findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;
 }
 
 type FlatRow = Omit<ConversationRow, 'last_message'> & Omit<MessageRow, 'id'> & { id: string | null };
 
-/** One statement for a whole list; the last message and the count are index look-ups a conversation. */
+/** One statement per list. The last message and the unread count are index lookups per conversation. */
 async function select(db: Database, where: RawBuilder<unknown>): Promise<ConversationRow[]> {
   const { rows } = await sql<FlatRow>`
     SELECT c.id AS own_id, c.type, coalesce(c.title, p.name, w.name) AS title,
@@ -99,7 +105,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
     LEFT JOIN agents p ON p.id = c.agent_id
     LEFT JOIN LATERAL (
       SELECT * FROM messages m WHERE m.conversation_id = c.id AND m.content ->> 'type' <> 'tool_status'
-      ORDER BY ${listed('older')} LIMIT 1
+      ORDER BY ${listOrder('older')} LIMIT 1
     ) m ON true
     LEFT JOIN agents a ON a.id = m.agent_id
     WHERE ${where}
@@ -133,20 +139,20 @@ export function createConversationStore(database: Database): ConversationStore {
       return rows[0]?.count ?? 0;
     },
 
-    async places(workspaceId, walk, place, limit) {
-      const after = sql`(${place?.activeAt ?? null}::timestamptz, ${place?.id ?? null}::uuid)`;
+    async positions(workspaceId, pageDirection, position, limit) {
+      const after = sql`(${position?.activeAt ?? null}::timestamptz, ${position?.id ?? null}::uuid)`;
       const key = sql`(c.updated_at, c.id)`;
-      const beyond = walk === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
-      const order = walk === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
-      const { rows } = await sql<ConversationPlace>`
+      const keyset = pageDirection === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
+      const order = pageDirection === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
+      const { rows } = await sql<ConversationPosition>`
         SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt",
           coalesce((
             SELECT ${STORED_BYTES} FROM messages m WHERE m.conversation_id = c.id
               AND m.content ->> 'type' <> 'tool_status'
-            ORDER BY ${listed('older')} LIMIT 1
+            ORDER BY ${listOrder('older')} LIMIT 1
           ), 0) AS bytes
         FROM conversations c
-        WHERE c.workspace_id = ${workspaceId} AND ${place === undefined ? sql`true` : beyond}
+        WHERE c.workspace_id = ${workspaceId} AND ${position === undefined ? sql`true` : keyset}
         ORDER BY ${order} LIMIT ${limit}`.execute(database);
       return rows;
     },
@@ -161,12 +167,17 @@ export function createConversationStore(database: Database): ConversationStore {
       return result.numUpdatedRows === 1n;
     },
 
-    async setTitleFromMessage(conversationId, title, db) {
+    async setTitleFromMessage(conversationId, { title, messageSeq }, db) {
       await db
         .updateTable('conversations')
         .set({ title, title_source: title === null ? null : 'first_message' })
         .where('id', '=', conversationId)
-        .where('title_source', '=', 'first_message')
+        .where(({ or, and, eb }) =>
+          or([
+            eb('title_source', '=', 'first_message'),
+            and([eb('title_source', '=', 'model'), eb('title_seq', '>=', messageSeq)]),
+          ]),
+        )
         .execute();
     },
 
@@ -174,7 +185,7 @@ export function createConversationStore(database: Database): ConversationStore {
       const { rows } = await sql<{ text: string }>`
         SELECT m.content ->> 'text' AS text FROM messages m
         WHERE m.conversation_id = ${conversationId} AND m.role = 'user' AND m.content ->> 'text' <> ''
-        ORDER BY ${listed('newer')} LIMIT 1`.execute(db);
+        ORDER BY ${listOrder('newer')} LIMIT 1`.execute(db);
       return rows[0]?.text;
     },
 

@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Conversation, MessageData, ReplayedEvent } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { eventually } from '../../../test/eventually.js';
-import { rowsWith, storedRows } from '../../../test/stored.js';
+import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import { linkRefusal, upload } from '../../../test/uploads.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 
-describe('a conversation that is deleted', () => {
+describe('a deleted conversation', () => {
   let uswarm: TestOrchestrator;
-  let taker: TurnTaker;
+  let turnWorker: TestTurnWorker;
   let user: TestUser;
   let home: Home;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({ environment: { UPKEEP_WORKERS: '1' } });
-    taker = createTurnTaker(uswarm.database);
+    turnWorker = createTestTurnWorker(uswarm.database);
   });
   afterAll(() => uswarm.close());
 
@@ -56,15 +56,15 @@ describe('a conversation that is deleted', () => {
     const text = `secret ${crypto.randomUUID()}`;
     const localId = `local ${crypto.randomUUID()}`;
     await say(text, { local_id: localId });
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await turnWorker.writerOf(await turnWorker.claim());
     await writer.begin();
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: `Re: ${text}`, errorCode: null });
-    expect(await rowsWith(uswarm.database, [text, localId])).not.toEqual([]);
+    expect(await rowsContaining(uswarm.database, [text, localId])).not.toEqual([]);
     await remove();
-    expect(await rowsWith(uswarm.database, [text, localId])).toEqual([]);
+    expect(await rowsContaining(uswarm.database, [text, localId])).toEqual([]);
   });
 
-  it('is told of by one event, behind all others', async () => {
+  it('is announced by one event after all others', async () => {
     await signUp();
     await say('hi');
     await remove();
@@ -76,42 +76,43 @@ describe('a conversation that is deleted', () => {
     });
   });
 
-  it('takes its attachments along', async () => {
+  it('deletes its attachments', async () => {
     await signUp();
     const { id, url } = await upload(user, { content: 'x' });
     await say('look', { attachments: [{ id }] });
     await remove();
-    const left = () => rowsWith(uswarm.database, [id]);
-    expect(await eventually(left, ({ length }) => length === 0)).toEqual([]);
+    const left = () => rowsContaining(uswarm.database, [id]);
+    expect(await eventually(left, { until: ({ length }) => length === 0 })).toEqual([]);
     expect(await linkRefusal(uswarm.url, url)).toBe('upload_not_found');
   });
 
-  it('leaves an attachment that another message has', async () => {
+  it('keeps an attachment that another message has', async () => {
     await signUp();
     const { id } = await upload(user, { content: 'x' });
     await say('look', { attachments: [{ id }] });
     const kept = await say('look', { attachments: [{ id }] }, `${await another()}/messages`);
     await remove();
-    await eventually(
-      () => uswarm.database.selectFrom('work').selectAll().where('kind', '=', 'upload').execute(),
-      (rows) => rows.length === 0,
+    await eventually(() => uswarm.database.selectFrom('work').selectAll().where('kind', '=', 'upload').execute(), {
+      until: (rows) => rows.length === 0,
+    });
+    expect(await rowsContaining(uswarm.database, [kept.id])).toContainEqual(
+      expect.stringMatching(/^message_attachments:/),
     );
-    expect(await rowsWith(uswarm.database, [kept.id])).toContainEqual(expect.stringMatching(/^message_attachments:/));
   });
 
   describe('keeps its local ids used', () => {
-    it('permanently: the same id is refused elsewhere', async () => {
+    it('permanently: the same id is rejected in another conversation', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
       const path = `${await another()}/messages`;
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const body = { content: { type: 'text', text: 'other' }, local_id: 'once' };
       expect(await user.refusal('POST', path, body)).toBe('local_id_reused');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('for a client that sends there again, which gets not_found', async () => {
+    it('for a client that sends to it again, which receives conversation_not_found', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -119,7 +120,7 @@ describe('a conversation that is deleted', () => {
       expect(await user.refusal('POST', home.messages, body)).toBe('conversation_not_found');
     });
 
-    it('and not those of other users', async () => {
+    it('without affecting other users', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -127,7 +128,7 @@ describe('a conversation that is deleted', () => {
       expect((await say('hi', { local_id: 'once' })).local_id).toBe('once');
     });
 
-    it('also where the same one is sent elsewhere at the same time', async () => {
+    it('also if the same id is sent concurrently to another conversation', async () => {
       for (let round = 0; round < 5; round += 1) {
         await signUp();
         await say('hi', { local_id: 'once' });
@@ -142,28 +143,28 @@ describe('a conversation that is deleted', () => {
     });
   });
 
-  describe('stops its replies', () => {
-    it('that wait', async () => {
+  describe('cancels its turns', () => {
+    it('that are queued', async () => {
       await signUp();
       for (const text of ['one', 'two']) await say(text);
       await remove();
-      const rows = await rowsWith(uswarm.database, [home.conversationId]);
+      const rows = await rowsContaining(uswarm.database, [home.conversationId]);
       expect(rows.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['workspace_events']);
     });
 
-    it('that are being written: nothing more of them is stored, and the agent is online', async () => {
+    it('that are running: they store nothing more, and the agent is online', async () => {
       await signUp();
       await say('why?');
-      const writer = await taker.writerOf(await taker.claim());
+      const writer = await turnWorker.writerOf(await turnWorker.claim());
       await writer.begin();
       await writer.activity('writing');
       await remove();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const end = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;
       for (const write of [() => writer.finish(end), () => writer.markRead(), () => writer.activity('thinking')]) {
         await expect(write()).rejects.toThrow(LeaseLost);
       }
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
       const agent = uswarm.database
         .selectFrom('agents')
         .select('activity')
@@ -172,13 +173,13 @@ describe('a conversation that is deleted', () => {
     });
 
     it.each([
-      ['here', 'online', true],
-      ['elsewhere', 'pending', false],
-    ])('and the wait for a card %s: the agent is %s', async (_where, activity, here) => {
+      ['in it', 'online', true],
+      ['in another conversation', 'pending', false],
+    ])('with an open card %s: the agent is %s', async (_where, activity, here) => {
       await signUp();
       const other = `${await another()}/messages`;
       await say('what?', {}, here ? home.messages : other);
-      const writer = await taker.writerOf(await taker.claim());
+      const writer = await turnWorker.writerOf(await turnWorker.claim());
       await writer.begin();
       const actions = [{ id: 'a', label: 'A', style: 'primary' as const }];
       await writer.offer('k', { type: 'action_card', title: 't', description: '', actions });
@@ -188,12 +189,12 @@ describe('a conversation that is deleted', () => {
       expect(await agent.where('id', '=', home.agents[0]?.id ?? '').executeTakeFirst()).toEqual({ activity });
     });
 
-    it('and leaves the agent to what it writes elsewhere', async () => {
+    it('without changing the activity of an agent that runs another turn', async () => {
       await signUp();
       await say('why?');
-      await (await taker.writerOf(await taker.claim())).begin();
+      await (await turnWorker.writerOf(await turnWorker.claim())).begin();
       await say('and?', {}, `${await another()}/messages`);
-      const elsewhere = await taker.writerOf(await taker.claim());
+      const elsewhere = await turnWorker.writerOf(await turnWorker.claim());
       await elsewhere.begin();
       await elsewhere.activity('thinking');
       await remove();
@@ -217,10 +218,10 @@ describe('a conversation that is deleted', () => {
     expect((await types()).filter((type) => type === 'conversation.deleted')).toHaveLength(1);
   });
 
-  it('while messages are sent, replies written and it is read, takes all of them along or refuses them', async () => {
+  it('contains no messages after a deletion concurrent with sends, turns and reads', async () => {
     await signUp();
     await say('hi');
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await turnWorker.writerOf(await turnWorker.claim());
     await writer.begin();
     const sends = Array.from({ length: 15 }, (_, n) =>
       user.raw<{ code?: string }>({
@@ -253,7 +254,7 @@ describe('a conversation that is deleted', () => {
     expect(seqs.map(({ seq }) => seq)).toEqual(seqs.map((_, index) => index + 1));
   });
 
-  it('may be a long one', async () => {
+  it('can have many messages', async () => {
     await signUp();
     await sql`
       INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
@@ -270,12 +271,12 @@ describe('a conversation that is deleted', () => {
     ).toEqual([]);
   });
 
-  it('belongs to the caller: that of another user is not found and unchanged', async () => {
+  it('cannot belong to another user: it is not found and does not change', async () => {
     await signUp();
     const owner = home;
     await say('mine');
     await signUp();
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     for (const path of [
       owner.conversation,
       `${home.workspace}/conversations/${owner.conversationId}`,
@@ -283,6 +284,6 @@ describe('a conversation that is deleted', () => {
     ]) {
       expect(await user.refusal('DELETE', path)).toMatch(/^(workspace|conversation)_not_found$/);
     }
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 });

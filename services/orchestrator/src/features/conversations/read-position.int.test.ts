@@ -1,28 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Conversation, MessagePage, ReplayedEvent, Workspace } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type TestUser } from '../../../test/test-orchestrator.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import type { TurnWriter } from '../turns/turn-writer.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
 describe('the read position', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
   const read = (of: TestUser = world.user) => of.post(`${world.home.conversation}/read`, undefined, 204);
   const unread = async () =>
     (await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data.unread_count;
-  /** A question whose reply is being written. */
+  /** Sends a message and starts its turn. */
   const begun = async (path = world.home.messages): Promise<TurnWriter> => {
     await world.user.post(path, { content: { type: 'text', text: 'why?' } }, 201);
-    // Concurrent tests may find due jobs locked by the others for a moment.
-    const work = await eventually(
-      () => world.taker.claim().catch(() => undefined),
-      (claimed) => claimed !== undefined,
-    );
+    // Concurrent tests can hold locks on due jobs for a moment.
+    const work = await eventually(() => world.turnWorker.claim().catch(() => undefined), {
+      until: (claimed) => claimed !== undefined,
+    });
     if (work === undefined) throw new Error('there is nothing to answer');
-    const writer = await world.taker.writerOf(work);
+    const writer = await world.turnWorker.writerOf(work);
     await writer.begin();
     return writer;
   };
@@ -30,7 +29,7 @@ describe('the read position', () => {
   const events = async () =>
     (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
 
-  it('REST-031 POST /v1/workspaces/{workspaceId}/conversations/{id}/read answers 204, and nothing is unread', async () => {
+  it('REST-031 POST /v1/workspaces/{workspaceId}/conversations/{id}/read returns 204 and resets the unread count', async () => {
     await replied();
     await replied();
     expect(await unread()).toBe(2);
@@ -38,7 +37,7 @@ describe('the read position', () => {
     expect(await unread()).toBe(0);
   });
 
-  it('is told of, with the conversation as it is then', async () => {
+  it('is announced with the updated conversation', async () => {
     await replied();
     await read();
     expect((await events()).at(-1)).toMatchObject({
@@ -47,7 +46,7 @@ describe('the read position', () => {
     });
   });
 
-  it('is not told of again where nothing was unread', async () => {
+  it('is not announced again if nothing was unread', async () => {
     await replied();
     await read();
     const before = await events();
@@ -55,14 +54,14 @@ describe('the read position', () => {
     expect(await events()).toEqual(before);
   });
 
-  it('leaves a conversation where it is in the list', async () => {
+  it('does not change the order of the list', async () => {
     await replied();
     const before = (await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data.updated_at;
     await read();
     expect((await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data.updated_at).toBe(before);
   });
 
-  it('is before a reply that has its place already and not yet its text', async () => {
+  it('is before a reply that is still loading', async () => {
     await replied();
     const writer = await begun();
     await read();
@@ -81,7 +80,7 @@ describe('the read position', () => {
     expect(await unread()).toBe(1);
   });
 
-  it('is one for each conversation', async () => {
+  it('is separate per conversation', async () => {
     const made = await world.user.post<{ data: Conversation }>(
       `${world.home.workspace}/conversations`,
       { type: 'swarm' },
@@ -91,12 +90,13 @@ describe('the read position', () => {
     await replied();
     await (await begun(`${other}/messages`)).finish({ ...DONE, text: 'Because.' });
     await read();
-    expect([await unread(), (await world.user.get<{ data: Conversation }>(other)).body.data.unread_count]).toEqual([
-      0, 1,
-    ]);
+    expect({
+      unread: await unread(),
+      other: (await world.user.get<{ data: Conversation }>(other)).body.data.unread_count,
+    }).toEqual({ unread: 0, other: 1 });
   });
 
-  it('is exact while replies end and devices read: unread is what ended after the last reading', async () => {
+  it('is exact during concurrent turns and reads: only replies after the last read are unread', async () => {
     const paths = [world.home.messages];
     for (let n = 0; n < 5; n += 1) {
       const made = await world.user.post<{ data: Conversation }>(
@@ -107,7 +107,7 @@ describe('the read position', () => {
       paths.push(`${world.home.workspace}/conversations/${made.body.data.id}/messages`);
     }
     const counts: number[] = [];
-    // In each conversation replies end one after the other, the first of them is read all the time.
+    // Each conversation completes one turn after another. The first conversation is read concurrently.
     const replies = paths.map(async (path) => {
       for (let n = 0; n < 4; n += 1) await (await begun(path)).finish({ ...DONE, text: 'Because.' });
     });
@@ -140,12 +140,12 @@ describe('the read position', () => {
 
     it('reads up to and including the message and leaves later answers unread', async () => {
       for (let n = 0; n < 3; n += 1) await replied();
-      const [, first, question, second] = await ids();
+      const [, first, userMessage, second] = await ids();
       expect(await conversation()).toMatchObject({ unread_count: 3, last_read_message_id: null });
       await readTo(first ?? '');
       expect(await conversation()).toMatchObject({ unread_count: 2, last_read_message_id: first });
-      await readTo(question ?? '');
-      expect(await conversation()).toMatchObject({ unread_count: 2, last_read_message_id: question });
+      await readTo(userMessage ?? '');
+      expect(await conversation()).toMatchObject({ unread_count: 2, last_read_message_id: userMessage });
       await readTo(second ?? '');
       expect(await conversation()).toMatchObject({ unread_count: 1, last_read_message_id: second });
     });
@@ -169,10 +169,10 @@ describe('the read position', () => {
     it('does not read a reply that is still loading', async () => {
       const writer = await begun();
       await read();
-      const [question] = await ids();
-      expect((await conversation()).last_read_message_id).toBe(question);
+      const [userMessage] = await ids();
+      expect((await conversation()).last_read_message_id).toBe(userMessage);
       await writer.finish({ ...DONE, text: 'Because.' });
-      expect(await conversation()).toMatchObject({ unread_count: 1, last_read_message_id: question });
+      expect(await conversation()).toMatchObject({ unread_count: 1, last_read_message_id: userMessage });
     });
 
     it('changes the total of the workspace, with an event for other devices', async () => {
@@ -186,15 +186,15 @@ describe('the read position', () => {
       ]);
     });
 
-    it('forgets the last read message when it is deleted', async () => {
+    it('has no last read message after that message is deleted', async () => {
       await replied();
       await read();
-      const [question, reply] = await ids();
+      const [userMessage, reply] = await ids();
       await world.user.delete(`${world.home.workspace}/messages/${reply}`, undefined, 204);
-      expect(await conversation()).toMatchObject({ unread_count: 0, last_read_message_id: question });
+      expect(await conversation()).toMatchObject({ unread_count: 0, last_read_message_id: userMessage });
     });
 
-    it('refuses a message of another conversation and an unknown one with message_not_found', async () => {
+    it('rejects a message of another conversation and an unknown one with message_not_found', async () => {
       await replied();
       const [first] = await ids();
       const path = `${world.home.workspace}/conversations`;
@@ -207,12 +207,12 @@ describe('the read position', () => {
     });
   });
 
-  it('belongs to the caller: the conversation of another user is not found and stays unread', async () => {
+  it('cannot be set by another user: the conversation is not found and stays unread', async () => {
     await replied();
-    const stranger = await world.uswarm.user();
-    const own = await world.uswarm.home(stranger);
+    const otherUser = await world.uswarm.user();
+    const own = await world.uswarm.home(otherUser);
     for (const path of [world.home.conversation, `${own.workspace}/conversations/${world.home.conversationId}`]) {
-      expect(await stranger.refusal('POST', `${path}/read`)).toMatch(/^(workspace|conversation)_not_found$/);
+      expect(await otherUser.refusal('POST', `${path}/read`)).toMatch(/^(workspace|conversation)_not_found$/);
     }
     expect(await unread()).toBe(1);
   });

@@ -2,25 +2,25 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { IS_UNREAD, UNREAD } from './unread.js';
 
-/** How far a conversation is read. */
+/** The read state of a conversation. */
 export interface ReadState {
-  /** Messages that were shown up to this seq are read. */
+  /** Messages shown at or before this seq are read. */
   seq: number;
   unread: number;
-  /** The newest seq of its messages. */
+  /** The highest seq of its messages. */
   newest: number;
 }
 
 export interface ReadPositionStore {
-  /** @returns undefined if the workspace has no such conversation */
+  /** @returns undefined if the conversation is not in the workspace */
   state(workspaceId: string, conversationId: string): Promise<ReadState | undefined>;
   /**
-   * The seq by which a message, and every unread one that is listed before it, was shown.
+   * The seq at which this message, and every unread message listed before it, was shown.
    *
-   * @returns undefined if the conversation has no such message
+   * @returns undefined if the message is not in the conversation
    */
   seqOf(conversationId: string, messageId: string, db?: Database): Promise<number | undefined>;
-  /** Moves the read position, never back. @returns false if the conversation was deleted */
+  /** Moves the read position forward only. @returns false if the conversation was deleted */
   move(conversationId: string, seq: number, db: Database): Promise<boolean>;
 }
 

@@ -15,12 +15,12 @@ export interface ReadTarget {
   userId: string;
   workspaceId: string;
   conversationId: string;
-  /** The last message that was read. Default: everything that was shown so far. */
+  /** The last message that was read. Default: all messages shown so far. */
   messageId?: string | undefined;
 }
 
 /**
- * Moves the read position of a conversation, never back.
+ * Moves the read position of a conversation forward only.
  *
  * @throws ApiError `conversation_not_found`, `message_not_found`
  */
@@ -46,7 +46,7 @@ export function createMarkRead({ withTransaction, store, events, access }: ReadP
     if (await isRead(target, state)) return;
     await withTransaction(async (tx) => {
       if (state.unread > 0) await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
-      // Its seq is the position: what has a lower one is committed, and what comes has a higher one.
+      // The seq of this event is the read position: lower seqs are committed, and later messages get higher ones.
       const now = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
       const seq = messageId === undefined ? now : await seqOf(conversationId, messageId, tx);
       if (!(await store.move(conversationId, seq, tx))) throw new ApiError('conversation_not_found');

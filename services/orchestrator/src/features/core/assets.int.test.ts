@@ -20,7 +20,7 @@ async function agentsOf(person: TestUser): Promise<AgentSummary[]> {
   return (await person.get<{ data: AgentSummary[] }>(`/v1/workspaces/${body.data[0]!.id}/agents`)).body.data;
 }
 
-/** Every image that a client is told of. */
+/** All image URLs that clients receive. */
 async function shownImages(): Promise<string[]> {
   const agents = await agentsOf(user);
   const { id } = agents[0]!;
@@ -37,7 +37,7 @@ async function shownImages(): Promise<string[]> {
 }
 
 describe('the images of the service', () => {
-  it('are named by absolute URLs, each of which answers an SVG to anybody', async () => {
+  it('have absolute URLs, which return SVG without credentials', async () => {
     const images = await shownImages();
     expect(images.length).toBeGreaterThan(20);
     for (const image of new Set(images)) {
@@ -64,7 +64,7 @@ describe('the images of the service', () => {
     expect(manager?.avatar).toBe('/v1/assets/agent-manager.svg');
   });
 
-  it('may be cached, are revalidated, and run nothing when opened on their own', async () => {
+  it('can be cached, are revalidated, and run no scripts when opened directly', async () => {
     const url = `${uswarm.url}/v1/assets/agent-manager.svg`;
     const first = await fetch(url);
     expect(Object.fromEntries(first.headers)).toMatchObject({
@@ -72,7 +72,7 @@ describe('the images of the service', () => {
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
     });
-    // fetch would ask for an answer from no cache.
+    // `fetch` adds `cache-control: no-cache` to conditional requests, which prevents a 304.
     const again = await request(url, { headers: { 'if-none-match': first.headers.get('etag') ?? 'none' } });
     expect(again.statusCode).toBe(304);
   });
@@ -82,7 +82,7 @@ describe('the images of the service', () => {
     expect(body.code).toBe('asset_not_found');
   });
 
-  it.each(readdirSync(folder))('%s is small, and has neither scripts nor references', (name) => {
+  it.each(readdirSync(folder))('include %s, which is small and has neither scripts nor references', (name) => {
     const source = readFileSync(new URL(name, folder), 'utf8');
     expect(source.length).toBeLessThan(2_000);
     expect(source).not.toMatch(/<script|<style|<image|<use|href|\son\w+=|url\(/i);

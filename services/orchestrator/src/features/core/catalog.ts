@@ -1,15 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { AgentRole, AgentSkill, LegalDocumentName, type ModelCatalogItem } from '@uswarm/contract';
+import { AgentRole, AgentSkill, LegalDocumentName } from '@uswarm/contract';
 import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
-/** What comes with the service as files: default agents, plans, models, legal documents. */
+/** Files shipped with the service: default agents, plans, tools, legal documents. */
 
 const CONFIG = new URL('../../../config/', import.meta.url);
 
-function readConfig<Schema extends z.ZodType>(name: string, schema: Schema): z.output<Schema> {
+/** Reads a file shipped with the service. @throws Error if it is invalid */
+export function readConfig<Schema extends z.ZodType>(name: string, schema: Schema): z.output<Schema> {
   return schema.parse(readJson(new URL(name, CONFIG)));
+}
+
+/** Reads a file of the operator. @throws Error if it is invalid */
+export function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
+  return schema.parse(readJson(pathToFileURL(file)));
 }
 
 function readJson(url: URL): unknown {
@@ -42,13 +48,13 @@ const Plan = z.object({
 });
 export type Plan = z.output<typeof Plan>;
 
-/** Those that come with the service, or those of another file. @throws where the file is not what it should be */
+/** Loads the given file, or the plans shipped with the service. @throws Error if the file is invalid */
 export function loadPlans(file?: string): Plan[] {
-  const schema = z.array(Plan).min(1).refine(haveOwnCodes, 'two plans have the same code');
-  return file === undefined ? readConfig('plans.json', schema) : schema.parse(readJson(pathToFileURL(file)));
+  const schema = z.array(Plan).min(1).refine(haveUniqueCodes, 'two plans have the same code');
+  return file === undefined ? readConfig('plans.json', schema) : readFile(file, schema);
 }
 
-function haveOwnCodes(plans: readonly { code: string }[]): boolean {
+function haveUniqueCodes(plans: readonly { code: string }[]): boolean {
   return new Set(plans.map(({ code }) => code)).size === plans.length;
 }
 
@@ -59,20 +65,13 @@ export function loadTools(assetUrl = (url: string): string => url): Tool[] {
   return AGENT_TOOLS.map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
 }
 
-const Model = z.object({ id: z.string(), name: z.string(), description: z.string() });
-
-/** The catalogue, each entry with the provider that is configured for it. */
-export function loadModels(provider: string): ModelCatalogItem[] {
-  return readConfig('models.json', z.array(Model).min(1)).map((model) => ({ ...model, provider }));
-}
-
 export interface LegalFile {
   document: LegalDocumentName;
   version: string;
   content: string;
 }
 
-/** The legal documents as files; their versions are configured separately. */
+/** Reads the legal documents. Their versions are configured separately. */
 export function loadLegalDocuments(versions: Record<LegalDocumentName, string>, directory?: string): LegalFile[] {
   const base = directory === undefined ? new URL('legal/', CONFIG) : pathToFileURL(`${directory}/`);
   return LegalDocumentName.options.map((document) => ({

@@ -3,32 +3,33 @@ import { sql } from 'kysely';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database } from '../../database/database.js';
 import type { Assets } from './assets.js';
-import { loadModels } from './catalog.js';
 import { coreHandlers } from './core.routes.js';
 import { sharedHealth } from './health.js';
+import type { ModelCatalog } from './models.js';
 import { asyncApiSource, openApiSource } from './openapi.js';
 
 export interface CoreModuleDeps {
-  config: Pick<OrchestratorConfig, 'MODEL_PROVIDER' | 'PUBLIC_URL'>;
+  config: Pick<OrchestratorConfig, 'PUBLIC_URL'>;
   version: string;
   database: Database;
   assets: Assets;
+  models: ModelCatalog;
   clock: Clock;
 }
 
 /** Health, the API documents, the model catalogue and the static assets. */
-export function createCoreModule({ config, version, database, assets, clock }: CoreModuleDeps) {
+export function createCoreModule({ config, version, database, assets, models, clock }: CoreModuleDeps) {
   const online = (): Promise<boolean> =>
     sql`SELECT 1`.execute(database).then(
       () => true,
       () => false,
     );
   return {
-    /** Whether Postgres answers. */
+    /** Whether Postgres responds. */
     online,
     routes: coreHandlers({
       version,
-      models: loadModels(config.MODEL_PROVIDER),
+      models: models.items,
       online: sharedHealth(online, clock),
       openApi: openApiSource(config.PUBLIC_URL),
       asyncApi: asyncApiSource(config.PUBLIC_URL),

@@ -6,14 +6,14 @@ import type { Assets } from './assets.js';
 export interface CoreDeps {
   version: string;
   models: ModelCatalogItem[];
-  /** Whether Postgres answers. */
+  /** Whether Postgres responds. */
   online: () => Promise<boolean>;
   openApi: () => Promise<DocumentAnswer>;
   asyncApi: () => Promise<DocumentAnswer>;
   assets: Pick<Assets, 'get'>;
 }
 
-/** The public routes. spec: orchestrator §4.1 */
+/** REST-001, REST-002: public routes, including the API documents and assets. */
 export function coreHandlers({ version, models, online, openApi, asyncApi, assets }: CoreDeps) {
   const getAsset: Handler<'getAsset'> = async ({ params }) => assets.get(params.name);
   return {

@@ -1,14 +1,14 @@
 import type { Clock } from '@uswarm/service-kit';
 
-/** Milliseconds for which one check of Postgres answers all health checks. */
+/** Milliseconds for which the result of one Postgres check is reused. */
 const SHARED_MS = 1_000;
 
-/** Looks at most once a second, and shares what it saw: anyone may ask, as often as the address limit allows. */
+/** Checks at most once per second and shares the result: health is public and only limited per address. */
 export function sharedHealth(look: () => Promise<boolean>, clock: Clock): () => Promise<boolean> {
   let latest: { at: number; online: Promise<boolean> } | undefined;
   return () => {
     const now = clock.now().getTime();
-    // A clock that is set back must not keep an old result.
+    // If the clock is set back, the old result must not be reused.
     if (latest === undefined || Math.abs(now - latest.at) >= SHARED_MS) latest = { at: now, online: look() };
     return latest.online;
   };

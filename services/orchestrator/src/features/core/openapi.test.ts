@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { openApiSource } from './openapi.js';
 
-describe('the document of the interface', () => {
+describe('the OpenAPI document', () => {
   it('is serialised once', async () => {
     const source = openApiSource('https://api.example.com');
     const [first, second] = [await source(), await source()];

@@ -2,8 +2,8 @@ import type { AsyncApiDocument } from '@uswarm/contract/documents';
 import { DocumentAnswer } from '../../http/document-answer.js';
 
 /**
- * The description of the interface as this server shows it: reached where clients reach it, or else where they
- * got the document from. It is generated on first use, since most processes never serve it.
+ * The OpenAPI document. Its server is the public URL or, without one, the URL of the request. It is generated on first
+ * use, because most processes never serve it.
  */
 export function openApiSource(publicUrl: string | undefined): () => Promise<DocumentAnswer> {
   let document: Promise<DocumentAnswer> | undefined;
@@ -15,8 +15,7 @@ export function openApiSource(publicUrl: string | undefined): () => Promise<Docu
 }
 
 /**
- * The description of the realtime interface as this server shows it. With a public URL, its server is the one at
- * that URL; otherwise it is that of local mode.
+ * The AsyncAPI document of the realtime API. Its server is at the public URL; without one, it is that of local mode.
  */
 export function asyncApiSource(publicUrl: string | undefined): () => Promise<DocumentAnswer> {
   let document: Promise<DocumentAnswer> | undefined;

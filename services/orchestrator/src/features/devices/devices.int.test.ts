@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
-import { eventually } from '../../../test/eventually.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const PUSH = '/v1/push-token';
@@ -13,7 +13,7 @@ const PHONE = {
   'x-version': '2.14.0',
   'x-timezone': 'Europe/Berlin',
 };
-// A header carries bytes, and Node reads each as one character.
+// Header values are bytes, and Node decodes each byte as one character.
 const asHeaders = (device: Record<string, string>) =>
   Object.fromEntries(Object.entries(device).map(([name, value]) => [name, value.replace('’', '\u0027')]));
 
@@ -34,12 +34,12 @@ describe('devices', () => {
       .orderBy('device_id')
       .execute();
   const recorded = (user: TestUser, wanted: (rows: Awaited<ReturnType<typeof devicesOf>>) => boolean) =>
-    eventually(() => devicesOf(user), wanted);
+    eventually(() => devicesOf(user), { until: wanted });
   const tokensOf = async (user: TestUser) =>
     (await devicesOf(user)).map(({ device_id, push_token }) => [device_id, push_token]);
 
   describe('the push token', () => {
-    it('POST /v1/push-token keeps the token of the device and answers {success: true}, unwrapped', async () => {
+    it('POST /v1/push-token stores the token of the device and returns {success: true} without an envelope', async () => {
       const user = await uswarm.user();
       const push_token = crypto.randomUUID();
       const { body } = await user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200);
@@ -47,7 +47,7 @@ describe('devices', () => {
       expect(await tokensOf(user)).toEqual([['phone', push_token]]);
     });
 
-    it('of a device is replaced by its next one', async () => {
+    it('is replaced by the next one of the device', async () => {
       const user = await uswarm.user();
       const phone = user.with({ 'x-device-id': 'phone' });
       const tokens = [crypto.randomUUID(), crypto.randomUUID()];
@@ -55,7 +55,7 @@ describe('devices', () => {
       expect(await tokensOf(user)).toEqual([['phone', tokens[1]]]);
     });
 
-    it('stands beside that of another device of the same user', async () => {
+    it('is separate per device of a user', async () => {
       const user = await uswarm.user();
       for (const device of ['phone', 'tablet']) {
         await user.with({ 'x-device-id': device }).post(PUSH, { push_token: `${device} of ${user.email}` }, 200);
@@ -66,13 +66,16 @@ describe('devices', () => {
       ]);
     });
 
-    it('belongs to the installation: the next user who signs in there has it, and the former one no longer does', async () => {
+    it('belongs to the installation: it moves to the next user who signs in there', async () => {
       const [before, after] = [await uswarm.user(), await uswarm.user()];
       const push_token = crypto.randomUUID();
       for (const user of [before, after]) {
         await user.with({ 'x-device-id': 'shared' }).post(PUSH, { push_token }, 200);
       }
-      expect([await tokensOf(before), await tokensOf(after)]).toEqual([[['shared', null]], [['shared', push_token]]]);
+      expect({ before: await tokensOf(before), after: await tokensOf(after) }).toEqual({
+        before: [['shared', null]],
+        after: [['shared', push_token]],
+      });
     });
 
     it('moves with a device that got a new id', async () => {
@@ -87,14 +90,14 @@ describe('devices', () => {
       ]);
     });
 
-    it('of a client that names no device is stored too', async () => {
+    it('is stored for a client without a device id', async () => {
       const user = await uswarm.user();
       const push_token = crypto.randomUUID();
       await user.post(PUSH, { push_token }, 200);
       expect(await tokensOf(user)).toEqual([['', push_token]]);
     });
 
-    it('that concurrent users register belongs to exactly one of them', async () => {
+    it('belongs to exactly one user after concurrent registrations', async () => {
       const users = await Promise.all(Array.from({ length: 6 }, () => uswarm.user()));
       const push_token = crypto.randomUUID();
       await Promise.all(users.map((user) => user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200)));
@@ -109,7 +112,7 @@ describe('devices', () => {
       [{ push_token: 7 }],
       [{ push_token: null }],
       [{ push_token: 'x'.repeat(4_097) }],
-    ])('is refused as %j', async (body) => {
+    ])('is rejected if the body is %j', async (body) => {
       const user = await uswarm.user();
       expect(await user.refusal('POST', PUSH, body)).toBe('validation_failed');
       expect(await devicesOf(user)).toEqual([]);
@@ -117,7 +120,7 @@ describe('devices', () => {
   });
 
   describe('the headers of a client', () => {
-    it('AUTH-008 VER-003 are recorded of an HTTP request: id, description, application version, time zone', async () => {
+    it('AUTH-008 VER-003 are stored for HTTP requests: id, description, application version, time zone', async () => {
       const user = await uswarm.user();
       await user.with(asHeaders(PHONE)).get(PROFILE);
       expect(await recorded(user, (rows) => rows.length > 0)).toEqual([
@@ -131,7 +134,7 @@ describe('devices', () => {
       ]);
     });
 
-    it('AUTH-008 VER-003 are recorded of a socket’s handshake alike', async () => {
+    it('AUTH-008 VER-003 are stored for socket handshakes too', async () => {
       const user = await uswarm.user();
       const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
       const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
@@ -146,7 +149,7 @@ describe('devices', () => {
       ]);
     });
 
-    it('VER-003 follow an update of the app, and keep what it does not say', async () => {
+    it('VER-003 are updated with the app, and absent headers change nothing', async () => {
       const user = await uswarm.user();
       await user.with(asHeaders(PHONE)).get(PROFILE);
       await recorded(user, (rows) => rows.length > 0);
@@ -156,17 +159,21 @@ describe('devices', () => {
       ]);
     });
 
-    it('are kept of the twenty devices that were seen last', async () => {
+    it('are kept for the twenty most recently seen devices', async () => {
       const user = await uswarm.user();
       for (let n = 0; n < 25; n += 1) {
         await user.with({ 'x-device-id': `device ${String(n).padStart(2, '0')}` }).get(PROFILE);
         await recorded(user, (rows) => rows.some(({ device_id }) => device_id.endsWith(String(n).padStart(2, '0'))));
       }
       const kept = await recorded(user, (rows) => rows.length === 20);
-      expect([kept.length, kept[0]?.device_id, kept.at(-1)?.device_id]).toEqual([20, 'device 05', 'device 24']);
+      expect({ count: kept.length, oldest: kept[0]?.device_id, newest: kept.at(-1)?.device_id }).toEqual({
+        count: 20,
+        oldest: 'device 05',
+        newest: 'device 24',
+      });
     });
 
-    it('AUTH-008 never fail a request, whatever they say', async () => {
+    it('AUTH-008 never fail a request, even if they are malformed', async () => {
       const user = await uswarm.user();
       const odd = {
         'x-device-id': 'x'.repeat(500),
@@ -177,20 +184,20 @@ describe('devices', () => {
       expect((await user.with(odd).get(PROFILE)).status).toBe(200);
     });
 
-    it('of a caller who has not signed up are not stored', async () => {
-      const person = await uswarm.stranger();
+    it('are not stored for a caller who has not signed up', async () => {
+      const person = await uswarm.newIdentity();
       await person.with({ 'x-device-id': person.email }).refusal('GET', PROFILE);
       const rows = await uswarm.database.selectFrom('devices').select('device_id').execute();
       expect(rows.map(({ device_id }) => device_id)).not.toContain(person.email);
     });
 
-    it('AUTH-008 VER-003 show in the log of the request without personal data', async () => {
+    it('AUTH-008 VER-003 are logged with the request without personal data', async () => {
       const user = await uswarm.user();
       const requestId = crypto.randomUUID();
       await user.with({ ...asHeaders(PHONE), 'x-request-id': requestId }).get(PROFILE);
       const line = await eventually(
         () => lines.find((text) => text.includes(requestId) && text.includes('getProfile')),
-        (found) => found !== undefined,
+        { until: (found) => found !== undefined },
       );
       expect(JSON.parse(line ?? '{}')).toMatchObject({
         device: expect.stringMatching(/^[\da-f]{12}$/),

@@ -10,7 +10,6 @@ export interface DevicesModuleDeps {
   logger: Logger;
 }
 
-/** Devices of users, and their push tokens. */
 export function createDevicesModule({ database, clock, logger }: DevicesModuleDeps) {
   const service = createDeviceService({ store: createDeviceStore(database), clock, logger });
   return { service, routes: deviceHandlers(service) };

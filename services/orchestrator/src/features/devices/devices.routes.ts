@@ -1,7 +1,7 @@
 import type { Handler } from '../../http/handlers.js';
 import type { DeviceService } from './devices.service.js';
 
-/** spec: orchestrator §4.1 */
+/** REST-004 */
 export function deviceHandlers(service: Pick<DeviceService, 'setPushToken'>) {
   const setPushToken: Handler<'setPushToken'> = async ({ actor, body }) => {
     await service.setPushToken(actor.userId, actor.session.device, body.push_token);

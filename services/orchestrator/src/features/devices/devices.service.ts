@@ -9,28 +9,28 @@ export interface DeviceServiceDeps {
 }
 
 export interface DeviceService {
-  /** Records the device, in its own time: no request waits for it, or fails because of it. */
+  /** Records the device asynchronously: requests neither wait for it nor fail because of it. */
   seen(userId: string, device: Device): void;
   setPushToken(userId: string, device: Device, pushToken: string): Promise<void>;
 }
 
-/** An unchanged device is stored again only after this time. */
+/** Minimum time between two writes of an unchanged device. */
 const REFRESH_MS = 5 * 60_000;
-/** Devices that this process remembers to have written down. */
-const REMEMBERED = 10_000;
-/** Devices per user; invented ids cannot fill the table. */
+/** Maximum number of devices in the cache of recent writes. */
+const MAX_REMEMBERED = 10_000;
+/** Limits devices per user, so that invented ids cannot fill the table. */
 const DEVICES_PER_USER = 20;
 
 export function createDeviceService({ store, clock, logger }: DeviceServiceDeps): DeviceService {
-  const recorded = new Map<string, { said: string; at: number }>();
+  const recorded = new Map<string, { value: string; at: number }>();
 
-  function isNews(key: string, said: string, at: number): boolean {
+  function isChanged(key: string, value: string, at: number): boolean {
     const last = recorded.get(key);
-    if (last !== undefined && last.said === said && at - last.at < REFRESH_MS) return false;
-    // Deleted first: the order of a map is that of insertion, and its first is the next to be forgotten.
+    if (last !== undefined && last.value === value && at - last.at < REFRESH_MS) return false;
+    // Delete first: a map keeps insertion order, and the first entry is evicted next.
     recorded.delete(key);
-    recorded.set(key, { said, at });
-    if (recorded.size > REMEMBERED) recorded.delete(recorded.keys().next().value ?? '');
+    recorded.set(key, { value, at });
+    if (recorded.size > MAX_REMEMBERED) recorded.delete(recorded.keys().next().value ?? '');
     return true;
   }
 
@@ -38,8 +38,8 @@ export function createDeviceService({ store, clock, logger }: DeviceServiceDeps)
     seen(userId, device) {
       if (!isDescribed(device)) return;
       const key = `${userId} ${device.id}`;
-      const said = JSON.stringify([device.info, device.version, device.timezone]);
-      if (!isNews(key, said, clock.now().getTime())) return;
+      const value = JSON.stringify([device.info, device.version, device.timezone]);
+      if (!isChanged(key, value, clock.now().getTime())) return;
       store.record(userId, device, DEVICES_PER_USER).catch((error: unknown) => {
         recorded.delete(key);
         logger.debug({ err: error }, 'a device was not recorded');

@@ -13,9 +13,9 @@ export interface DeviceRow {
 }
 
 export interface DeviceStore {
-  /** What the client did not say this time stays as it was. Beyond `limit` the ones not seen longest are forgotten. */
+  /** Keeps stored values that are absent from the request. Deletes the least recently seen devices above `limit`. */
   record(userId: string, device: Device, limit: number): Promise<void>;
-  /** Gives the installation its token, and takes it from every other one that had it. */
+  /** Sets the push token of a device and removes it from all other devices. */
   setPushToken(userId: string, deviceId: string, pushToken: string): Promise<void>;
   dropPushToken(userId: string, deviceId: string, db: Database): Promise<void>;
   dropPushTokens(userId: string, db: Database): Promise<void>;
@@ -36,13 +36,13 @@ export function createDeviceStore(database: Database): DeviceStore {
           timezone = coalesce(nullif(excluded.timezone, ''), d.timezone),
           last_seen_at = now()
         RETURNING xmax = 0 AS added`.execute(database);
-      if (rows[0]?.added === true) await forgetBeyond(userId, limit, database);
+      if (rows[0]?.added === true) await deleteOldest(userId, limit, database);
     },
 
     setPushToken: (userId, deviceId, pushToken) =>
       withTransaction(async (tx) => {
         const hash = createHash('sha256').update(pushToken).digest();
-        // Serializes two users with the same token: the later one keeps it.
+        // Serializes concurrent requests with the same token: the last one keeps it.
         await sql`SELECT pg_advisory_xact_lock(hashtextextended(${hash.toString('hex')}, 2))`.execute(tx);
         await tx
           .updateTable('devices')
@@ -90,7 +90,7 @@ export function createDeviceStore(database: Database): DeviceStore {
   };
 }
 
-async function forgetBeyond(userId: string, limit: number, db: Database): Promise<void> {
+async function deleteOldest(userId: string, limit: number, db: Database): Promise<void> {
   await sql`
     DELETE FROM devices WHERE user_id = ${userId} AND device_id IN (
       SELECT device_id FROM devices WHERE user_id = ${userId} ORDER BY last_seen_at DESC, device_id OFFSET ${limit}

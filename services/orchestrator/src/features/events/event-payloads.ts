@@ -2,7 +2,7 @@ import type { BusEnvelope } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import { conversationView } from '../conversations/conversation-view.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import { errorOf, messageView, type MessageRow, type Show } from '../messages/message-view.js';
+import { errorOf, messageView, type MessageRow, type CreateViewContext } from '../messages/message-view.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
@@ -12,22 +12,27 @@ export interface EventPayloadDeps {
   messages: Pick<MessageStore, 'find'>;
   conversations: Pick<ConversationStore, 'findAll'>;
   workspaces: Pick<WorkspaceStore, 'findAll'>;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
-/** Reads the current payloads of stored events; an event whose subject is deleted has none. */
+/** Renders stored events with the current state of their subjects. Events of deleted subjects are omitted. */
 export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<BusEnvelope[]>;
 
 const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done']);
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
 
-/** At most three statements, regardless of the number of events. */
-export function createEventRenderer({ messages, conversations, workspaces, show }: EventPayloadDeps): RenderEvents {
+/** Runs at most three statements, regardless of the number of events. */
+export function createEventRenderer({
+  messages,
+  conversations,
+  workspaces,
+  createViewContext,
+}: EventPayloadDeps): RenderEvents {
   return async (events, db) => {
     const subjects = (types: (type: string) => boolean): string[] => [
       ...new Set(events.filter(({ type }) => types(type)).map(({ subjectId }) => subjectId)),
     ];
-    // One after the other: they share the connection of a transaction.
+    // Sequential: the queries share the connection of a transaction.
     const messageRows = byId(
       await messages.find(
         subjects((type) => MESSAGE_EVENTS.has(type)),
@@ -49,27 +54,25 @@ export function createEventRenderer({ messages, conversations, workspaces, show 
       ),
       ({ id }) => id,
     );
-    const showing = show();
+    const viewContext = createViewContext();
     return events.flatMap((event): BusEnvelope[] => {
       const header = { v: 1, kind: 'durable', workspace_id: event.workspaceId, seq: event.seq } as const;
-      const place = { workspace_id: event.workspaceId, seq: event.seq };
+      const base = { workspace_id: event.workspaceId, seq: event.seq };
       switch (event.type) {
         case 'message.new':
         case 'message.updated': {
           const row = messageRows.get(event.subjectId);
           if (row === undefined) return [];
-          return [{ ...header, event: event.type, payload: { ...place, message: messageView(row, showing) } }];
+          return [{ ...header, event: event.type, payload: { ...base, message: messageView(row, viewContext) } }];
         }
         case 'message.done': {
           const row = messageRows.get(event.subjectId);
-          return row === undefined
-            ? []
-            : [{ ...header, event: event.type, payload: { ...place, ...donePayload(row) } }];
+          return row === undefined ? [] : [{ ...header, event: event.type, payload: { ...base, ...donePayload(row) } }];
         }
         case 'message.deleted': {
           const { conversationId, subjectId: message_id } = event;
           if (conversationId === null || conversationId === undefined) return [];
-          const payload = { ...place, conversation_id: conversationId, message_id };
+          const payload = { ...base, conversation_id: conversationId, message_id };
           return [{ ...header, event: event.type, payload }];
         }
         case 'conversation.new':
@@ -77,16 +80,18 @@ export function createEventRenderer({ messages, conversations, workspaces, show 
           const row = conversationRows.get(event.subjectId);
           if (row === undefined) return [];
           return [
-            { ...header, event: event.type, payload: { ...place, conversation: conversationView(row, showing) } },
+            { ...header, event: event.type, payload: { ...base, conversation: conversationView(row, viewContext) } },
           ];
         }
         case 'workspace.updated': {
           const row = workspaceRows.get(event.subjectId);
           if (row === undefined) return [];
-          return [{ ...header, event: event.type, payload: { ...place, workspace: workspaceView(row, showing.now) } }];
+          return [
+            { ...header, event: event.type, payload: { ...base, workspace: workspaceView(row, viewContext.now) } },
+          ];
         }
         case 'conversation.deleted':
-          return [{ ...header, event: event.type, payload: { ...place, conversation_id: event.subjectId } }];
+          return [{ ...header, event: event.type, payload: { ...base, conversation_id: event.subjectId } }];
       }
     });
   };
@@ -96,7 +101,7 @@ function byId<Row>(rows: readonly Row[], id: (row: Row) => string): Map<string, 
   return new Map(rows.map((row) => [id(row), row]));
 }
 
-/** spec: orchestrator §6.2 `message.done` */
+/** RT-010 */
 function donePayload(row: MessageRow) {
   const failed = row.status === 'failed' || row.status === 'incomplete';
   return {

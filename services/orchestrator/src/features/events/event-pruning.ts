@@ -9,6 +9,6 @@ export interface EventPruningDeps extends Pick<PruningDeps, 'keepMs' | 'clock' |
   store: Pick<EventStore, 'prune'>;
 }
 
-/** Removes published events that are too old. */
+/** Deletes published events that exceed the retention time. */
 export const createEventPruning = ({ store, ...deps }: EventPruningDeps) =>
   createPruning({ ...deps, prune: store.prune, removed: 'old events were removed' });

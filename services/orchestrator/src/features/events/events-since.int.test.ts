@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, type MessageData, type ReplayedEvent } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { eventually } from '../../../test/eventually.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -30,7 +30,7 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
     (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events${seq === undefined ? '' : `?since=${seq}`}`))
       .body.data;
 
-  it('answers the durable events after a seq as the socket would have sent them', async () => {
+  it('returns the durable events after a sequence as the socket sends them', async () => {
     const ids = [await say('one'), await say('two'), await say('three')];
     const events = await since(1);
     for (const { event, payload } of events) checkServerEvent(event, payload);
@@ -42,13 +42,13 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
     ]);
   });
 
-  it('begins at the first event without a position, and ends with an empty page', async () => {
+  it('starts at the first event without a sequence, and ends with an empty page', async () => {
     await say('one');
     expect((await since()).map(({ seq }) => seq)).toEqual([1]);
     expect(await since(1)).toEqual([]);
   });
 
-  it('shows things as they are now', async () => {
+  it('returns the current state of the subjects', async () => {
     const id = await say('before');
     const content = JSON.stringify({ type: 'text', text: 'after' });
     await uswarm.database.updateTable('messages').set({ content }).where('id', '=', id).execute();
@@ -66,7 +66,7 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
     expect(JSON.stringify(events)).not.toContain('secret');
   });
 
-  it('is read in parts where there is much', async () => {
+  it('returns several pages if there are many events', async () => {
     const many = REPLAY_PAGE_SIZE + 20;
     await sql`
       INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
@@ -84,9 +84,9 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
   });
 
   it.each([
-    ['some of them are too old', 1, (seq: number) => seq <= 2],
-    ['all of them are', 1, () => true],
-  ])('resync_required where %s', async (_what, from, gone) => {
+    ['some events are too old', 1, (seq: number) => seq <= 2],
+    ['all events are too old', 1, () => true],
+  ])('returns resync_required if %s', async (_what, from, gone) => {
     for (const text of ['one', 'two', 'three']) await say(text);
     for (const seq of [1, 2, 3].filter(gone)) {
       await uswarm.database
@@ -96,15 +96,19 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
         .execute();
     }
     const answer = await user.raw<ErrorBody>({ method: 'GET', path: `${home.workspace}/events?since=${from}` });
-    expect([answer.status, answer.body.code, answer.body.extra?.['last_seq']]).toEqual([410, 'resync_required', 3]);
+    expect({ status: answer.status, code: answer.body.code, lastSeq: answer.body.extra?.['last_seq'] }).toEqual({
+      status: 410,
+      code: 'resync_required',
+      lastSeq: 3,
+    });
   });
 
-  it('resync_required where the client is ahead of us, as after a restored backup', async () => {
+  it('returns resync_required if the client is ahead of the server, for example after a restored backup', async () => {
     await say('one');
     expect(await user.refusal('GET', `${home.workspace}/events?since=2`)).toBe('resync_required');
   });
 
-  it.each(['-1', 'x', '1.5', '1e9x'])('refuses since=%s', async (value) => {
+  it.each(['-1', 'x', '1.5', '1e9x'])('rejects since=%s', async (value) => {
     expect(await user.refusal('GET', `${home.workspace}/events?since=${value}`)).toBe('validation_failed');
   });
 });
@@ -116,7 +120,7 @@ describe('old events', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('are removed after seven days by the lease holder; newer and unpublished ones stay', async () => {
+  it('are deleted after seven days by the lease holder; newer and unpublished ones are kept', async () => {
     const user = await uswarm.user();
     const { workspaceId } = await uswarm.home(user);
     await sql`
@@ -139,7 +143,7 @@ describe('old events', () => {
           .orderBy('seq')
           .execute()
       ).map(({ seq }) => seq);
-    expect(await eventually(seqs, (left) => left.length === 2)).toEqual([3, 4]);
+    expect(await eventually(seqs, { until: (left) => left.length === 2 })).toEqual([3, 4]);
     const due = async () =>
       (
         await uswarm.database
@@ -148,6 +152,6 @@ describe('old events', () => {
           .where('kind', '=', 'event-pruning')
           .executeTakeFirstOrThrow()
       ).run_at.getTime();
-    expect(await eventually(due, (at) => at > Date.now() + 3_000_000)).toBeGreaterThan(Date.now());
+    expect(await eventually(due, { until: (at) => at > Date.now() + 3_000_000 })).toBeGreaterThan(Date.now());
   });
 });

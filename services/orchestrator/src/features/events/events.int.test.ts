@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { fillWorkspaces } from '../../../test/fill.js';
+import { insertWorkspaces } from '../../../test/bulk-data.js';
 import { first } from '../../../test/test-orchestrator.js';
 import { createEventStore, type EventStore } from './events.store.js';
 
-describe('the seq of a workspace', () => {
+describe('the sequence of a workspace', () => {
   let db: MigratedDatabase;
   let store: EventStore;
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe('the seq of a workspace', () => {
   });
   afterAll(() => db.close());
 
-  const workspace = async () => first(await fillWorkspaces(db.database, 1));
+  const workspace = async () => first(await insertWorkspaces(db.database, 1));
   const event = (workspaceId: string) => ({
     workspaceId,
     type: 'message.new' as const,
@@ -40,7 +40,7 @@ describe('the seq of a workspace', () => {
     expect(await seqs(id)).toEqual(upTo(200));
   });
 
-  it('is given back by a transaction that fails', async () => {
+  it('is released when its transaction fails', async () => {
     const id = await workspace();
     const failing = db.withTransaction(async (tx) => {
       await store.append(event(id), tx);
@@ -50,12 +50,12 @@ describe('the seq of a workspace', () => {
     expect(await db.withTransaction((tx) => store.append(event(id), tx))).toBe(1);
   });
 
-  it('is the order of commits: a reader that sees an event sees all before it', async () => {
+  it('follows the order of commits: a reader of an event sees all earlier events', async () => {
     const id = await workspace();
     const writers = Array.from({ length: 20 }, () =>
       db.withTransaction(async (tx) => {
         await store.append(event(id), tx);
-        // Keeps the transaction open for a moment, each for another one.
+        // Keeps the transaction open for a random time.
         await sql`SELECT pg_sleep(random() / 100)`.execute(tx);
       }),
     );
@@ -72,13 +72,13 @@ describe('the seq of a workspace', () => {
     expect(await seqs(id)).toEqual(upTo(20));
   });
 
-  it('counts for each workspace on its own', async () => {
+  it('is separate per workspace', async () => {
     const [one, other] = [await workspace(), await workspace()];
     for (const id of [one, other, one]) await db.withTransaction((tx) => store.append(event(id), tx));
-    expect([await seqs(one), await seqs(other)]).toEqual([[1, 2], [1]]);
+    expect({ one: await seqs(one), other: await seqs(other) }).toEqual({ one: [1, 2], other: [1] });
   });
 
-  it('cannot be taken in a deleted workspace', async () => {
+  it('cannot be allocated in a deleted workspace', async () => {
     await expect(db.withTransaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(
       'Workspace not found.',
     );

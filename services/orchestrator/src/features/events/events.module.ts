@@ -3,7 +3,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Database, WithTransaction } from '../../database/database.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
-import type { Show } from '../messages/message-view.js';
+import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
 import { createEventRenderer } from './event-payloads.js';
@@ -16,22 +16,22 @@ export interface EventsModuleDeps {
   database: Database;
   withTransaction: WithTransaction;
   events: EventStore;
-  show: Show;
+  createViewContext: CreateViewContext;
   clock: Clock;
   logger: Logger;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Replay of workspace events, and their retention. */
+/** Replay and retention of workspace events. */
 export function createEventsModule(deps: EventsModuleDeps) {
-  const { config, database, withTransaction, events, show, clock, logger } = deps;
+  const { config, database, withTransaction, events, createViewContext, clock, logger } = deps;
   const workspaces = createWorkspaceStore(database);
   const render = createEventRenderer({
     messages: createMessageStore(database),
     conversations: createConversationStore(database),
     workspaces,
-    show,
+    createViewContext,
   });
   const pruning: JobDefinition = {
     type: EVENT_PRUNING_JOB,

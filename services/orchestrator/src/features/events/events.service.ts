@@ -15,16 +15,16 @@ export interface EventServiceDeps {
 
 export interface ReplayedEvents {
   events: ReplayedEvent[];
-  /** Whether there are more after the last one. */
+  /** Whether more events follow the last one. */
   hasNext: boolean;
 }
 
 export interface EventService {
   /**
-   * The events after a seq, without a gap, with bodies as they are now. At most `REPLAY_PAGE_SIZE`, and no more than fit
-   * into one response.
+   * Returns the events after `since` without a gap, with current payloads. Limited to `REPLAY_PAGE_SIZE` events
+   * and to the size of one response.
    *
-   * @throws ApiError `workspace_not_found`; `resync_required` where not all of them are kept any more
+   * @throws ApiError `workspace_not_found`; `resync_required` if some of the events have been pruned
    */
   after(userId: string, workspaceId: string, since: number): Promise<ReplayedEvents>;
 }

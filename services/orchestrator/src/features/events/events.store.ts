@@ -1,7 +1,7 @@
 import { ApiError, type DurableEventName } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
-import { listed } from '../messages/place.js';
+import { listOrder } from '../messages/position.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
 
 export interface StoredEvent {
@@ -9,40 +9,40 @@ export interface StoredEvent {
   seq: number;
   type: DurableEventName;
   subjectId: string;
-  /** Of `message.deleted`: the conversation that the message was in. */
+  /** For `message.deleted`: the conversation of the deleted message. */
   conversationId?: string | null;
 }
 
 export interface UnpublishedEvent extends StoredEvent {
-  /** Seconds since the transaction that wrote it began. */
+  /** Seconds since the start of the transaction that stored the event. */
   ageS: number;
 }
 
 export interface SizedEvent extends StoredEvent {
-  /** About how many bytes the message takes that its body shows; see `STORED_BYTES`. */
+  /** Approximate size in bytes of the message in the payload; see `STORED_BYTES`. */
   bytes: number;
 }
 
 export interface EventStore {
   /**
-   * Writes an event and takes the next seq of the workspace. The row lock is held until the
-   * transaction ends, so that commit order is seq order without gaps: call it as late as the
-   * transaction allows, after everything that may take long. The relay is woken after the commit.
+   * Stores an event and takes the next seq of the workspace. The row lock is held until the transaction ends, so commit
+   * order is seq order without gaps. Call it as late as possible, after all slow work. The relay is notified after the
+   * commit.
    *
-   * @throws ApiError `workspace_not_found` where it was deleted meanwhile
+   * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
    */
   append(event: Omit<StoredEvent, 'seq'>, tx: Transaction): Promise<number>;
-  /** Locks the workspace as `append` does, without an event. @throws ApiError `workspace_not_found` */
+  /** Locks the workspace like `append`, without an event. @throws ApiError `workspace_not_found` */
   lock(workspaceId: string, db: Database): Promise<void>;
   /**
-   * Locks up to `workspaces` workspaces that have unpublished events against other relays, and
-   * returns their events in seq order. Must run in a transaction.
+   * Locks up to `workspaces` workspaces with unpublished events against other relays, and returns up to `events` events
+   * in seq order. Must run in a transaction.
    */
   takeUnpublished(workspaces: number, events: number, db: Database): Promise<UnpublishedEvent[]>;
   markPublished(events: readonly StoredEvent[], db: Database): Promise<void>;
-  /** Up to `limit` events of a workspace after a seq, in order. */
+  /** Returns up to `limit` events of a workspace after `seq`, in order. */
   after(workspaceId: string, seq: number, limit: number, db: Database): Promise<SizedEvent[]>;
-  /** Removes up to `limit` published events from before a time. @returns how many it removed */
+  /** Deletes up to `limit` published events older than `before`. @returns the number of deleted events */
   prune(before: Date, limit: number): Promise<number>;
 }
 
@@ -75,8 +75,8 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
         SELECT workspace_id AS id FROM candidates
         WHERE pg_try_advisory_xact_lock(hashtextextended(workspace_id::text, 1))`.execute(db);
       if (locked.rows.length === 0) return [];
-      // A separate statement: one that began before the lock was taken would see again what the
-      // relay that had it until then published.
+      // A separate statement: a snapshot from before the lock could contain events that the previous lock holder has
+      // published since.
       const { rows } = await sql<UnpublishedEvent>`
         SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId", conversation_id AS "conversationId",
           extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"
@@ -94,7 +94,7 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
             SELECT ${STORED_BYTES} FROM messages m WHERE m.id = e.subject_id)
           WHEN e.type IN ('conversation.new', 'conversation.updated') THEN (
             SELECT ${STORED_BYTES} FROM messages m WHERE m.conversation_id = e.subject_id
-            ORDER BY ${listed('older')} LIMIT 1)
+            ORDER BY ${listOrder('older')} LIMIT 1)
           WHEN e.type = 'workspace.updated' THEN (
             SELECT ${STORED_BYTES} FROM messages m WHERE m.workspace_id = e.subject_id ORDER BY m.seq DESC LIMIT 1)
         END, 0) AS bytes

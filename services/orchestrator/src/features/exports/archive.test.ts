@@ -10,14 +10,14 @@ const entry = (path: string, open: ArchiveEntry['open'], compress = true): Archi
 const bytes = (text: string): Readable => Readable.from([Buffer.from(text)], { objectMode: false });
 
 describe('an archive', () => {
-  it('has every entry under its path, in any script, compressed or not, also when it is empty', async () => {
+  it('contains each entry under its path, in any script, compressed or not, also if it is empty', async () => {
     const texts = { 'README.txt': 'read me', 'files/1/報告 📄.txt': 'häus', 'empty.ndjson': '' };
     const entries = Object.entries(texts).map(([path, text], n) => entry(path, async () => bytes(text), n % 2 === 0));
     const unzipped = unzipSync(await buffer(createArchive(entries, NOW, never)));
     expect(Object.fromEntries(Object.entries(unzipped).map(([path, data]) => [path, strFromU8(data)]))).toEqual(texts);
   });
 
-  it('opens an entry only when the one before was read to its end', async () => {
+  it('opens an entry only after the previous one is consumed', async () => {
     const log: string[] = [];
     const entries = ['a', 'b', 'c'].map((name) =>
       entry(name, async () => {
@@ -41,14 +41,13 @@ describe('an archive', () => {
           },
         }),
     ],
-  ])('fails when an entry %s', async (_how, open) => {
+  ])('fails if an entry %s', async (_how, open) => {
     const archive = createArchive([entry('a', async () => bytes('a')), entry('b', open)], NOW, never);
     await expect(buffer(archive)).rejects.toThrow('the store is unavailable');
   });
 
-  it('ends when the signal aborts, and closes what it was reading', async () => {
+  it('ends when the signal is aborted, and closes the open entry', async () => {
     const stop = new AbortController();
-    // Has no end.
     const endless = new Readable({ read: () => undefined });
     endless.push('begun');
     const archive = createArchive([entry('a', async () => endless)], NOW, stop.signal);

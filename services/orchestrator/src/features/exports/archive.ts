@@ -3,17 +3,16 @@ import { ZipFile } from 'yazl';
 
 /** A file of an archive. */
 export interface ArchiveEntry {
-  /** Within the archive, with `/` between folders. */
+  /** Path within the archive, with `/` as separator. */
   path: string;
-  /** Whether it is worth compressing. */
   compress: boolean;
-  /** Called when the entry is its turn, so that one is open at a time. */
+  /** Called when the archive reaches this entry, so that only one entry is open at a time. */
   open: () => Promise<Readable>;
 }
 
 /**
- * A ZIP archive that is made while it is read; what is not read yet is not made. It fails with what an entry fails
- * with, and when the signal aborts.
+ * A ZIP archive that is generated while it is read. The stream fails with the error of an entry, or when the signal
+ * aborts.
  */
 export function createArchive(entries: readonly ArchiveEntry[], mtime: Date, signal: AbortSignal): Readable {
   const zip = new ZipFile();
@@ -25,7 +24,7 @@ export function createArchive(entries: readonly ArchiveEntry[], mtime: Date, sig
     const content = await open();
     current = content;
     content.once('error', fail);
-    // An archive that was given up in the meantime reads nothing more.
+    // The archive was aborted while the entry was being opened.
     if (output.destroyed) content.destroy();
     else give(content);
   };

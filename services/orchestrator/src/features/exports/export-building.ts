@@ -18,12 +18,12 @@ export interface ExportBuildingDeps {
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
-  /** Milliseconds for which an archive is kept. */
+  /** Retention time of an archive in milliseconds. */
   keptMs: number;
   clock: Clock;
 }
 
-/** An export that ended in an error this often has failed. */
+/** Attempts after which an export is marked as failed. */
 const FAILURES = 5;
 
 class LeaseLost extends Error {
@@ -31,8 +31,8 @@ class LeaseLost extends Error {
 }
 
 /**
- * Handles the job of an export for its whole life. Each attempt has a separate object, which the next one
- * removes; only the holder of the lease can make its object the archive.
+ * Handles the job of an export from creation to deletion. Each attempt writes a separate object, which the next attempt
+ * removes. Only the lease holder can publish its object as the archive.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
   const { withTransaction, store, jobs, objects, content, keptMs, clock } = deps;
@@ -40,7 +40,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
   /** @throws LeaseLost */
   function fenced(leased: LeasedJob, run: (tx: Transaction) => Promise<void>): Promise<void> {
     return withTransaction(async (tx) => {
-      // The export before the work, as a deletion of the account locks them.
+      // Lock the export before the job, in the same order as an account deletion.
       if (!(await store.lock(leased.subjectId, tx)) || !(await jobs.holds(leased, tx))) throw new LeaseLost();
       await run(tx);
     });
@@ -94,7 +94,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
     try {
       return await build(leased, row, row.user_id, signal);
     } catch (error) {
-      // The process stops, or the user is deleted: the next lease holder continues.
+      // The process is stopping, or the user was deleted. The next lease holder continues.
       if (signal.aborted || (error instanceof ApiError && error.code === 'user_not_found')) return { againInMs: 0 };
       throw error;
     }

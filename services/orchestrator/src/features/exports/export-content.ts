@@ -11,9 +11,9 @@ export interface ExportContentDeps {
   objects: Pick<ObjectStore, 'open'>;
 }
 
-/** Of the layout that README and docs describe; a change that readers would notice raises it. */
+/** Version of the layout described in the README and docs. Increase it for incompatible changes. */
 const FORMAT = { format: 'uswarm-export', version: 1 } as const;
-/** Messages that are in memory at a time. */
+/** Maximum number of messages in memory. */
 const PAGE = 100;
 
 const README = `Your data at uswarm
@@ -29,7 +29,8 @@ uploads.json             files that you uploaded; "path" is the file in this arc
 files/<id>/<name>        the files themselves
 workspaces.json          your workspaces
 workspaces/<id>/agents/<id>.json              an agent with its settings, tools and memories
-workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages
+workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages, "summary"
+                                              replaces older messages in prompts
 workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
 
 All text is UTF-8. Times are ISO 8601 in UTC. Attachments of messages are named by the id of their upload.
@@ -43,7 +44,7 @@ const text = (path: string, content: () => Promise<string>): ArchiveEntry => ({
 const json = (path: string, content: () => Promise<unknown>): ArchiveEntry =>
   text(path, async () => `${JSON.stringify(await content(), undefined, 2)}\n`);
 
-/** All files of the archive of a user. Lists of things are read now, the things themselves when it is their turn. */
+/** Lists all files of a user's archive. Lists are read immediately, file contents when the archive reaches them. */
 export function createExportContent({ data, profile, objects }: ExportContentDeps) {
   async function* lines(conversationId: string): AsyncGenerator<Buffer> {
     for (let seq = 0; ;) {
@@ -90,7 +91,7 @@ export function createExportContent({ data, profile, objects }: ExportContentDep
     ];
   }
 
-  /** A file that its user removed in the meantime is empty. */
+  /** Returns an empty file if the user deleted it in the meantime. */
   async function openFile(id: string): Promise<Readable> {
     try {
       return await objects.open(id);

@@ -1,22 +1,22 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
-/** Rows as they are written into the archive. */
+/** Rows in the format of the archive. */
 type Rows = Promise<Record<string, unknown>[]>;
 
-/** A row of the archive that names another file of it. */
+/** A row that other files of the archive refer to by id. */
 export interface Listed {
   id: string;
   [field: string]: unknown;
 }
 
-/** A message with the seq by which the next page is read. */
+/** A message with its seq, from which the next page continues. */
 export interface ExportedMessage {
   seq: number;
   data: Record<string, unknown>;
 }
 
-/** What is stored of one user. No credential, token or hash is in any answer. */
+/** Reads the data of one user. Results never contain credentials, tokens or hashes. */
 export interface ExportDataStore {
   devices(userId: string): Rows;
   legalAcceptances(userId: string): Rows;
@@ -28,7 +28,7 @@ export interface ExportDataStore {
   tools(agentId: string): Rows;
   memories(agentId: string): Rows;
   conversations(workspaceId: string): Promise<Listed[]>;
-  /** Oldest first, from behind the seq. */
+  /** Messages after the seq, oldest first. */
   messages(conversationId: string, afterSeq: number, limit: number): Promise<ExportedMessage[]>;
 }
 
@@ -80,8 +80,9 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     conversations: (workspaceId) =>
       all(sql`
-        SELECT id, type, agent_id, title, created_at, updated_at
-        FROM conversations WHERE workspace_id = ${workspaceId} ORDER BY created_at, id`),
+        SELECT c.id, c.type, c.agent_id, c.title, s.text AS summary, c.created_at, c.updated_at
+        FROM conversations c LEFT JOIN conversation_summaries s ON s.conversation_id = c.id
+        WHERE c.workspace_id = ${workspaceId} ORDER BY c.created_at, c.id`),
 
     async messages(conversationId, afterSeq, limit) {
       const rows = await all<Record<string, unknown> & { seq: number }>(sql`

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Conversation, Export, AgentMemory, MessagePage, UserProfile, Workspace } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
-import { createTestDatabase, eventually, type OAuthServer, startOidcIssuer } from '@uswarm/testkit';
+import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
+import { createTestDatabase } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { strFromU8, unzipSync } from 'fflate';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { createApiClient } from '../../../test/api-client.js';
-import { type Belongings, ownEverything } from '../../../test/belongings.js';
+import { type UserResources, createUserResources } from '../../../test/resource-fixtures.js';
 import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
 import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
 import {
@@ -31,14 +33,10 @@ const start = async (user: Client): Promise<Export> =>
 const stateOf = async (user: Client, id: string): Promise<Export> =>
   (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
 const ready = async (user: Client, id: string): Promise<Export> => {
-  const state = await eventually(
-    () => stateOf(user, id),
-    ({ status }) => status === 'ready',
-  );
+  const state = await eventually(() => stateOf(user, id), { until: ({ status }) => status === 'ready' });
   expect(state).toMatchObject({ id, status: 'ready', url: expect.any(String) });
   return state;
 };
-/** Every file below the folder. */
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
@@ -65,18 +63,22 @@ describe('an export', () => {
   const rowsOf = (id: string) => uswarm.database.selectFrom('exports').selectAll().where('id', '=', id).execute();
 
   describe('of a user with one row of each kind', () => {
-    let owner: Belongings;
-    let other: Belongings;
+    let owner: UserResources;
+    let other: UserResources;
     let archive: Record<string, string>;
     let state: Export;
     let answer: Downloaded;
     beforeAll(async () => {
-      [owner, other] = [await ownEverything(uswarm, server), await ownEverything(uswarm, server)];
+      [owner, other] = [await createUserResources(uswarm, server), await createUserResources(uswarm, server)];
       const device = owner.user.with({ 'x-device-id': 'the phone' });
       await device.post('/v1/push-token', { push_token: PUSH_TOKEN }, 200);
       for (let n = 0; n < 12; n += 1) {
         await owner.user.post(owner.home.messages, { content: { type: 'text', text: `message ${n}` } }, 201);
       }
+      await uswarm.database
+        .insertInto('conversation_summaries')
+        .values({ conversation_id: owner.home.conversationId, through_seq: 1, text: 'They talked about tea.' })
+        .execute();
       state = await ready(owner.user, (await start(owner.user)).id);
       answer = await download(uswarm.url, state.url ?? '');
       archive = Object.fromEntries(
@@ -86,19 +88,23 @@ describe('an export', () => {
     const json = (path: string): unknown => JSON.parse(archive[path] ?? 'null');
     const list = (path: string) => json(path) as Record<string, unknown>[];
 
-    it('is a ZIP file of the size that its state names', () => {
+    it('is a ZIP file of the reported size', () => {
       const { status, headers, bytes } = answer;
-      expect([status, headers['content-type'], bytes.length]).toEqual([200, 'application/zip', state.size]);
+      expect({ status, type: headers['content-type'], size: bytes.length }).toEqual({
+        status: 200,
+        type: 'application/zip',
+        size: state.size,
+      });
     });
 
-    it('lists exactly its files in a manifest that names format and version', () => {
+    it('has a manifest with format, version and exactly its files', () => {
       const { files, ...manifest } = json('manifest.json') as { files: string[] };
       expect(manifest).toMatchObject({ format: 'uswarm-export', version: 1, user_id: expect.any(String) });
       expect(['manifest.json', ...files].toSorted()).toEqual(Object.keys(archive).toSorted());
       expect(archive['README.txt']).toContain('manifest.json');
     });
 
-    it('has the profile, devices, legal acceptances and connected apps as the API shows them', async () => {
+    it('contains the profile, devices, legal acceptances and connected apps as the API returns them', async () => {
       const profile = (await owner.user.get<{ data: UserProfile }>('/v1/users/profile')).body.data;
       expect(json('profile.json')).toMatchObject(profile);
       expect(list('devices.json').map(({ device_id }) => device_id)).toEqual(['the phone']);
@@ -107,7 +113,7 @@ describe('an export', () => {
       expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['asana']);
     });
 
-    it('has the workspaces with their agents, settings and memories as the API shows them', async () => {
+    it('contains the workspaces with their agents, settings and memories as the API returns them', async () => {
       const { data: workspaces } = (await owner.user.get<{ data: Workspace[] }>('/v1/workspaces')).body;
       expect(list('workspaces.json').map(({ id, name }) => [id, name])).toEqual(
         workspaces.map(({ id, name }) => [id, name]),
@@ -121,11 +127,13 @@ describe('an export', () => {
       }
     });
 
-    it('has every conversation with all messages, oldest first, as the API shows them', async () => {
+    it('contains every conversation with all messages, oldest first, as the API returns them', async () => {
       const folder = `workspaces/${owner.home.workspaceId}`;
       const path = `${owner.home.workspace}/conversations`;
       const { data: conversations } = (await owner.user.get<{ data: Conversation[] }>(path)).body;
       expect(list(`${folder}/conversations.json`).map(({ id }) => id)).toEqual(conversations.map(({ id }) => id));
+      const summaries = list(`${folder}/conversations.json`).map(({ summary }) => summary);
+      expect(summaries).toContain('They talked about tea.');
       const { data: newestFirst } = (await owner.user.get<MessagePage>(`${owner.home.messages}?limit=100`)).body;
       expect(newestFirst.length).toBeGreaterThan(12);
       const lines = (archive[`${folder}/conversations/${owner.home.conversationId}.ndjson`] ?? '').trim().split('\n');
@@ -135,14 +143,14 @@ describe('an export', () => {
       );
     });
 
-    it('has the uploaded files', () => {
+    it('contains the uploaded files', () => {
       const id = owner.values[EXAMPLE.uploadId];
       const [upload] = list('uploads.json');
       expect(upload).toMatchObject({ id, name: 'groceries.txt', path: `files/${id}/groceries.txt` });
       expect(archive[String(upload?.['path'])]).toBe('tea, bread, marmalade\n');
     });
 
-    it('has no secret, and nothing of anybody else', async () => {
+    it('contains no secrets and no data of other users', async () => {
       const all = Object.entries(archive).flat().join('\n');
       const { rows } = await sql<{ secret: string }>`
         SELECT encode(tokens, 'hex') AS secret FROM integrations UNION SELECT encode(tokens, 'base64') FROM integrations`.execute(
@@ -154,14 +162,14 @@ describe('an export', () => {
       expect([...secrets, ...foreign, ...ids].filter((text) => text !== '' && all.includes(text))).toEqual([]);
     });
 
-    it('is refused again within the hour and reports when to retry', async () => {
+    it('is rejected within an hour of the previous one, with a retry time', async () => {
       const { status, body, headers } = await owner.user.raw<{ code: string }>({ method: 'POST', path: EXPORT });
-      expect([status, body.code]).toEqual([429, 'export_limit_reached']);
+      expect({ status, code: body.code }).toEqual({ status: 429, code: 'export_limit_reached' });
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     });
   });
 
-  it('that is not finished is the answer to every further request', async () => {
+  it('is returned for further requests while it is unfinished', async () => {
     const user = await uswarm.user();
     const started = await Promise.all(Array.from({ length: 5 }, () => start(user)));
     expect(new Set(started.map(({ id }) => id)).size).toBe(1);
@@ -178,12 +186,7 @@ describe('an export', () => {
     expect(await user.refusal('GET', `/v1/users/exports/${id}`)).toBe('export_not_found');
     expect(await linkRefusal(uswarm.url, url ?? '')).toBe('export_not_found');
     await makeDue();
-    expect(
-      await eventually(
-        () => rowsOf(id),
-        (rows) => rows.length === 0,
-      ),
-    ).toEqual([]);
+    expect(await eventually(() => rowsOf(id), { until: (rows) => rows.length === 0 })).toEqual([]);
     expect(await filesIn(uswarm.objectDirectory)).not.toContain(object);
   });
 
@@ -193,12 +196,7 @@ describe('an export', () => {
     const object = await objectOf(id);
     await user.delete('/v1/auth/delete', {}, 204);
     expect(await linkRefusal(uswarm.url, url ?? '')).toBe('export_not_found');
-    expect(
-      await eventually(
-        () => rowsOf(id),
-        (rows) => rows.length === 0,
-      ),
-    ).toEqual([]);
+    expect(await eventually(() => rowsOf(id), { until: (rows) => rows.length === 0 })).toEqual([]);
     expect(await filesIn(uswarm.objectDirectory)).not.toContain(object);
   });
 });
@@ -234,18 +232,17 @@ describe('an export whose process is killed', () => {
     const user = createApiClient(url, { 'x-token': token });
     await user.post('/v1/auth/sign-up', undefined, 204);
 
-    // The archive stops in its middle, at the memories of the first agent.
+    // The lock stops the archive halfway, at the memories of the first agent.
     await locker.query('BEGIN');
     await locker.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
     const { id } = await start(user);
-    const partial = await eventually(
-      () => filesIn(objects),
-      (names) => names.some((name) => name.endsWith('.part')),
-    );
+    const partial = await eventually(() => filesIn(objects), {
+      until: (names) => names.some((name) => name.endsWith('.part')),
+    });
     expect(partial).toHaveLength(1);
     await killed.kill();
     await locker.query('ROLLBACK');
-    // The lease of the dead process runs out.
+    // Expire the lease of the killed process.
     await locker.query("UPDATE work SET lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL");
 
     const [, otherUrl] = await run();

@@ -27,7 +27,6 @@ export interface ExportsModuleDeps {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Archives of the data of a user. */
 export function createExportsModule(deps: ExportsModuleDeps) {
   const { config, objects, profile, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;

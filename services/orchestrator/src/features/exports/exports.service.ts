@@ -16,13 +16,13 @@ export interface ExportServiceDeps {
   jobs: Pick<JobStore, 'enqueue'>;
   links: FileLinks;
   openFile: (key: string, size: number, request: DownloadRequest) => OpenedFile;
-  /** Milliseconds between two archives of a user. */
+  /** Minimum time between two exports of a user in milliseconds. */
   intervalMs: number;
   clock: Clock;
 }
 
 export interface ExportService {
-  /** Starts an export, or gives the one that is not finished. @throws ApiError `export_limit_reached` */
+  /** Starts an export, or returns the unfinished one. @throws ApiError `export_limit_reached` */
   request(userId: string): Promise<Export>;
   list(userId: string): Promise<Export[]>;
   /** @throws ApiError `export_not_found` */
@@ -50,7 +50,7 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
   return {
     request: (userId) =>
       withTransaction(async (tx) => {
-        // Requests of one user take turns: the second one sees what the first one started.
+        // Serialize requests per user, so that the second one finds the export of the first.
         if (!(await users.lockUser(userId, tx))) throw new ApiError('user_deleted');
         const rows = await store.list(userId, tx);
         const unfinished = rows.find(isUnfinished);

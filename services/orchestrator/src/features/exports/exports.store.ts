@@ -4,10 +4,10 @@ import type { Database } from '../../database/database.js';
 
 export interface ExportRow {
   id: string;
-  /** Null once the user is deleted. */
+  /** Null after the user is deleted. */
   user_id: string | null;
   status: ExportStatus;
-  /** The key of the archive; null before the first attempt. */
+  /** The object key of the archive; null before the first attempt. */
   object_id: string | null;
   size: number | null;
   created_at: Date;
@@ -19,7 +19,7 @@ export interface ExportStore {
   /** Newest first. */
   list(userId: string, db?: Database): Promise<ExportRow[]>;
   get(id: string): Promise<ExportRow | undefined>;
-  /** Locks the row. To be called before the work is locked. @returns whether there is one */
+  /** Locks the row. Call it before the job is locked. @returns false if the export does not exist */
   lock(id: string, db: Database): Promise<boolean>;
   begin(id: string, objectId: string, db: Database): Promise<void>;
   finish(id: string, size: number, keptMs: number, db: Database): Promise<void>;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ErrorBody } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import type { Answer } from '../../../test/api-client.js';
-import { eventually } from '../../../test/eventually.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -71,10 +71,14 @@ describe('Idempotency-Key', () => {
   ];
 
   describe.each(creations)('of a new %s', (_what, create, other, count) => {
-    it('gives the same request its first result again', async () => {
+    it('returns the first result for the same request', async () => {
       const first = await create('key-1');
       const again = await create('key-1');
-      expect([first.status, again.status, again.body.data.id]).toEqual([201, 201, first.body.data.id]);
+      expect({ first: first.status, again: again.status, id: again.body.data.id }).toEqual({
+        first: 201,
+        again: 201,
+        id: first.body.data.id,
+      });
       expect(await count()).toBe(1);
     });
 
@@ -85,15 +89,18 @@ describe('Idempotency-Key', () => {
       expect(await count()).toBe(1);
     });
 
-    it('is refused for another request', async () => {
+    it('is rejected for another request', async () => {
       await create('key-1');
       const refused = await other('key-1');
-      expect([refused.status, refused.body.code]).toEqual([422, 'idempotency_key_reused']);
+      expect({ status: refused.status, code: refused.body.code }).toEqual({
+        status: 422,
+        code: 'idempotency_key_reused',
+      });
       expect(await count()).toBe(1);
     });
   });
 
-  it('is another one for another user, and for another key', async () => {
+  it('is separate per user and key', async () => {
     const first = await conversation('key-1');
     expect((await conversation('key-2')).body.data.id).not.toBe(first.body.data.id);
     user = await uswarm.user();
@@ -101,26 +108,26 @@ describe('Idempotency-Key', () => {
     expect((await conversation('key-1')).body.data.id).not.toBe(first.body.data.id);
   });
 
-  it('is refused for another operation', async () => {
+  it('is rejected for another operation', async () => {
     await conversation('key-1');
     expect((await workspace('key-1')).body.code).toBe('idempotency_key_reused');
     expect((await upload('tea', 'key-1')).body.code).toBe('idempotency_key_reused');
   });
 
-  it('of a request that was refused can be used again', async () => {
+  it('can be used again after its request was rejected', async () => {
     const path = `${home.workspace}/conversations`;
     const body = { type: 'agent', agent_id: crypto.randomUUID() };
     expect((await post(path, body, 'key-1')).body.code).toBe('agent_not_found');
     expect((await conversation('key-1')).status).toBe(201);
   });
 
-  it('whose object was deleted is refused, and creates no second one', async () => {
+  it('is rejected after its object was deleted, and creates no second object', async () => {
     const { id } = (await conversation('key-1')).body.data;
     await user.delete(`${home.workspace}/conversations/${id}`, undefined, 204);
     expect((await conversation('key-1')).body.code).toBe('idempotency_key_reused');
   });
 
-  it('is forgotten after 24 hours, and removed by upkeep', async () => {
+  it('expires after 24 hours and is deleted by the maintenance job', async () => {
     const first = await conversation('key-1');
     const stored = async () => {
       const { rows } = await sql<{ count: number }>`
@@ -136,17 +143,20 @@ describe('Idempotency-Key', () => {
     expect((await conversation('key-1')).body.data.id).toBe(first.body.data.id);
     await age('24 hours 1 minute');
     const second = await conversation('key-1');
-    expect([second.status, second.body.data.id === first.body.data.id]).toEqual([201, false]);
+    expect({ status: second.status, isSame: second.body.data.id === first.body.data.id }).toEqual({
+      status: 201,
+      isSame: false,
+    });
     await age('24 hours 1 minute');
     await uswarm.database
       .updateTable('work')
       .set({ run_at: new Date(0), attempts: 0 })
       .where('kind', '=', 'idempotency-pruning')
       .execute();
-    expect(await eventually(stored, (count) => count === 0)).toBe(0);
+    expect(await eventually(stored, { until: (count) => count === 0 })).toBe(0);
   });
 
-  it.each(['', 'x'.repeat(256), 'ä'])('is refused: %j', async (key) => {
+  it.each(['', 'x'.repeat(256), 'ä'])('is rejected if it is %j', async (key) => {
     expect((await conversation(key)).body.code).toBe('validation_failed');
   });
 });

@@ -14,7 +14,6 @@ export interface IdempotencyModuleDeps {
 
 const HOUR_MS = 3_600_000;
 
-/** Idempotency keys of requests that create something. */
 export function createIdempotencyModule({ database, clock, logger }: IdempotencyModuleDeps) {
   const store = createIdempotencyStore(database);
   const pruning: JobDefinition = {

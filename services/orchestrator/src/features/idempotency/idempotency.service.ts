@@ -3,47 +3,47 @@ import { ApiError, type OperationId } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { IdempotencyStore } from './idempotency.store.js';
 
-/** Kind of the work that removes keys which are too old. */
+/** Job type that deletes expired keys. */
 export const IDEMPOTENCY_PRUNING_JOB = 'idempotency-pruning';
 
-/** Who sent which `Idempotency-Key`, if any. */
+/** The user and the `Idempotency-Key` of a request, if any. */
 export interface KeyOwner {
   userId: string;
   key: string | undefined;
 }
 
-/** A request that creates something. */
+/** A create request. */
 export interface CreatingRequest extends KeyOwner {
   operation: OperationId;
-  /** What decides what is created; the same for a request that is sent again. */
+  /** The input that determines the result. Retries have the same content. */
   content: unknown;
 }
 
-/** Remembers in the transaction that creates the subject. @throws DuplicateRequest when the key was used before */
+/** Stores the key in the transaction that creates the subject. @throws DuplicateRequest if the key was used before */
 export type Claim = (subjectId: string, tx: Transaction) => Promise<void>;
 
-/** Keys by which a creation that is sent again has its first result. See draft-ietf-httpapi-idempotency-key-header. */
+/** Returns the first result for retried create requests. See draft-ietf-httpapi-idempotency-key-header. */
 export interface Idempotency {
   /**
-   * Creates, or names what the same request created before.
+   * Creates the subject, or returns the id from the first request with the same key.
    *
-   * @param create calls `claim` before it counts or inserts anything
-   * @returns the id of what was created
-   * @throws ApiError `idempotency_key_reused` when the key was used for another request
+   * @param create must call `claim` before it counts or inserts anything
+   * @returns the id of the created subject
+   * @throws ApiError `idempotency_key_reused` if the key was used for a different request
    */
   once(request: CreatingRequest, create: (claim: Claim) => Promise<string>): Promise<string>;
-  /** What the same request created. @throws ApiError `idempotency_key_reused` */
+  /** Returns the id created by an earlier identical request. @throws ApiError `idempotency_key_reused` */
   earlier(request: CreatingRequest): Promise<string | undefined>;
   isUsed(owner: KeyOwner): Promise<boolean>;
   claim(request: CreatingRequest): Claim;
 }
 
-/** Another request with the same key has created something. */
+/** A request with the same key has already created a subject. */
 export class DuplicateRequest extends Error {
   override name = 'DuplicateRequest';
 }
 
-/** The object of the key is deleted, so its first result cannot be returned again. */
+/** The subject of the key was deleted, so the first result cannot be returned. */
 export const keyWithoutResult = (): ApiError =>
   new ApiError('idempotency_key_reused', { message: 'What was created with this Idempotency-Key has been deleted.' });
 
@@ -80,9 +80,9 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
       try {
         return await create(claim(request));
       } catch (error) {
-        const winner = error instanceof DuplicateRequest ? await earlier(request) : undefined;
-        if (winner === undefined) throw error;
-        return winner;
+        const concurrent = error instanceof DuplicateRequest ? await earlier(request) : undefined;
+        if (concurrent === undefined) throw error;
+        return concurrent;
       }
     },
   };

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
 export interface UsedKey {
-  /** What the first request with the key created. */
+  /** The id of the subject that the first request created. */
   subjectId: string;
   requestHash: Buffer;
 }
@@ -16,24 +16,24 @@ export interface KeyUse extends UsedKey {
 export interface IdempotencyStore {
   find(userId: string, keyHash: Buffer): Promise<UsedKey | undefined>;
   /**
-   * Waits for another transaction that uses the same key. When the transaction locks the user for more than its key,
-   * it does so before: the reference to the user takes a weaker lock.
+   * Waits for concurrent transactions with the same key. A transaction that needs a stronger lock on the user must take
+   * it first: the foreign key takes only a weaker one.
    *
-   * @returns false when the key was used before
+   * @returns false if the key was used before
    */
   insert(use: KeyUse, db: Database): Promise<boolean>;
-  /** Removes up to `limit` keys from before a time. @returns how many it removed */
+  /** Deletes up to `limit` keys older than `before`. @returns the number of deleted keys */
   prune(before: Date, limit: number): Promise<number>;
 }
 
-const KEPT = sql`now() - make_interval(hours => ${LIMITS.idempotencyKeptHours})`;
+const OLDEST_VALID = sql`now() - make_interval(hours => ${LIMITS.idempotencyKeptHours})`;
 
 export function createIdempotencyStore(database: Database): IdempotencyStore {
   return {
     async find(userId, keyHash) {
       const { rows } = await sql<UsedKey>`
         SELECT subject_id AS "subjectId", request_hash AS "requestHash" FROM idempotency_keys
-        WHERE user_id = ${userId} AND key_hash = ${keyHash} AND created_at > ${KEPT}`.execute(database);
+        WHERE user_id = ${userId} AND key_hash = ${keyHash} AND created_at > ${OLDEST_VALID}`.execute(database);
       return rows[0];
     },
 
@@ -43,7 +43,7 @@ export function createIdempotencyStore(database: Database): IdempotencyStore {
         VALUES (${userId}, ${keyHash}, ${requestHash}, ${subjectId})
         ON CONFLICT (user_id, key_hash) DO UPDATE
           SET request_hash = excluded.request_hash, subject_id = excluded.subject_id, created_at = now()
-          WHERE idempotency_keys.created_at <= ${KEPT}
+          WHERE idempotency_keys.created_at <= ${OLDEST_VALID}
         RETURNING 1`.execute(db);
       return rows.length === 1;
     },

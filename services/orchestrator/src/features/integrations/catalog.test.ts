@@ -5,21 +5,21 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IntegrationProvider } from '@uswarm/contract';
 import { catalogOf, loadIntegrationCatalog } from './catalog.js';
 
-describe('the catalogue that comes with the service', () => {
-  it('has every provider once', () => {
+describe('the default integration catalog', () => {
+  it('lists every provider exactly once', () => {
     const { items } = loadIntegrationCatalog();
     const providers = items.flatMap(({ provider }) => provider ?? []);
     expect(providers.toSorted()).toEqual(IntegrationProvider.options.toSorted());
   });
 
-  it('shows built-in tools as there, and apps where the user connected them', () => {
+  it('marks built-in tools as enabled, and apps only if the user connected them', () => {
     const { items } = catalogOf(loadIntegrationCatalog(), new Set(['zoom']));
     const enabled = items.filter((item) => item.enabled).map(({ name }) => name);
     expect(enabled).toEqual(['Web search', 'Memories', 'Zoom']);
   });
 });
 
-describe('a catalogue of an operator', () => {
+describe('an operator’s integration catalog', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'catalog-'));
@@ -34,17 +34,17 @@ describe('a catalogue of an operator', () => {
   const categories = [{ id: 'work', name: 'Work', image_url: 'https://example.com/work.png' }];
   const item = { name: 'Zoom', description: '', icon_url: '', type: 'app', provider: 'zoom' };
 
-  it('replaces ours', () => {
+  it('replaces the default catalog', () => {
     expect(load({ categories, items: [item] })).toEqual({ categories, items: [item] });
   });
 
   it.each([
     ['an app without a provider', [{ ...item, provider: null }]],
     ['a provider twice', [item, item]],
-    ['a category that is not there', [{ ...item, category_id: 'play' }]],
+    ['an unknown category', [{ ...item, category_id: 'play' }]],
     ['a tool without a category', [{ ...item, type: 'tool' }]],
-    ['a field that is misspelt', [{ ...item, icon: '' }]],
-  ])('is refused with %s', (_what, items) => {
+    ['a misspelled field', [{ ...item, icon: '' }]],
+  ])('is rejected if it contains %s', (_what, items) => {
     expect(() => load({ categories, items })).toThrow();
   });
 });

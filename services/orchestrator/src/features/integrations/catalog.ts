@@ -12,7 +12,7 @@ const BUILT_IN = new URL('../../../config/integrations.json', import.meta.url);
 
 const Item = IntegrationItem.omit({ enabled: true });
 
-/** The catalogue as a file has it: what is enabled depends on the user. */
+/** The catalogue file. `enabled` is not in it because it depends on the user. */
 const CatalogFile = z
   .strictObject({ categories: z.array(IntegrationCategory), items: z.array(Item) })
   .refine(
@@ -29,12 +29,12 @@ const CatalogFile = z
   }, 'an item has no category, or one that is not there');
 export type CatalogFile = z.output<typeof CatalogFile>;
 
-/** @throws Error where the file is not a catalogue */
+/** @throws Error if the file is not a valid catalogue */
 export function loadIntegrationCatalog(file?: string): CatalogFile {
   return CatalogFile.parse(JSON.parse(readFileSync(file === undefined ? BUILT_IN : pathToFileURL(file), 'utf8')));
 }
 
-/** The catalogue as one user sees it: built-in tools are available to all users. */
+/** The catalogue for one user. Built-in tools are available to all users. */
 export function catalogOf(
   { categories, items }: CatalogFile,
   connected: ReadonlySet<IntegrationProvider>,
@@ -43,7 +43,7 @@ export function catalogOf(
   return { categories, items: shown };
 }
 
-/** The catalogue with URLs of images that clients can load. */
+/** Makes the image URLs absolute, so that clients can load them. */
 export function withImages({ categories, items }: CatalogFile, assetUrl: (url: string) => string): CatalogFile {
   return {
     categories: categories.map((category) => ({ ...category, image_url: assetUrl(category.image_url) })),

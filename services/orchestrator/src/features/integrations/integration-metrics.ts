@@ -2,7 +2,7 @@ import { IntegrationProvider } from '@uswarm/contract';
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import type { OAuthFailureKind } from './oauth-answer.js';
 
-/** `gone`: the user has to connect again; `refused`, `sealed`: an operator has to do something. */
+/** `gone`: the user must reconnect. `refused`, `sealed`: an operator must act. */
 export type RefreshOutcome = 'renewed' | OAuthFailureKind | 'sealed';
 
 export interface IntegrationMetrics {
@@ -13,7 +13,7 @@ export function createIntegrationMetrics(registry: Registry): IntegrationMetrics
   const refreshes = initializedCounter(
     registry,
     'uswarm_integration_refreshes_total',
-    'Attempts to renew the tokens of a connection to another app, by how they went.',
+    'Total token refreshes of integrations by outcome.',
     {
       provider: IntegrationProvider.options,
       outcome: ['renewed', 'gone', 'refused', 'unavailable', 'sealed'] satisfies RefreshOutcome[],

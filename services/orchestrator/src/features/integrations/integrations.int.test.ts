@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IntegrationCatalog, OAuthConfiguration } from '@uswarm/contract';
-import { type OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import {
   authorized,
   CALLBACK,
@@ -12,7 +12,7 @@ import {
   startProviderServer,
   tokensIn,
 } from '../../../test/integrations.js';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createIntegrationStore } from './integrations.store.js';
 
@@ -39,7 +39,7 @@ describe('integrations', () => {
 
   const catalog = async (of = user) => (await of.get<{ data: IntegrationCatalog }>('/v1/integrations')).body.data;
 
-  it('REST-036 GET /v1/integrations has categories, and tools and apps in one list', async () => {
+  it('REST-036 GET /v1/integrations returns categories and one list of tools and apps', async () => {
     const { categories, items } = await catalog();
     expect(categories.length).toBeGreaterThan(0);
     expect(new Set(items.map(({ type }) => type))).toEqual(new Set(['tool', 'app']));
@@ -56,7 +56,7 @@ describe('integrations', () => {
     expect(fields).toEqual(categories.map(() => expected));
   });
 
-  it('RES-077 an item has its seven fields, and its category is one of the list', async () => {
+  it('RES-077 an item has seven fields, and its category is in the list of categories', async () => {
     const { categories, items } = await catalog();
     const known = new Set(categories.map(({ id }) => id));
     for (const item of items) {
@@ -73,17 +73,17 @@ describe('integrations', () => {
     }
   });
 
-  it('RES-078 the provider of a built-in tool is null, and the tool is there for everybody', async () => {
+  it('RES-078 the provider of a built-in tool is null, and the tool is enabled for all users', async () => {
     const tools = (await catalog()).items.filter(({ type }) => type === 'tool');
     expect(tools.length).toBeGreaterThan(0);
     expect(tools.map(({ provider, enabled }) => [provider, enabled])).toEqual(tools.map(() => [null, true]));
   });
 
-  it('REST-037 POST /v1/integrations/connect answers the OAuth configuration of the provider, unwrapped', async () => {
+  it('REST-037 POST /v1/integrations/connect returns the OAuth configuration of the provider without an envelope', async () => {
     const { status, body } = await user.post(CONNECT, { provider: 'asana' }, 200);
-    expect([status, body]).toEqual([
-      200,
-      {
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
         client_id: 'client-asana',
         redirect_url: ASANA_URL,
         authorization_endpoint: server.authorizationEndpoint,
@@ -91,10 +91,10 @@ describe('integrations', () => {
         scopes: ['openid', 'offline_access'],
         additional_parameters: { prompt: 'consent', code_challenge_method: 'S256', state: expect.any(String) },
       },
-    ]);
+    });
   });
 
-  it('RES-079 an OAuth configuration has its six fields, and no secret', async () => {
+  it('RES-079 an OAuth configuration has six fields and no secret', async () => {
     const { body } = await user.post<OAuthConfiguration>(CONNECT, { provider: 'zoom' }, 200);
     expect(Object.keys(body).toSorted()).toEqual(Object.keys(OAuthConfiguration.shape).toSorted());
     expect(OAuthConfiguration.parse(body)).toEqual(body);
@@ -102,7 +102,7 @@ describe('integrations', () => {
   });
 
   it.each(['asana', 'zoom'] as const)(
-    'POST /v1/integrations/callback connects %s and answers 204',
+    'POST /v1/integrations/callback connects %s and returns 204',
     async (provider) => {
       const person = await uswarm.user();
       const answer = await person.post(CALLBACK, await authorized(person, server, provider), 204);
@@ -111,25 +111,25 @@ describe('integrations', () => {
     },
   );
 
-  it('what one user connects is not connected for another', async () => {
+  it('a connection of one user does not affect another user', async () => {
     const [one, other] = [await uswarm.user(), await uswarm.user()];
     await connect(one, server, 'asana');
-    expect([await enabledOf(one), await enabledOf(other)]).toEqual([['asana'], []]);
+    expect({ one: await enabledOf(one), other: await enabledOf(other) }).toEqual({ one: ['asana'], other: [] });
     expect(await other.refusal('DELETE', '/v1/integrations/asana')).toBe('integration_not_found');
     expect(await enabledOf(one)).toEqual(['asana']);
   });
 
-  it('the same callback again changes nothing, and costs nothing: a code works once', async () => {
+  it('a repeated callback changes nothing and does not redeem the code again', async () => {
     const person = await uswarm.user();
     const body = await connect(person, server, 'asana');
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     const { exchanges } = server.counts;
     await person.post(CALLBACK, body, 204);
     expect(server.counts.exchanges).toBe(exchanges);
-    expect((await storedRows(uswarm.database))['integrations']).toEqual(before['integrations']);
+    expect((await allRows(uswarm.database))['integrations']).toEqual(before['integrations']);
   });
 
-  it('who connects again has one connection, the new one', async () => {
+  it('a second authorization replaces the connection', async () => {
     const person = await uswarm.user();
     await connect(person, server, 'asana');
     const before = await uswarm.database.selectFrom('integrations').select('id').execute();
@@ -139,21 +139,21 @@ describe('integrations', () => {
     expect(after).not.toEqual(before);
   });
 
-  describe('a callback is refused', () => {
+  describe('an OAuth callback', () => {
     const refusal = (body: object) => user.refusal('POST', CALLBACK, body);
 
-    it('with a code that the provider does not know', async () => {
+    it('is rejected if the provider does not know the code', async () => {
       const body = await authorized(user, server, 'asana');
       expect(await refusal({ ...body, authorization_code: 'made-up' })).toBe('integration_code_invalid');
     });
 
-    it('with the verifier of another challenge', async () => {
+    it('is rejected if the verifier belongs to another challenge', async () => {
       const body = await authorized(user, server, 'asana');
       expect(await refusal({ ...body, code_verifier: 'x'.repeat(43) })).toBe('integration_code_invalid');
     });
 
     it.each(['', 'short', 'x'.repeat(129), `${'x'.repeat(42)} `, `${'x'.repeat(43)}é`])(
-      'with a verifier that is none: %j',
+      'is rejected if the verifier is malformed: %j',
       async (verifier) => {
         const body = {
           provider: 'asana',
@@ -166,40 +166,40 @@ describe('integrations', () => {
     );
 
     it.each([`${ASANA_URL}/`, `${ASANA_URL}?x=1`, 'https://evil.example.com', ASANA_URL.toUpperCase(), ''])(
-      'with another address to come back to: %s',
+      'is rejected if the redirect URL is not a configured one: %s',
       async (redirectUrl) => {
         const body = await authorized(user, server, 'asana');
         expect(await refusal({ ...body, redirect_url: redirectUrl })).toBe('redirect_url_not_allowed');
       },
     );
 
-    it('for a provider that is not configured', async () => {
+    it('is rejected if the provider is not configured', async () => {
       const body = await authorized(user, server, 'asana');
       expect(await refusal({ ...body, provider: 'slack' })).toBe('integration_not_configured');
       expect(await user.refusal('POST', CONNECT, { provider: 'slack' })).toBe('integration_not_configured');
     });
 
-    it('for a provider that there is not', async () => {
+    it('is rejected if the provider is unknown', async () => {
       const body = await authorized(user, server, 'asana');
       expect(await refusal({ ...body, provider: 'myspace' })).toBe('validation_failed');
     });
 
-    it('while the provider is away, and taken when it is back', async () => {
+    it('is rejected while the provider is unavailable, and succeeds after it recovered', async () => {
       const person = await uswarm.user();
       const body = await authorized(person, server, 'asana');
-      server.away(true);
+      server.setUnavailable(true);
       expect(await person.refusal('POST', CALLBACK, body)).toBe('integration_unavailable');
-      server.away(false);
+      server.setUnavailable(false);
       await person.post(CALLBACK, body, 204);
       expect(await enabledOf(person)).toEqual(['asana']);
     });
 
-    it('and leaves no connection behind', async () => {
+    it('creates no connection if it is rejected', async () => {
       expect(await enabledOf(user)).toEqual([]);
     });
   });
 
-  it('tokens are nowhere to be read: not in the database, not in the log', async () => {
+  it('tokens appear neither in the database nor in the log in plain text', async () => {
     const person = await uswarm.user();
     const { authorization_code: code, code_verifier: verifier } = await connect(person, server, 'asana');
     const { email } = person;
@@ -212,14 +212,14 @@ describe('integrations', () => {
     const { accessToken, refreshToken = '' } = tokensIn(row, environment);
     const secrets = [accessToken, refreshToken, code, verifier, CLIENT_SECRET];
     expect(secrets.map((secret) => secret.length > 20)).toEqual(secrets.map(() => true));
-    const stored = await storedRows(uswarm.database);
+    const stored = await allRows(uswarm.database);
     const hidden = Buffer.from(row?.sealed ?? '').toString('latin1');
     const everything = [JSON.stringify(stored), hidden, ...log].join('\n');
     expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
     expect(log.some((line) => line.includes('completeIntegration'))).toBe(true);
   });
 
-  it('a deletion of the account takes the connection, and leaves it to be revoked', async () => {
+  it('an account deletion deletes the connection and schedules its revocation', async () => {
     const person = await uswarm.user();
     await connect(person, server, 'asana');
     const connections = () => uswarm.database.selectFrom('integrations').select('user_id').execute();
@@ -232,14 +232,14 @@ describe('integrations', () => {
   });
 
   it.each(['asana', 'myspace', '..%2f', 'ASANA'])(
-    'what is not connected cannot be disconnected: %s',
+    'a disconnect of a provider that is not connected returns integration_not_found: %s',
     async (provider) => {
       const person = await uswarm.user();
       expect(await person.refusal('DELETE', `/v1/integrations/${provider}`)).toBe('integration_not_found');
     },
   );
 
-  it('who was disconnected is so at once', async () => {
+  it('a disconnect takes effect immediately', async () => {
     const person = await uswarm.user();
     await connect(person, server, 'asana');
     await connect(person, server, 'zoom');
@@ -249,7 +249,7 @@ describe('integrations', () => {
   });
 });
 
-describe('an installation that a provider does not know', () => {
+describe('an installation whose client the provider rejects', () => {
   let server: OAuthServer;
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
@@ -262,21 +262,21 @@ describe('an installation that a provider does not know', () => {
     await server.close();
   });
 
-  it('is told apart from a code that is wrong: the app can do nothing about it', async () => {
+  it('gets another error than a wrong code, because the app cannot fix it', async () => {
     const user = await uswarm.user();
     const body = await authorized(user, server, 'asana');
     expect(await user.refusal('POST', CALLBACK, body)).toBe('integration_exchange_failed');
   });
 });
 
-describe('an installation without integrations', () => {
+describe('an installation without configured integrations', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
   });
   afterAll(() => uswarm.close());
 
-  it('shows its catalogue with no app enabled, and says that none is configured', async () => {
+  it('returns the catalog with no app enabled, and rejects a connect with integration_not_configured', async () => {
     const user = await uswarm.user();
     expect(await enabledOf(user)).toEqual([]);
     expect(await user.refusal('POST', CONNECT, { provider: 'gmail' })).toBe('integration_not_configured');

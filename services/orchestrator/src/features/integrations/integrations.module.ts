@@ -21,7 +21,7 @@ import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
 export interface IntegrationsModuleDeps {
   config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
   assets: Pick<Assets, 'url'>;
-  /** The same in all replicas; signs the states of OAuth flows. */
+  /** Signs the states of OAuth flows. All replicas must have the same secret. */
   stateSecret: string;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   metrics: Registry;
@@ -31,7 +31,7 @@ export interface IntegrationsModuleDeps {
 
 export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsModule>>;
 
-/** OAuth integrations, and the refresh, revocation and re-encryption of their tokens. */
+/** OAuth integrations: connection, token refresh, revocation and re-encryption. */
 export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const { config, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
@@ -60,14 +60,14 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     { type: TOKEN_REENCRYPTION_JOB, handle: createTokenReencryption(shared) },
   ];
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
-    // The first start with a new key re-encrypts the tokens, and no start knows whether it is the first.
+    // Enqueue at every start: a process cannot tell whether it is the first one with a new key.
     const job = { kind: TOKEN_REENCRYPTION_JOB, subjectId: TOKEN_REENCRYPTION_ID, workspaceId: TOKEN_REENCRYPTION_ID };
     await withTransaction((tx) => jobs.enqueue(job, tx));
   }
   return { service, routes: integrationHandlers(service), jobs: definitions, close: oauth.close };
 }
 
-/** Without a key no integration can be connected, so a random key of this process is sufficient. */
+/** Without configured keys no integration can be connected, so a random key per process is sufficient. */
 function cipherOf({ INTEGRATION_TOKEN_KEYS: [first, ...others] = [] }: IntegrationsModuleDeps['config']): TokenCipher {
   return createTokenCipher([first ?? { id: 'none', key: randomBytes(32) }, ...others]);
 }

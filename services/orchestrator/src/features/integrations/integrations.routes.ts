@@ -1,7 +1,7 @@
 import type { Handler, Handlers } from '../../http/handlers.js';
 import type { IntegrationService } from './integrations.service.js';
 
-/** spec: orchestrator §4.5 */
+/** REST-036 to REST-038 */
 export function integrationHandlers(service: IntegrationService) {
   const listIntegrations: Handler<'listIntegrations'> = async ({ actor }) => ({
     status: 200,

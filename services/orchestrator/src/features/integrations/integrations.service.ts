@@ -33,7 +33,7 @@ export interface IntegrationServiceDeps {
   logger: Logger;
 }
 
-/** What an app brings back from a provider. */
+/** Callback parameters that the app received from the provider. */
 export interface Callback {
   provider: IntegrationProvider;
   code: string;
@@ -44,7 +44,7 @@ export interface Callback {
   issuer: string | undefined;
 }
 
-/** Who connects or disconnects, for the audit log too. */
+/** The user who connects or disconnects, with the session for the audit log. */
 export interface ConnectingUser {
   userId: string;
   session: Pick<Session, 'source'>;
@@ -55,18 +55,20 @@ export interface IntegrationService {
   /** @throws ApiError `integration_not_configured` */
   connect(userId: string, provider: IntegrationProvider): OAuthConfiguration;
   /**
-   * Exchanges the code and stores the tokens. The same callback again changes nothing.
+   * Exchanges the code and stores the tokens. Repeating the same callback has no effect.
+   *
    * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
    *   `integration_code_invalid`, `integration_exchange_failed`, `integration_unavailable`, `user_deleted`
    */
   complete(by: ConnectingUser, callback: Callback): Promise<void>;
-  /** Forgets the tokens now, and tells the provider soon. @throws ApiError `integration_not_found` */
+  /** Deletes the tokens and enqueues their revocation at the provider. @throws ApiError `integration_not_found` */
   disconnect(by: ConnectingUser, provider: string): Promise<void>;
-  /** The same for everything of a user, in the transaction that deletes it. */
+  /** Disconnects all integrations of a user, in the transaction that deletes the user. */
   revokeAll(userId: string, tx: Transaction): Promise<void>;
   /**
-   * What a tool calls the provider with, in the name of the user. It is renewed ahead of its end, elsewhere.
-   * @throws ApiError `integration_not_found`; `integration_unavailable` where it could not be renewed in time
+   * Returns the access token for calls on behalf of the user. A background job renews it before it expires.
+   *
+   * @throws ApiError `integration_not_found`; `integration_unavailable` if the token expired before it was renewed
    */
   accessToken(userId: string, provider: IntegrationProvider): Promise<string>;
 }
@@ -96,7 +98,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     }
   }
 
-  /** Runs before the provider is called: a code from another user's flow must not be redeemed here. */
+  /** Must run before the provider is called: a code from another user's flow must not be redeemed. */
   async function requireOwnFlow(
     userId: string,
     { provider, pkce, issuer }: ProviderClient,
@@ -104,8 +106,8 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     codeHash: Buffer,
   ): Promise<void> {
     const { state, issuer: returned } = callback;
-    const mixedUp = returned !== undefined && issuer !== undefined && returned !== issuer;
-    if (mixedUp || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
+    const isOtherIssuer = returned !== undefined && issuer !== undefined && returned !== issuer;
+    if (isOtherIssuer || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
     if (state === undefined) return;
     const known = states.verify(state, userId, provider);
     if (known === undefined || !(await store.claimState(known, codeHash)))
@@ -148,7 +150,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     const validity = validityOf(grant, clock.now());
     return withTransaction(async (tx) => {
       if (!(await store.lockUser(userId, tx))) {
-        // The account was deleted while the provider was called: these tokens are known only here.
+        // The account was deleted during the provider call. Only this process knows the tokens, so revoke them.
         await revokeLater([row], tx);
         return false;
       }
@@ -177,7 +179,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
         throw new ApiError('validation_failed', { extra: { fields } });
       }
       const codeHash = createHash('sha256').update(code).digest();
-      // A code works once: sent a second time, it would make the provider take back what it gave.
+      // A code is single-use: if it is sent twice, the provider may revoke the tokens it issued.
       if (await store.hasCode(by.userId, provider, codeHash)) return;
       await requireOwnFlow(by.userId, client, callback, codeHash);
       const grant = await exchange(client, callback);

@@ -1,17 +1,18 @@
 import type { IntegrationProvider } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { lockUser } from '../users/lock-user.js';
 import type { KnownState } from './oauth-states.js';
 import type { SealedTokens } from './token-cipher.js';
 
-/** Tokens as they are stored, and whose they are. */
+/** Encrypted tokens with their owner. */
 export interface SealedRow extends SealedTokens {
   id: string;
   userId: string;
   provider: IntegrationProvider;
 }
 
-/** When tokens end, and when they are to be renewed before; null is never. */
+/** When tokens expire and when they are due for renewal. Null: never. */
 export interface Validity {
   expiresAt: Date | null;
   refreshAt: Date | null;
@@ -23,31 +24,30 @@ export interface RevocationRow extends SealedRow {
   ageMs: number;
 }
 
-/** The two tables that hold tokens. */
 export type SealedTable = 'integrations' | 'integration_revocations';
 
 export interface IntegrationStore {
   connected(userId: string): Promise<IntegrationProvider[]>;
-  /** Locks the user, so that two callbacks follow each other. @returns false if the user is deleted */
+  /** Locks the user, which serializes concurrent callbacks. @returns false if the user is deleted */
   lockUser(userId: string, db: Database): Promise<boolean>;
   hasCode(userId: string, provider: IntegrationProvider, codeHash: Buffer): Promise<boolean>;
-  /** Marks a state as used for this code. @returns false if it was used for another one */
+  /** Binds a state to this code. @returns false if the state was used for another code */
   claimState(state: KnownState, codeHash: Buffer): Promise<boolean>;
   insert(connection: ConnectionRow & { codeHash: Buffer }, db: Database): Promise<void>;
   find(id: string): Promise<ConnectionRow | undefined>;
   findOf(userId: string, provider: IntegrationProvider): Promise<ConnectionRow | undefined>;
-  /** @returns false if the stored tokens have changed */
+  /** Replaces the tokens of a connection. @returns false if the stored tokens have changed */
   renew(old: SealedRow, renewed: SealedTokens & Validity, db: Database): Promise<boolean>;
-  /** Drops connections of the user, of one provider or all. @returns what was dropped */
+  /** Deletes the user's connection to one provider, or all connections. @returns the deleted rows */
   drop(userId: string, provider: IntegrationProvider | undefined, db: Database): Promise<SealedRow[]>;
-  /** Drops the connection unless its tokens are others by now. */
+  /** Deletes the connection unless its tokens have changed. */
   dropIfSame(row: SealedRow, db: Database): Promise<void>;
   insertRevocation(row: SealedRow, db: Database): Promise<void>;
   findRevocation(id: string): Promise<RevocationRow | undefined>;
   deleteRevocation(id: string, db: Database): Promise<void>;
-  /** Up to `limit` rows after the id that are encrypted with another key, by id. */
+  /** Returns up to `limit` rows after `afterId`, ordered by id, that are encrypted with another key. */
   sealedOtherwise(table: SealedTable, keyId: string, afterId: string, limit: number): Promise<SealedRow[]>;
-  /** Leaves the row alone where its tokens are others by now. */
+  /** Replaces the encrypted tokens unless they have changed. */
   reseal(table: SealedTable, old: SealedRow, sealed: SealedTokens): Promise<void>;
 }
 
@@ -63,15 +63,7 @@ export function createIntegrationStore(database: Database): IntegrationStore {
       return rows.map(({ provider }) => provider);
     },
 
-    async lockUser(userId, db) {
-      const row = await db
-        .selectFrom('users')
-        .select('id')
-        .where('id', '=', userId)
-        .forNoKeyUpdate()
-        .executeTakeFirst();
-      return row !== undefined;
-    },
+    lockUser,
 
     async hasCode(userId, provider, codeHash) {
       const row = await database
@@ -92,7 +84,7 @@ export function createIntegrationStore(database: Database): IntegrationStore {
       const row = await database
         .insertInto('integration_states')
         .values({ nonce, code_hash: codeHash, expires_at: expiresAt })
-        // The same code again is a retry, which the provider judges.
+        // The same code is a retry. The provider decides whether to accept it.
         .onConflict((conflict) =>
           conflict
             .column('nonce')

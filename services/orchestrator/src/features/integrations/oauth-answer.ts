@@ -2,22 +2,22 @@ import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import type { Tokens } from './token-cipher.js';
 
-/** Tokens, and the lifetime of the access token in seconds; undefined if the provider does not state it. */
+/** Tokens and the lifetime of the access token in seconds; undefined if the provider does not send it. */
 export interface Grant extends Tokens {
   expiresInS: number | undefined;
 }
 
 /**
- * Why a provider gave no tokens: `gone`, the code or refresh token is worth nothing; `refused`, it takes
- * nothing from us as we are registered; `unavailable`, it may work later.
+ * Why a provider returned no tokens. `gone`: the code or refresh token is no longer valid. `refused`: the provider
+ * rejects the registered client. `unavailable`: a retry may succeed.
  */
 export type OAuthFailureKind = 'gone' | 'refused' | 'unavailable';
 
-/** Contains only the error code of the provider's response. */
+/** Contains only the error code of the provider's response, never its body. */
 export class OAuthFailure extends Error {
   override name = 'OAuthFailure';
   readonly kind: OAuthFailureKind;
-  /** The provider's word, as `invalid_client`, or an HTTP status. */
+  /** The provider's error code, such as `invalid_client`, or an HTTP status. */
   readonly reason: string;
 
   constructor(kind: OAuthFailureKind, reason: string, cause?: unknown) {
@@ -27,7 +27,7 @@ export class OAuthFailure extends Error {
   }
 }
 
-/** An answer of a token or revocation endpoint. */
+/** The response of a token or revocation endpoint. */
 export interface ProviderAnswer {
   status: number;
   body: string;
@@ -39,12 +39,12 @@ const TokenAnswer = z.object({
   refresh_token: text.optional(),
   expires_in: z.coerce.number().positive().max(1e10).optional().catch(undefined),
 });
-/** Slack has the user's own token one level down. */
+/** Slack nests the user's token in `authed_user`. */
 const SlackAnswer = z.object({ authed_user: TokenAnswer.optional() });
-/** An error is a code, or something with a code. Slack and GitHub send it with status 200. */
+/** Slack and GitHub return errors with status 200. */
 const ErrorAnswer = z.object({ error: z.string().regex(/^[\w.-]{1,64}$/), ok: z.literal(false).optional() });
 
-const GONE = new Set([
+const REVOKED_GRANT_CODES = new Set([
   'invalid_grant',
   'bad_verification_code', // GitHub
   'invalid_code', // Slack
@@ -64,10 +64,14 @@ const PASSING = new Set([
   'request_timeout',
 ]);
 
-/** @throws OAuthFailure where the answer holds no tokens; `goneToo` are the provider's own words for `gone` */
-export function readGrant(answer: ProviderAnswer, goneToo: readonly string[] = []): Grant {
+/**
+ * Parses a token response. `extraRevokedCodes` lists the provider-specific error codes for `gone`.
+ *
+ * @throws OAuthFailure if the response contains no tokens
+ */
+export function readGrant(answer: ProviderAnswer, extraRevokedCodes: readonly string[] = []): Grant {
   const body = parseJson(answer.body);
-  const error = errorOf(answer, body, goneToo);
+  const error = errorOf(answer, body, extraRevokedCodes);
   if (error !== undefined) throw error;
   const top = TokenAnswer.safeParse(body).data;
   const found = top?.access_token === undefined ? SlackAnswer.safeParse(body).data?.authed_user : top;
@@ -79,16 +83,20 @@ export function readGrant(answer: ProviderAnswer, goneToo: readonly string[] = [
   };
 }
 
-const WORTHLESS = ['invalid_token', 'invalid_auth', 'account_inactive', 'not_authed'];
+const INVALID_TOKEN_CODES = ['invalid_token', 'invalid_auth', 'account_inactive', 'not_authed'];
 
-/** @throws OAuthFailure where the token is not known to be worthless by now */
-export function readRevocation(answer: ProviderAnswer, goneStatus: readonly number[] = []): void {
-  if (goneStatus.includes(answer.status)) return;
-  const error = errorOf(answer, parseJson(answer.body), WORTHLESS);
+/** @throws OAuthFailure unless the response shows that the token is no longer valid */
+export function readRevocation(answer: ProviderAnswer, alreadyRevokedStatuses: readonly number[] = []): void {
+  if (alreadyRevokedStatuses.includes(answer.status)) return;
+  const error = errorOf(answer, parseJson(answer.body), INVALID_TOKEN_CODES);
   if (error !== undefined && error.kind !== 'gone') throw error;
 }
 
-function errorOf({ status }: ProviderAnswer, body: unknown, goneToo: readonly string[]): OAuthFailure | undefined {
+function errorOf(
+  { status }: ProviderAnswer,
+  body: unknown,
+  extraRevokedCodes: readonly string[],
+): OAuthFailure | undefined {
   const code = ErrorAnswer.safeParse(body).data?.error;
   if (status < 300 && code === undefined) return undefined;
   const reason = code ?? `status ${status}`;
@@ -96,7 +104,7 @@ function errorOf({ status }: ProviderAnswer, body: unknown, goneToo: readonly st
     return new OAuthFailure('unavailable', reason);
   }
   return new OAuthFailure(
-    code !== undefined && (GONE.has(code) || goneToo.includes(code)) ? 'gone' : 'refused',
+    code !== undefined && (REVOKED_GRANT_CODES.has(code) || extraRevokedCodes.includes(code)) ? 'gone' : 'refused',
     reason,
   );
 }

@@ -13,7 +13,7 @@ interface Seen {
   body: string;
 }
 
-describe('what providers are asked', () => {
+describe('the OAuth client', () => {
   let server: Server;
   let base: string;
   let seen: Seen[];
@@ -71,7 +71,7 @@ describe('what providers are asked', () => {
     ['github', 'application/x-www-form-urlencoded', { ...inBody, ...verifier }, undefined],
     ['zoom', 'application/x-www-form-urlencoded', verifier, BASIC],
   ])(
-    '%s for tokens: as %s, with the client and the verifier where it wants them',
+    'requests tokens of %s as %s, with client and verifier as the provider expects them',
     async (provider, type, more, authorization) => {
       expect(await exchange(clientOf(provider))).toEqual({ accessToken: 'fresh', expiresInS: undefined });
       expect(fields()).toEqual({
@@ -89,13 +89,13 @@ describe('what providers are asked', () => {
     },
   );
 
-  it('a client without a secret shows its id alone', async () => {
+  it('sends only the client id if there is no secret', async () => {
     await exchange(clientOf('slack', ''));
     expect(fields()).toMatchObject({ client_id: 'id', code_verifier: 'v' });
     expect(seen[0]?.headers['authorization']).toBeUndefined();
   });
 
-  it('keeps a refresh token where there is no new one', async () => {
+  it('keeps the refresh token if the provider returns no new one', async () => {
     expect(await oauth.refresh(clientOf('gmail'), 'r')).toMatchObject({ accessToken: 'fresh', refreshToken: 'r' });
     expect(fields()).toEqual({ grant_type: 'refresh_token', refresh_token: 'r', ...inBody });
   });
@@ -106,31 +106,31 @@ describe('what providers are asked', () => {
     ['zoom', 'POST', '/revoke/id', { token: 'a', token_type_hint: 'access_token' }, BASIC],
     ['notion', 'POST', '/revoke/id', { token: 'a' }, BASIC],
     ['slack', 'POST', '/revoke/id', {}, 'Bearer a'],
-  ])('%s is told of a token by %s', async (provider, method, url, body, authorization) => {
+  ])('revokes a token at %s by %s', async (provider, method, url, body, authorization) => {
     await oauth.revoke(clientOf(provider), { accessToken: 'a', refreshToken: 'r' });
     expect(seen[0]).toMatchObject({ method, url });
-    expect([fields(), seen[0]?.headers['authorization']]).toEqual([body, authorization]);
+    expect({ body: fields(), authorization: seen[0]?.headers['authorization'] }).toEqual({ body, authorization });
   });
 
-  it('GitHub is told by DELETE of the grant', async () => {
+  it('revokes a grant at GitHub by DELETE', async () => {
     answer = { status: 204, body: '' };
     await oauth.revoke(clientOf('github'), { accessToken: 'a' });
     expect(seen[0]).toMatchObject({ method: 'DELETE', url: '/revoke/id', headers: { authorization: BASIC } });
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ access_token: 'a' });
   });
 
-  it('follows no redirect, which could carry the secret elsewhere', async () => {
+  it('follows no redirect, because a redirect could leak the secret', async () => {
     answer = { status: 307, headers: { location: `${base}/elsewhere` }, body: '' };
     await expect(exchange(clientOf('asana'))).rejects.toMatchObject({ kind: 'refused', reason: 'status 307' });
     expect(seen.map(({ url }) => url)).toEqual(['/token']);
   });
 
-  it('reads no answer without end', async () => {
+  it('limits the size of a response', async () => {
     answer = { status: 200, body: 'x'.repeat(300 * 1024) };
     await expect(exchange(clientOf('asana'))).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  it('says that nobody is there', async () => {
+  it('reports ECONNREFUSED if the connection is rejected', async () => {
     const client = { ...clientOf('asana'), tokenEndpoint: 'http://127.0.0.1:1/token' };
     await expect(exchange(client)).rejects.toMatchObject({ kind: 'unavailable', reason: 'ECONNREFUSED' });
   });

@@ -5,17 +5,17 @@ import type { Tokens } from './token-cipher.js';
 
 export interface CodeExchange {
   code: string;
-  /** Sent where the provider supports PKCE. */
+  /** Sent if the provider supports PKCE. */
   codeVerifier: string;
   redirectUrl: string;
 }
 
-/** Calls to providers. Each method throws OAuthFailure. */
+/** Calls to OAuth providers. Each method throws OAuthFailure. */
 export interface OAuthClient {
   exchange(client: ProviderClient, exchange: CodeExchange): Promise<Grant>;
-  /** A provider that sends no new refresh token means the old one to go on. */
+  /** Keeps the old refresh token if the provider does not return a new one. */
   refresh(client: ProviderClient, refreshToken: string): Promise<Grant>;
-  /** Resolves as well where the token was worthless already. */
+  /** Also resolves if the token was already invalid. */
   revoke(client: ProviderClient, tokens: Tokens): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,14 +29,14 @@ interface Ask {
 }
 
 const TIMEOUT_MS = 15_000;
-const LONGEST_ANSWER = 256 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024;
 
 export function createOAuthClient(): OAuthClient {
   const dispatcher = new Agent({ connect: { timeout: 5_000 }, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
 
   async function ask({ url, ...options }: Ask): Promise<ProviderAnswer> {
     try {
-      // Redirects are not followed: a secret goes to the configured address or nowhere.
+      // Redirects are not followed, so that secrets are sent only to the configured address.
       const answer = await request(url, { ...options, dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) });
       return { status: answer.statusCode, body: await readText(answer.body) };
     } catch (error) {
@@ -53,12 +53,12 @@ export function createOAuthClient(): OAuthClient {
     },
     async refresh(client, refreshToken) {
       const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
-      // A provider's own words for a lost grant speak of refresh tokens, not of codes.
-      return { refreshToken, ...readGrant(await ask(tokenRequest(client, fields)), client.grantGone) };
+      // Provider-specific error codes apply to refresh tokens only, not to authorization codes.
+      return { refreshToken, ...readGrant(await ask(tokenRequest(client, fields)), client.revokedGrantCodes) };
     },
     async revoke(client, held) {
       const asked = revocationRequest(client, held);
-      if (asked !== undefined) readRevocation(await ask(asked), client.revocation?.goneStatus);
+      if (asked !== undefined) readRevocation(await ask(asked), client.revocation?.alreadyRevokedStatuses);
     },
     close: () => dispatcher.close(),
   };
@@ -69,13 +69,13 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > LONGEST_ANSWER) throw new Error('the answer is too long');
+    if (length > MAX_RESPONSE_BYTES) throw new Error('the answer is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Encoded as RFC 6749 §2.3.1 has it: both are form values first. */
+/** HTTP Basic credentials. RFC 6749 §2.3.1 requires form encoding of both values first. */
 function basic({ clientId, clientSecret = '' }: ProviderClient): Fields {
   const encoded = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(':');
   return { authorization: `Basic ${Buffer.from(encoded).toString('base64')}` };
@@ -85,7 +85,7 @@ function tokenRequest(client: ProviderClient, fields: Fields): Ask {
   return { method: 'POST', url: client.tokenEndpoint, ...identified(client, fields) };
 }
 
-/** Headers and body that say who asks. */
+/** Adds the client authentication to headers and body. */
 function identified(client: ProviderClient, fields: Fields): Pick<Ask, 'headers' | 'body'> {
   const { clientId, clientSecret, clientAuthentication, tokenRequest: form } = client;
   const byHeader = clientAuthentication === 'basic' && clientSecret !== undefined;

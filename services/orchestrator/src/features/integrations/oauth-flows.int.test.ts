@@ -1,5 +1,5 @@
 import type { IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   authorized,
@@ -16,7 +16,7 @@ const ISSUER = 'https://provider.example.com';
 let server: OAuthServer;
 let plainServer: OAuthServer;
 let uswarm: TestOrchestrator;
-/** Its providers take no code challenge. */
+/** Its providers do not support PKCE. */
 let plain: TestOrchestrator;
 beforeAll(async () => {
   server = await startProviderServer();
@@ -36,7 +36,7 @@ async function stateOf(user: TestUser, provider: IntegrationProvider): Promise<s
   return body.additional_parameters['state']!;
 }
 
-/** Sends a callback that must be refused, and reports whether the provider was asked. */
+/** Sends a callback that must be rejected, and reports whether the provider was called. */
 async function refused(user: TestUser, provider: OAuthServer, body: object): Promise<{ code: string; asked: boolean }> {
   const { exchanges } = provider.counts;
   const code = await user.refusal('POST', CALLBACK, body);
@@ -46,7 +46,7 @@ async function refused(user: TestUser, provider: OAuthServer, body: object): Pro
 const invalid = { code: 'integration_code_invalid', asked: false };
 
 describe('a provider without a code challenge', () => {
-  it('connects with the state of this flow', async () => {
+  it('connects if the callback has the state of the same flow', async () => {
     const user = await plain.user();
     const body = await authorized(user, plainServer, 'asana');
     await user.post(CALLBACK, { ...body, state: await stateOf(user, 'asana') }, 204);
@@ -55,17 +55,17 @@ describe('a provider without a code challenge', () => {
 
   it.each<[string, (user: TestUser) => Promise<string | undefined>]>([
     ['without a state', () => Promise.resolve(undefined)],
-    ['with a state that is made up', () => Promise.resolve('made-up')],
+    ['with an invented state', () => Promise.resolve('made-up')],
     ['with a state of another user', async () => stateOf(await plain.user(), 'asana')],
     ['with a state for another provider', (user) => stateOf(user, 'zoom')],
-  ])('refuses a callback %s, and is not asked', async (_what, state) => {
+  ])('is not called for a callback %s', async (_what, state) => {
     const user = await plain.user();
     const body = await authorized(user, plainServer, 'asana');
     expect(await refused(user, plainServer, { ...body, state: await state(user) })).toEqual(invalid);
     expect(await enabledOf(user)).toEqual([]);
   });
 
-  it('refuses a state that was used for another code, and is not asked', async () => {
+  it('is not called for a state that was used with another code', async () => {
     const user = await plain.user();
     const state = await stateOf(user, 'asana');
     await user.post(CALLBACK, { ...(await authorized(user, plainServer, 'asana')), state }, 204);
@@ -74,39 +74,39 @@ describe('a provider without a code challenge', () => {
     );
   });
 
-  it('takes the same state and code again after it was unavailable', async () => {
+  it('accepts the same state and code again after it was unavailable', async () => {
     const user = await plain.user();
     const body = { ...(await authorized(user, plainServer, 'asana')), state: await stateOf(user, 'asana') };
-    plainServer.away(true);
+    plainServer.setUnavailable(true);
     expect(await user.refusal('POST', CALLBACK, body)).toBe('integration_unavailable');
-    plainServer.away(false);
+    plainServer.setUnavailable(false);
     await user.post(CALLBACK, body, 204);
   });
 });
 
 describe('a provider with a code challenge', () => {
-  it('connects without a state, as an app of the specification does', async () => {
+  it('connects without a state', async () => {
     const user = await uswarm.user();
     const { provider, authorization_code, code_verifier, redirect_url } = await authorized(user, server, 'asana');
     await user.post(CALLBACK, { provider, authorization_code, code_verifier, redirect_url }, 204);
     expect(await enabledOf(user)).toEqual(['asana']);
   });
 
-  it('refuses a state of another user, and is not asked', async () => {
+  it('is not called for a state of another user', async () => {
     const user = await uswarm.user();
     const body = await authorized(user, server, 'asana');
     const state = await stateOf(await uswarm.user(), 'asana');
     expect(await refused(user, server, { ...body, state })).toEqual(invalid);
   });
 
-  it('refuses a callback of another issuer, and is not asked', async () => {
+  it('is not called for a callback of another issuer', async () => {
     const user = await uswarm.user();
     const body = await authorized(user, server, 'asana');
     expect(await refused(user, server, { ...body, iss: 'https://evil.example.com' })).toEqual(invalid);
     await user.post(CALLBACK, { ...body, iss: ISSUER }, 204);
   });
 
-  it('keeps its connection when a callback with a used state is refused', async () => {
+  it('stays connected when a callback with a used state is rejected', async () => {
     const user = await uswarm.user();
     const state = await stateOf(user, 'asana');
     await user.post(CALLBACK, { ...(await authorized(user, server, 'asana')), state }, 204);

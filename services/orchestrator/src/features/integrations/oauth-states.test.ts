@@ -6,17 +6,17 @@ const clock = { now: () => now };
 const states = createOAuthStates({ secret: 'k'.repeat(32), clock });
 
 describe('the state of an OAuth flow', () => {
-  it('is known to every replica, for the user and the provider that it was issued for', () => {
+  it('is valid on every replica for its user and its provider', () => {
     const replica = createOAuthStates({ secret: 'k'.repeat(32), clock });
     const state = states.issue('ada', 'jira');
     expect(replica.verify(state, 'ada', 'jira')).toMatchObject({ nonce: state.split('.')[0] });
   });
 
-  it('differs each time', () => {
+  it('is different for each flow', () => {
     expect(states.issue('ada', 'jira')).not.toBe(states.issue('ada', 'jira'));
   });
 
-  it('is unknown for another user, for another provider, and to who has another secret', () => {
+  it('is invalid for another user, for another provider and under another secret', () => {
     const state = states.issue('ada', 'jira');
     const other = createOAuthStates({ secret: 'o'.repeat(32), clock });
     const seen = [
@@ -27,7 +27,7 @@ describe('the state of an OAuth flow', () => {
     expect(seen).toEqual([undefined, undefined, undefined]);
   });
 
-  it('is unknown with another expiry, cut, or made up', () => {
+  it('is invalid if its expiry is changed, if it is truncated, or if it is invented', () => {
     const state = states.issue('ada', 'jira');
     const [nonce, expiry, signature] = state.split('.');
     const later = `${nonce}.${Number(expiry) + 1}.${signature}`;
@@ -36,7 +36,7 @@ describe('the state of an OAuth flow', () => {
     }
   });
 
-  it('expires after half an hour', () => {
+  it('expires after 30 minutes', () => {
     const state = states.issue('ada', 'jira');
     now = new Date(now.getTime() + 30 * 60_000 - 1);
     expect(states.verify(state, 'ada', 'jira')).toBeDefined();

@@ -2,26 +2,25 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IntegrationProvider } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 
-/** A state that is ours and has not expired. It is good for one code. */
+/** A state that this service signed and that has not expired. It is valid for one code. */
 export interface KnownState {
   nonce: string;
   expiresAt: Date;
 }
 
-/** The `state` of OAuth flows: it binds a flow to the user who started it and to a provider. RFC 9700 §4.7 */
+/** The `state` parameter of OAuth flows. It binds a flow to its user and provider (RFC 9700 §4.7). */
 export interface OAuthStates {
   issue(userId: string, provider: IntegrationProvider): string;
-  /** @returns undefined if the state is made up, expired, or of another user or provider */
+  /** @returns undefined if the state is forged, expired, or belongs to another user or provider */
   verify(state: string, userId: string, provider: IntegrationProvider): KnownState | undefined;
 }
 
-/** Long enough for a sign-in at the provider with a second factor. */
+/** Allows for a sign-in at the provider with a second factor. */
 const VALID_MS = 30 * 60_000;
 const STATE = /^([\w-]{22})\.(\d{13})\.([\w-]{43})$/;
 
-/** All replicas have the same secret. */
 export function createOAuthStates({ secret, clock }: { secret: string; clock: Clock }): OAuthStates {
-  // The secret signs other things, too; no signature of those may pass for one of these.
+  // Derive a separate key: the secret signs other values too, and their signatures must not be valid states.
   const key = createHmac('sha256', secret).update('state of an OAuth flow').digest();
   const signature = (nonce: string, expiry: string, userId: string, provider: string): Buffer =>
     createHmac('sha256', key)

@@ -17,7 +17,7 @@ function configurationOf(provider: IntegrationProvider, change: object = {}): OA
 const GOOGLE = ['https://accounts.google.com/o/oauth2/v2/auth', 'https://oauth2.googleapis.com/token'] as const;
 const S256 = { code_challenge_method: 'S256' };
 
-describe('what an app is told of', () => {
+describe('the OAuth configuration for an app', () => {
   it.each<[IntegrationProvider, string, string, Record<string, string>]>([
     ['google_calendar', ...GOOGLE, { access_type: 'offline', prompt: 'consent', ...S256 }],
     ['gmail', ...GOOGLE, { access_type: 'offline', prompt: 'consent', ...S256 }],
@@ -37,18 +37,21 @@ describe('what an app is told of', () => {
     ['asana', 'https://app.asana.com/-/oauth_authorize', 'https://app.asana.com/-/oauth_token', S256],
     ['github', 'https://github.com/login/oauth/authorize', 'https://github.com/login/oauth/access_token', S256],
     ['zoom', 'https://zoom.us/oauth/authorize', 'https://zoom.us/oauth/token', S256],
-  ])('%s: its endpoints, and a code challenge where it takes one', (provider, authorization, token, parameters) => {
-    const configuration = configurationOf(provider);
-    expect(OAuthConfiguration.parse(configuration)).toEqual(configuration);
-    expect(configuration).toMatchObject({
-      client_id: 'id',
-      redirect_url: 'https://app.example.com/callback',
-      authorization_endpoint: authorization,
-      token_endpoint: token,
-      additional_parameters: parameters,
-    });
-    expect(JSON.stringify(configuration)).not.toContain('secret');
-  });
+  ])(
+    'has the endpoints of %s, and a code challenge if the provider supports it',
+    (provider, authorization, token, parameters) => {
+      const configuration = configurationOf(provider);
+      expect(OAuthConfiguration.parse(configuration)).toEqual(configuration);
+      expect(configuration).toMatchObject({
+        client_id: 'id',
+        redirect_url: 'https://app.example.com/callback',
+        authorization_endpoint: authorization,
+        token_endpoint: token,
+        additional_parameters: parameters,
+      });
+      expect(JSON.stringify(configuration)).not.toContain('secret');
+    },
+  );
 
   it.each<[IntegrationProvider, string]>([
     ['google_calendar', 'https://www.googleapis.com/auth/calendar'],
@@ -56,13 +59,13 @@ describe('what an app is told of', () => {
     ['jira', 'offline_access'],
     ['asana', 'tasks:read'],
     ['github', 'repo'],
-  ])('%s: asks for %s', (provider, scope) => {
+  ])('requests from %s the scope %s', (provider, scope) => {
     expect(configurationOf(provider).scopes).toContain(scope);
   });
 });
 
-describe('settings of providers', () => {
-  it('replace what is usual', () => {
+describe('provider settings', () => {
+  it('override the defaults', () => {
     const change = {
       scopes: ['read'],
       pkce: false,
@@ -78,7 +81,7 @@ describe('settings of providers', () => {
     });
   });
 
-  it('can turn revocation off, and on where a provider has none of its own', () => {
+  it('can disable revocation, and enable it for a provider without a default endpoint', () => {
     const clients = createProviderClients(
       IntegrationProviders.parse({
         asana: { ...own, revocation_endpoint: null },
@@ -96,21 +99,21 @@ describe('settings of providers', () => {
     });
   });
 
-  it('leave the others out', () => {
+  it('enable only the configured providers', () => {
     expect([...createProviderClients(IntegrationProviders.parse({ zoom: own })).keys()]).toEqual(['zoom']);
   });
 
   it.each<[string, object]>([
-    ['a provider that nobody knows', { myspace: own }],
-    ['no client', { zoom: { ...own, client_id: '' } }],
-    ['nowhere to come back to', { zoom: { ...own, redirect_urls: [] } }],
-    ['a token endpoint in the clear', { zoom: { ...own, token_endpoint: 'http://zoom.us/oauth/token' } }],
-    ['a key that is misspelt', { zoom: { ...own, clientSecret: 'x' } }],
-  ])('are refused with %s', (_what, settings) => {
+    ['an unknown provider', { myspace: own }],
+    ['an empty client id', { zoom: { ...own, client_id: '' } }],
+    ['no redirect URL', { zoom: { ...own, redirect_urls: [] } }],
+    ['a token endpoint without TLS', { zoom: { ...own, token_endpoint: 'http://zoom.us/oauth/token' } }],
+    ['a misspelled key', { zoom: { ...own, clientSecret: 'x' } }],
+  ])('are rejected if they contain %s', (_what, settings) => {
     expect(IntegrationProviders.safeParse(settings).success).toBe(false);
   });
 
-  it('may name an endpoint in the clear on this machine', () => {
+  it('accept an endpoint without TLS on the loopback interface', () => {
     expect(
       IntegrationProviders.safeParse({ zoom: { ...own, token_endpoint: 'http://127.0.0.1:1/token' } }).success,
     ).toBe(true);
@@ -129,13 +132,13 @@ describe('two providers with one redirect URL', () => {
     ['the same URL', [first], [first]],
     ['one of several URLs', [first, second], ['https://app.example.com/', second]],
     ['the same URL, written in another way', [first], ['https://APP.example.com:443/zoom']],
-  ])('are refused at the start if they share %s', (_what, zoom, asana) => {
+  ])('are rejected at start-up if they share %s', (_what, zoom, asana) => {
     const problems = problemsOf(zoom, asana);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/^(asana|zoom) shares one of its redirect_urls with (asana|zoom)$/);
   });
 
-  it('are accepted if each has its own URL, also one that repeats its own', () => {
+  it('are accepted if each has its own URLs, even if one lists a URL twice', () => {
     expect(problemsOf([first, first], [second])).toEqual([]);
   });
 });
@@ -164,7 +167,7 @@ describe('a provider whose code anyone could redeem', () => {
       ['github needs https in redirect_urls'],
     ],
     ['by its settings, without a secret', 'github', { ...open, pkce: false }, ['github needs a client_secret']],
-  ])('%s, is refused at the start', (_what, provider, change, problems) => {
+  ])('%s, is rejected at start-up', (_what, provider, change, problems) => {
     expect(problemsOf(provider, change)).toEqual(problems);
   });
 

@@ -3,28 +3,28 @@ import { z } from 'zod';
 import { isSecureUrl } from '../../http/secure-url.js';
 import { type ProviderDefinition, PROVIDERS } from './providers.js';
 
-/** Tokens and secrets go there: never in the clear, except on this machine. */
+/** Receives tokens and secrets, so plain HTTP is allowed on the local machine only. */
 const Endpoint = z.url().refine(isSecureUrl, 'needs https');
 
-/** An operator's settings of one provider: the registered client, and overrides. */
+/** Operator settings of one provider: the registered client and overrides. */
 const ProviderSettings = z.strictObject({
   client_id: z.string().min(1),
-  /** Absent: a public client, which proves itself by the code verifier alone. */
+  /** Absent for a public client, which authenticates with the code verifier only. */
   client_secret: z.string().min(1).optional(),
-  /** Where the provider may send people back to, as registered there; the first is what apps are told. */
+  /** Redirect URLs registered at the provider. Apps receive the first one. */
   redirect_urls: z.array(z.url()).min(1),
   scopes: z.array(z.string()).optional(),
   additional_parameters: z.record(z.string(), z.string()).optional(),
   pkce: z.boolean().optional(),
-  /** What `iss` of a callback must be, if the app sends one. */
+  /** Expected `iss` of a callback, if the app sends one. */
   issuer: z.url().optional(),
   authorization_endpoint: Endpoint.optional(),
   token_endpoint: Endpoint.optional(),
-  /** Null: the provider is not told of tokens that are not used any more. */
+  /** Null disables revocation at the provider. */
   revocation_endpoint: Endpoint.nullable().optional(),
 });
 
-/** By provider; those that are not named cannot be connected. */
+/** Settings by provider. Providers without settings cannot be connected. */
 export const IntegrationProviders = z
   .partialRecord(IntegrationProvider, ProviderSettings)
   .superRefine((providers, context) => {
@@ -40,7 +40,7 @@ export const IntegrationProviders = z
   });
 export type IntegrationProviders = z.output<typeof IntegrationProviders>;
 
-/** Without a code challenge, a stolen code can be redeemed. RFC 9700 §2.1 */
+/** Without PKCE, a stolen code can be redeemed (RFC 9700 §2.1). */
 function unsafe(provider: IntegrationProvider, settings: z.output<typeof ProviderSettings>): string[] {
   if (settings.pkce ?? PROVIDERS[provider].pkce) return [];
   const problems = [];
@@ -50,7 +50,7 @@ function unsafe(provider: IntegrationProvider, settings: z.output<typeof Provide
   return problems;
 }
 
-/** Providers that come back to an address that an earlier one has: their codes could be mixed up. RFC 9700 §4.4 */
+/** Finds providers that share a redirect URL: their codes could be mixed up (RFC 9700 §4.4). */
 function sharedRedirects(
   providers: Partial<Record<string, z.output<typeof ProviderSettings>>>,
 ): { provider: string; other: string }[] {
@@ -67,7 +67,7 @@ function sharedRedirects(
   return [...shared].map(([provider, other]) => ({ provider, other }));
 }
 
-/** A provider as it is here. */
+/** A provider with the operator's settings applied. */
 export interface ProviderClient extends ProviderDefinition {
   provider: IntegrationProvider;
   clientId: string;
@@ -105,7 +105,7 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
   };
 }
 
-/** What an app needs to send its user to the provider. spec: orchestrator §2.12 */
+/** Parameters with which an app builds the authorization URL. RES-079 */
 export function oauthConfiguration(client: ProviderClient, state: string): OAuthConfiguration {
   return {
     client_id: client.clientId,
@@ -113,7 +113,7 @@ export function oauthConfiguration(client: ProviderClient, state: string): OAuth
     authorization_endpoint: client.authorizationEndpoint,
     token_endpoint: client.tokenEndpoint,
     scopes: [...client.scopes],
-    // Whether there is to be a code challenge, the app can only learn here.
+    // The app has no other source for whether the provider requires PKCE.
     additional_parameters: {
       ...client.additionalParameters,
       ...(client.pkce ? { code_challenge_method: 'S256' } : {}),

@@ -1,36 +1,36 @@
 import type { IntegrationProvider } from '@uswarm/contract';
 
-/** How a provider wants to be told that a token is not used any more. */
+/** How a provider expects tokens to be revoked. */
 export interface Revocation {
   endpoint: string;
-  /** `standard` is RFC 7009; the others are the provider's own ways. */
+  /** `standard` is RFC 7009; the others are provider-specific. */
   style: 'standard' | 'github' | 'notion' | 'slack';
-  /** Which of the two tokens it takes, where there are both. */
+  /** Which token to send if both exist. */
   token: 'access' | 'refresh';
-  /** Everything that the user granted this client goes with one token. */
+  /** Revoking one token revokes everything that the user granted to this client. */
   wholeGrant: boolean;
-  /** HTTP statuses, besides OAuth's own codes, which say that the token is worth nothing any more. */
-  goneStatus?: readonly number[];
+  /** HTTP statuses, in addition to OAuth error codes, that mean the token is no longer valid. */
+  alreadyRevokedStatuses?: readonly number[];
 }
 
-/** What is the same about a provider wherever uswarm runs; settings may replace any of it. */
+/** Provider data that is the same in every installation. Settings can override each field. */
 export interface ProviderDefinition {
   authorizationEndpoint: string;
-  /** Its identifier, as it is in `iss` of its callbacks (RFC 9207). */
+  /** Issuer identifier in `iss` of callbacks (RFC 9207). */
   issuer?: string;
   tokenEndpoint: string;
   revocation?: Revocation;
   scopes: readonly string[];
-  /** What goes into the authorization URL besides the parameters of OAuth itself. */
+  /** Extra parameters of the authorization URL. */
   additionalParameters: Readonly<Record<string, string>>;
-  /** Whether the provider takes a code challenge (S256). */
+  /** Whether the provider supports PKCE with S256. */
   pkce: boolean;
-  /** How we tell who we are: in the body, or by HTTP Basic. */
+  /** Where the client credentials are sent: in the body or with HTTP Basic. */
   clientAuthentication: 'body' | 'basic';
   tokenRequest: 'form' | 'json';
   headers?: Readonly<Record<string, string>>;
-  /** Error codes, besides OAuth's own, which say that a refresh token is worth nothing any more. */
-  grantGone?: readonly string[];
+  /** Error codes, in addition to OAuth's, that mean a refresh token is no longer valid. */
+  revokedGrantCodes?: readonly string[];
 }
 
 const google = {
@@ -43,14 +43,14 @@ const google = {
     token: 'refresh',
     wholeGrant: true,
   },
-  // Without consent, a user who connects again gets no refresh token.
+  // Without `prompt: consent`, a user who reconnects gets no refresh token.
   additionalParameters: { access_type: 'offline', prompt: 'consent' },
   pkce: true,
   clientAuthentication: 'body',
   tokenRequest: 'form',
 } as const;
 
-/** As the providers document them in November 2026. */
+/** Values from the providers' documentation of November 2026. */
 export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>> = {
   google_calendar: { ...google, scopes: ['https://www.googleapis.com/auth/calendar'] },
   gmail: {
@@ -61,7 +61,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
     authorizationEndpoint: 'https://slack.com/oauth/v2/authorize',
     tokenEndpoint: 'https://slack.com/api/oauth.v2.access',
     revocation: { endpoint: 'https://slack.com/api/auth.revoke', style: 'slack', token: 'access', wholeGrant: false },
-    // `scope` asks for a bot; what acts as the user is asked for by a parameter of Slack's own.
+    // Slack uses `scope` for bot tokens and the parameter `user_scope` for user tokens.
     scopes: [],
     additionalParameters: { user_scope: 'channels:read,channels:history,chat:write,search:read,users:read' },
     pkce: true,
@@ -76,7 +76,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
     pkce: false,
     clientAuthentication: 'body',
     tokenRequest: 'json',
-    grantGone: ['unauthorized_client'],
+    revokedGrantCodes: ['unauthorized_client'],
   },
   notion: {
     authorizationEndpoint: 'https://api.notion.com/v1/oauth/authorize',
@@ -87,7 +87,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
       token: 'access',
       wholeGrant: false,
     },
-    // What an integration may do is set where it is registered.
+    // Permissions are configured in the registration of the integration.
     scopes: [],
     additionalParameters: { owner: 'user' },
     pkce: false,
@@ -118,20 +118,20 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
       style: 'github',
       token: 'access',
       wholeGrant: true,
-      goneStatus: [404, 422],
+      alreadyRevokedStatuses: [404, 422],
     },
     scopes: ['repo', 'read:user'],
     additionalParameters: {},
     pkce: true,
     clientAuthentication: 'body',
     tokenRequest: 'form',
-    grantGone: ['bad_refresh_token'],
+    revokedGrantCodes: ['bad_refresh_token'],
   },
   zoom: {
     authorizationEndpoint: 'https://zoom.us/oauth/authorize',
     tokenEndpoint: 'https://zoom.us/oauth/token',
     revocation: { endpoint: 'https://zoom.us/oauth/revoke', style: 'standard', token: 'access', wholeGrant: false },
-    // What an app may do is set where it is registered.
+    // Permissions are configured in the registration of the app.
     scopes: [],
     additionalParameters: {},
     pkce: true,

@@ -6,30 +6,30 @@ const key = (id: string): TokenKey => ({ id, key: randomBytes(32) });
 const owner: TokenOwner = { userId: '0192d3a4-0000-7000-8000-000000000001', provider: 'github' };
 const tokens = { accessToken: 'access-token-in-the-clear', refreshToken: 'refresh-token-in-the-clear' };
 
-describe('tokens at rest', () => {
+describe('encrypted tokens', () => {
   const [old, current] = [key('old'), key('new')];
   const cipher = createTokenCipher([current, old]);
 
-  it('come back as they were, with a refresh token or without', () => {
+  it('are decrypted unchanged, with and without a refresh token', () => {
     for (const held of [tokens, { accessToken: 'only' }])
       expect(cipher.open(cipher.seal(held, owner), owner)).toEqual(held);
   });
 
-  it('cannot be read from what is stored', () => {
+  it('do not contain the plain text', () => {
     const { keyId, sealed } = cipher.seal(tokens, owner);
     expect(keyId).toBe('new');
     expect(sealed.toString('latin1')).not.toMatch(/clear|Token/);
   });
 
-  it('are never stored in the same bytes twice', () => {
+  it('have a different ciphertext each time', () => {
     expect(cipher.seal(tokens, owner).sealed.equals(cipher.seal(tokens, owner).sealed)).toBe(false);
   });
 
-  it('can be read with an older key that is still accepted', () => {
+  it('can be decrypted with an older accepted key', () => {
     expect(cipher.open(createTokenCipher([old]).seal(tokens, owner), owner)).toEqual(tokens);
   });
 
-  it('cannot be read without their key', () => {
+  it('cannot be decrypted without their key', () => {
     const sealed = createTokenCipher([old]).seal(tokens, owner);
     expect(() => createTokenCipher([current]).open(sealed, owner)).toThrow(new DecryptionError('there is no key old'));
   });
@@ -37,12 +37,12 @@ describe('tokens at rest', () => {
   it.each<[string, TokenOwner]>([
     ['another user', { ...owner, userId: owner.userId.replace(/1$/, '2') }],
     ['another provider', { ...owner, provider: 'slack' }],
-  ])('cannot be read in the row of %s', (_whose, other) => {
+  ])('cannot be decrypted in the row of %s', (_whose, other) => {
     const sealed = cipher.seal(tokens, owner);
     expect(() => cipher.open(sealed, other)).toThrow(DecryptionError);
   });
 
-  it('cannot be changed, and what is wrong with them is not told', () => {
+  it('cannot be modified, and the error does not reveal the reason', () => {
     const { keyId, sealed } = cipher.seal(tokens, owner);
     for (const at of [0, 12, sealed.length - 1]) {
       const changed = Buffer.from(sealed);
@@ -55,10 +55,10 @@ describe('tokens at rest', () => {
   });
 });
 
-describe('the setting of keys', () => {
+describe('the key setting', () => {
   const encoded = randomBytes(32).toString('base64');
 
-  it('names the key that encrypts first', () => {
+  it('lists the encryption key first', () => {
     const keys = TokenKeys.parse(`2026-11:${encoded}, 2026-10:${encoded}`);
     expect(keys.map(({ id, key: { length } }) => [id, length])).toEqual([
       ['2026-11', 32],

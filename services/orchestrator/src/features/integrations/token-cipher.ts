@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { IntegrationProvider } from '@uswarm/contract';
 import { z } from 'zod';
 
-/** A key that tokens are encrypted with, and the id that rows name it by. */
+/** An encryption key for tokens and the id that rows refer to it by. */
 export interface TokenKey {
   id: string;
   /** 32 bytes. */
@@ -14,7 +14,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ALGORITHM = 'aes-256-gcm';
 
-/** `<id>:<32 bytes as base64>`, several by commas: the first encrypts, all of them decrypt. */
+/** Comma-separated `<id>:<32 bytes as base64>`. The first key encrypts, all keys decrypt. */
 export const TokenKeys = z.string().transform((text, context): TokenKey[] => {
   const keys = text.split(',').map((part) => {
     const [, id = '', encoded = ''] = /^\s*([\w.-]{1,64}):([\w+/-]+=*)\s*$/.exec(part) ?? [];
@@ -26,13 +26,12 @@ export const TokenKeys = z.string().transform((text, context): TokenKey[] => {
   return z.NEVER;
 });
 
-/** What a provider gave us. */
 export interface Tokens {
   accessToken: string;
   refreshToken?: string;
 }
 
-/** Whose tokens they are: in another row they cannot be decrypted. */
+/** Bound to the ciphertext: tokens copied to another row cannot be decrypted. */
 export interface TokenOwner {
   userId: string;
   provider: IntegrationProvider;
@@ -40,19 +39,19 @@ export interface TokenOwner {
 
 export interface SealedTokens {
   keyId: string;
-  /** Nonce, ciphertext, tag. */
+  /** Nonce, ciphertext and authentication tag. */
   sealed: Buffer;
 }
 
 export interface TokenCipher {
-  /** The key that encrypts. */
+  /** Id of the key that encrypts. */
   keyId: string;
   seal(tokens: Tokens, owner: TokenOwner): SealedTokens;
   /** @throws DecryptionError */
   open(sealed: SealedTokens, owner: TokenOwner): Tokens;
 }
 
-/** The key is not known here, or the bytes are not what was sealed for this owner. */
+/** The key is unknown, or the ciphertext was not encrypted for this owner. */
 export class DecryptionError extends Error {
   override name = 'DecryptionError';
 }
@@ -87,7 +86,7 @@ export function createTokenCipher(keys: readonly [TokenKey, ...TokenKey[]]): Tok
         const { accessToken, refreshToken } = StoredTokens.parse(JSON.parse(text));
         return { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }) };
       } catch {
-        // Without its cause: that could quote what was decrypted.
+        // No cause: it could quote decrypted content.
         throw new DecryptionError('the tokens are not what was sealed for this user and provider');
       }
     },

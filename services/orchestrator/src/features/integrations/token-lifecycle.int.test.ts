@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { IntegrationProvider } from '@uswarm/contract';
 import { loadConfig, Registry, silentLogger, systemClock } from '@uswarm/service-kit';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { OrchestratorConfig } from '../../config.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { eventually } from '../../../test/eventually.js';
 import {
   CLIENT_SECRET,
   integrationEnvironment,
@@ -16,7 +16,7 @@ import {
   startProviderServer,
   tokensIn,
 } from '../../../test/integrations.js';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { createMaintenanceWorkers } from '../../jobs/maintenance-workers.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 const { INTEGRATION_PROVIDERS, INTEGRATION_TOKEN_KEYS, INTEGRATION_CATALOG_FILE } = OrchestratorConfig.shape;
 const SETTINGS = z.object({ INTEGRATION_PROVIDERS, INTEGRATION_TOKEN_KEYS, INTEGRATION_CATALOG_FILE });
 
-describe('tokens that are kept', () => {
+describe('stored tokens', () => {
   let server: OAuthServer;
   let db: MigratedDatabase;
   let stores: Stores;
@@ -48,11 +48,11 @@ describe('tokens that are kept', () => {
   });
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
-    server.away(false);
+    server.setUnavailable(false);
     for (const close of closers.splice(0)) await close();
   });
 
-  /** Everything about integrations, as one replica has it. */
+  /** Creates an integrations module as one replica would. */
   async function open(change: Record<string, string> = {}): Promise<IntegrationsModule> {
     metrics = new Registry();
     const { database, withTransaction } = db;
@@ -70,7 +70,7 @@ describe('tokens that are kept', () => {
   }
   const actorOf = (userId: string) => ({ userId, session: { source: null } });
   const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
-  /** Lets it do its upkeep until the test ends. */
+  /** Runs the module's background jobs until the test ends. */
   const keep = ({ jobs }: IntegrationsModule): void => {
     const upkeep = createMaintenanceWorkers({
       store: stores.jobs,
@@ -104,24 +104,24 @@ describe('tokens that are kept', () => {
   }
   const disconnect = (integrations: IntegrationsModule, userId: string, provider: string) =>
     integrations.routes.disconnectIntegration?.({ actor: actorOf(userId), params: { provider } } as never);
-  /** As if their time had come. */
+  /** Makes all refreshes due. */
   async function makeDue(): Promise<void> {
     await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
     await sql`UPDATE work SET run_at = now() WHERE kind = ${REFRESH_JOB}`.execute(db.database);
   }
   const rowsOf = async (table: 'integrations' | 'integration_revocations' | 'work') =>
-    (await storedRows(db.database))[table] ?? [];
+    (await allRows(db.database))[table] ?? [];
+  /** The rows that are left when the background jobs have finished, or at the timeout. */
+  const finalRowsOf = (table: Parameters<typeof rowsOf>[0]) =>
+    eventually(() => rowsOf(table), { until: (rows) => rows.length === 0 });
 
-  it('are renewed before they end, and the next time is set', async () => {
+  it('are renewed before they expire, and the next renewal is scheduled', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const before = await tokenOf(integrations, userId);
     await makeDue();
     keep(integrations);
-    const after = await eventually(
-      () => tokenOf(integrations, userId),
-      (token) => token !== before,
-    );
+    const after = await eventually(() => tokenOf(integrations, userId), { until: (token) => token !== before });
     expect(after).not.toBe(before);
     expect(await server.accepts(after)).toBe(true);
     expect(await counted()).toContain('{provider="asana",outcome="renewed"} 1\n');
@@ -132,14 +132,13 @@ describe('tokens that are kept', () => {
         .where('kind', '=', REFRESH_JOB)
         .where('lease_id', 'is', null)
         .execute();
-    const [next] = await eventually(
-      released,
-      (rows) => rows.length === 1 && (rows[0]?.run_at.getTime() ?? 0) > Date.now(),
-    );
+    const [next] = await eventually(released, {
+      until: (rows) => rows.length === 1 && (rows[0]?.run_at.getTime() ?? 0) > Date.now(),
+    });
     expect(Math.round(((next?.run_at.getTime() ?? 0) - Date.now()) / 60_000)).toBe(55);
   });
 
-  it('are renewed once each, however many replicas look after them', async () => {
+  it('are renewed once each, regardless of the number of replicas', async () => {
     const replicas = [await open(), await open(), await open()] as const;
     const users = await Promise.all(Array.from({ length: 15 }, newUser));
     for (const userId of users) await connect(replicas[0], userId);
@@ -148,13 +147,13 @@ describe('tokens that are kept', () => {
     await makeDue();
     for (const replica of replicas) keep(replica);
     const tokens = () => Promise.all(users.map((userId) => tokenOf(replicas[0], userId)));
-    const after = await eventually(tokens, (now) => now.every((token, index) => token !== before[index]));
-    // A second use of a refresh token would have made the server take everything back.
+    const after = await eventually(tokens, { until: (now) => now.every((token, index) => token !== before[index]) });
+    // If a refresh token had been used twice, the server would have revoked all tokens.
     expect(await Promise.all(after.map((token) => server.accepts(token)))).toEqual(users.map(() => true));
     expect(server.counts.refreshes - refreshes).toBe(users.length);
   });
 
-  it('are not renewed a second time by who takes the work over from a holder that died right after', async () => {
+  it('are not renewed twice when another replica takes over the job after a crash', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     await makeDue();
@@ -169,14 +168,17 @@ describe('tokens that are kept', () => {
     };
     const [first, second] = [await run(), await run()];
     expect(server.counts.refreshes - refreshes).toBe(1);
-    expect([Object.keys(first), Object.keys(second)]).toEqual([['againInMs'], ['againInMs']]);
+    expect({ first: Object.keys(first), second: Object.keys(second) }).toEqual({
+      first: ['againInMs'],
+      second: ['againInMs'],
+    });
   });
 
-  it('are tried again while the provider is away', async () => {
+  it('are renewed by a retry after the provider was unavailable', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const before = await tokenOf(integrations, userId);
-    server.away(true);
+    server.setUnavailable(true);
     await makeDue();
     keep(integrations);
     const tried = () =>
@@ -187,17 +189,14 @@ describe('tokens that are kept', () => {
         .where('attempts', '>', 0)
         .where('lease_id', 'is', null)
         .execute();
-    expect(await eventually(tried, (rows) => rows.length === 1)).toHaveLength(1);
+    expect(await eventually(tried, { until: (rows) => rows.length === 1 })).toHaveLength(1);
     expect(await counted()).toMatch(/\{provider="asana",outcome="unavailable"\} [1-9]/);
-    server.away(false);
-    const after = await eventually(
-      () => tokenOf(integrations, userId),
-      (token) => token !== before,
-    );
+    server.setUnavailable(false);
+    const after = await eventually(() => tokenOf(integrations, userId), { until: (token) => token !== before });
     expect(await server.accepts(after)).toBe(true);
   });
 
-  it('that the provider took back are forgotten: the user sees that the app is not connected', async () => {
+  it('are deleted if the provider revoked them, and the app is shown as not connected', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const { refreshToken = '' } = tokensIn(await stores.integrations.findOf(userId, 'asana'), environment);
@@ -206,46 +205,39 @@ describe('tokens that are kept', () => {
     await makeDue();
     keep(integrations);
     const connected = () => stores.integrations.connected(userId);
-    expect(await eventually(connected, (providers) => providers.length === 0)).toEqual([]);
+    expect(await eventually(connected, { until: (providers) => providers.length === 0 })).toEqual([]);
     expect(await counted()).toContain('{provider="asana",outcome="gone"} 1\n');
     await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_not_found' });
   });
 
-  it('that ended before they could be renewed are not handed out', async () => {
+  it('are not returned after they expired without a renewal', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     await sql`UPDATE integrations SET expires_at = now()`.execute(db.database);
     await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_unavailable' });
   });
 
-  it('of a user who disconnects are revoked at the provider, and then forgotten', async () => {
+  it('are revoked at the provider and then deleted when the user disconnects', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const token = await tokenOf(integrations, userId);
     await disconnect(integrations, userId, 'asana');
-    expect([await rowsOf('integrations'), (await rowsOf('integration_revocations')).length]).toEqual([[], 1]);
+    expect({
+      integrations: await rowsOf('integrations'),
+      revocations: (await rowsOf('integration_revocations')).length,
+    }).toEqual({ integrations: [], revocations: 1 });
     keep(integrations);
-    expect(
-      await eventually(
-        () => rowsOf('integration_revocations'),
-        (rows) => rows.length === 0,
-      ),
-    ).toEqual([]);
+    expect(await finalRowsOf('integration_revocations')).toEqual([]);
     expect(await server.accepts(token)).toBe(false);
-    expect(
-      await eventually(
-        () => rowsOf('work'),
-        (rows) => rows.length === 0,
-      ),
-    ).toEqual([]);
+    expect(await finalRowsOf('work')).toEqual([]);
   });
 
-  it('of a deleted account are revoked at the provider, though it was away, and leave nothing of the user', async () => {
+  it('are revoked after an account deletion even if the provider was unavailable, and no data of the user remains', async () => {
     const [integrations, userId, staying] = [await open(), await newUser(), await newUser()];
     for (const provider of ['asana', 'zoom'] as const) await connect(integrations, userId, provider);
     await connect(integrations, staying);
     const tokens = [await tokenOf(integrations, userId), await integrations.service.accessToken(userId, 'zoom')];
-    server.away(true);
+    server.setUnavailable(true);
     await db.withTransaction(async (tx) => {
       await integrations.service.revokeAll(userId, tx);
       await stores.users.delete(userId, tx);
@@ -259,20 +251,20 @@ describe('tokens that are kept', () => {
         .where('attempts', '>', 0)
         .where('lease_id', 'is', null)
         .execute();
-    expect(await eventually(tried, (rows) => rows.length === 2)).toHaveLength(2);
-    server.away(false);
+    expect(await eventually(tried, { until: (rows) => rows.length === 2 })).toHaveLength(2);
+    server.setUnavailable(false);
     const left = () =>
-      storedRows(db.database).then((stored) =>
+      allRows(db.database).then((stored) =>
         Object.values(stored)
           .flat()
           .filter((row) => row.includes(userId)),
       );
-    expect(await eventually(left, (rows) => rows.length === 0)).toEqual([]);
+    expect(await eventually(left, { until: (rows) => rows.length === 0 })).toEqual([]);
     expect(await Promise.all(tokens.map((token) => server.accepts(token)))).toEqual([false, false]);
     expect(await server.accepts(await tokenOf(integrations, staying))).toBe(true);
   });
 
-  it('of an account whose deletion is rolled back stay', async () => {
+  it('remain if the account deletion is rolled back', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const rolledBack = db.withTransaction(async (tx) => {
@@ -280,46 +272,41 @@ describe('tokens that are kept', () => {
       throw new Error('rolled back');
     });
     await expect(rolledBack).rejects.toThrow('rolled back');
-    expect([await stores.integrations.connected(userId), await rowsOf('integration_revocations')]).toEqual([
-      ['asana'],
-      [],
-    ]);
+    expect({
+      connected: await stores.integrations.connected(userId),
+      revocations: await rowsOf('integration_revocations'),
+    }).toEqual({ connected: ['asana'], revocations: [] });
   });
 
-  it('of a provider that has no endpoint for it are forgotten at once', async () => {
+  it('are deleted immediately if the provider has no revocation endpoint', async () => {
     environment = integrationEnvironment(server, { revocation_endpoint: null });
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     await disconnect(integrations, userId, 'asana');
-    expect([await rowsOf('integrations'), await rowsOf('integration_revocations')]).toEqual([[], []]);
+    expect({
+      integrations: await rowsOf('integrations'),
+      revocations: await rowsOf('integration_revocations'),
+    }).toEqual({ integrations: [], revocations: [] });
   });
 
-  it('are not revoked while another app of the same company is connected, which would go with them', async () => {
+  it('are not revoked while another app of the same company is connected, because that would disconnect it', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     for (const provider of ['gmail', 'google_calendar'] as const) await connect(integrations, userId, provider);
     const { revocations } = server.counts;
     await disconnect(integrations, userId, 'gmail');
     keep(integrations);
-    expect(
-      await eventually(
-        () => rowsOf('integration_revocations'),
-        (rows) => rows.length === 0,
-      ),
-    ).toEqual([]);
+    expect(await finalRowsOf('integration_revocations')).toEqual([]);
     expect(server.counts.revocations).toBe(revocations);
     await disconnect(integrations, userId, 'google_calendar');
-    expect(
-      await eventually(
-        () => server.counts.revocations,
-        (count) => count > revocations,
-      ),
-    ).toBe(revocations + 1);
+    expect(await eventually(() => server.counts.revocations, { until: (count) => count > revocations })).toBe(
+      revocations + 1,
+    );
   });
 
-  describe('when keys change', () => {
+  describe('during a key rotation', () => {
     const [older, newer] = [newTokenKey('older'), newTokenKey('newer')];
 
-    it('are encrypted anew with the first key, those to be revoked as well, and the older one can go', async () => {
+    it('are encrypted again with the first key, including tokens to revoke, and the older key can be removed', async () => {
       const before = await open({ INTEGRATION_TOKEN_KEYS: older });
       const users = await Promise.all(Array.from({ length: 5 }, newUser));
       for (const userId of users) await connect(before, userId);
@@ -334,12 +321,14 @@ describe('tokens that are kept', () => {
         [...(await rowsOf('integrations')), ...(await rowsOf('integration_revocations'))].map(
           (row) => (JSON.parse(row) as { key_id: string }).key_id,
         );
-      expect(await eventually(keys, (ids) => ids.every((id) => id === 'newer'))).toEqual(users.map(() => 'newer'));
+      expect(await eventually(keys, { until: (ids) => ids.every((id) => id === 'newer') })).toEqual(
+        users.map(() => 'newer'),
+      );
       const after = await open({ INTEGRATION_TOKEN_KEYS: newer });
       expect(await tokenOf(after, staying)).toBe(token);
     });
 
-    it('can be read by replicas that know both keys, while some still encrypt with the older one', async () => {
+    it('can be decrypted by replicas that know both keys while others still encrypt with the older key', async () => {
       const [old, both] = [
         await open({ INTEGRATION_TOKEN_KEYS: older }),
         await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` }),
@@ -349,17 +338,16 @@ describe('tokens that are kept', () => {
       expect(await server.accepts(await tokenOf(both, userId))).toBe(true);
     });
 
-    it('are left as they are where their key is missing', async () => {
+    it('remain unchanged if their key is missing', async () => {
       const before = await open({ INTEGRATION_TOKEN_KEYS: older });
       const userId = await newUser();
       await connect(before, userId);
       const stored = await rowsOf('integrations');
       keep(await open({ INTEGRATION_TOKEN_KEYS: newer }));
       expect(
-        await eventually(
-          async () => (await rowsOf('work')).filter((row) => row.includes('rekey')),
-          (rows) => rows.length === 0,
-        ),
+        await eventually(async () => (await rowsOf('work')).filter((row) => row.includes('rekey')), {
+          until: (rows) => rows.length === 0,
+        }),
       ).toEqual([]);
       expect(await rowsOf('integrations')).toEqual(stored);
     });

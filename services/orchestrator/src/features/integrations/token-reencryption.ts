@@ -3,9 +3,9 @@ import type { JobResult } from '../../jobs/job-worker.js';
 import type { IntegrationStore, SealedTable } from './integrations.store.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
-/** Job type that re-encrypts all stored tokens that are encrypted with an older key. */
+/** Job type that re-encrypts all tokens that are encrypted with an older key. */
 export const TOKEN_REENCRYPTION_JOB = 'integration-rekey';
-/** There is one row of it. */
+/** Fixed subject id: one job exists per installation. */
 export const TOKEN_REENCRYPTION_ID = '00000000-0000-0000-0000-000000000001';
 
 export interface TokenReencryptionDeps {

@@ -25,9 +25,9 @@ export interface TokenRefreshDeps {
 }
 
 const RETRY = { initialMs: 2_000, maxMs: 10 * 60_000 };
-/** For what only an operator can put right. */
+/** Retry interval for failures that only an operator can fix. */
 const STUCK_MS = 3_600_000;
-/** So long after their end, tokens that could not be renewed are given up. */
+/** Time after expiry when renewal attempts stop and the connection is deleted. */
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 const DONE: JobResult = { done: true };
 
@@ -35,7 +35,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   const { withTransaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
   const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
 
-  /** Dropping the connection shows the user that it is to be made again. */
+  /** Deletes the connection, so that the user sees that a reconnect is required. */
   async function drop(row: ConnectionRow, reason: string): Promise<JobResult> {
     logger.info({ provider: row.provider, reason }, 'integration revoked by provider');
     await withTransaction((tx) => store.dropIfSame(row, tx));
@@ -44,7 +44,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
 
   async function renewed(row: ConnectionRow, grant: Grant): Promise<JobResult> {
     const validity = validityOf(grant, clock.now());
-    // Also if the lease was lost: the provider may treat the old tokens as stolen, so the new ones are stored.
+    // Store new tokens even if the lease was lost: the provider may treat a reuse of the old ones as theft.
     metrics.refreshed(row.provider, 'renewed');
     const kept = await withTransaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
     return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
@@ -63,7 +63,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   return async (job: LeasedJob): Promise<JobResult> => {
     const row = await store.find(job.subjectId);
     if (row === undefined || row.refreshAt === null) return DONE;
-    // Already renewed by a worker that did not complete the job.
+    // Another worker renewed the tokens but did not complete the job.
     if (row.refreshAt > clock.now()) return { againInMs: until(row.refreshAt) };
     const client = clients.get(row.provider);
     if (client === undefined) return { againInMs: STUCK_MS };

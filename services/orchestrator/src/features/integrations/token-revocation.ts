@@ -8,7 +8,7 @@ import type { OAuthClient } from './oauth-client.js';
 import type { ProviderClient, ProviderClients } from './provider-clients.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
-/** Work on tokens that are not used any more: to tell their provider. */
+/** Job type that revokes unused tokens at their provider. */
 export const REVOCATION_JOB = 'integration-revocation';
 
 export interface TokenRevocationDeps {
@@ -22,7 +22,7 @@ export interface TokenRevocationDeps {
 }
 
 const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
-/** So long a provider is asked; who left is not remembered any longer for its sake. */
+/** Time when revocation attempts stop, so that data of deleted users is not kept longer. */
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 
 export function createTokenRevocation(deps: TokenRevocationDeps) {
@@ -35,7 +35,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
     return others.some((other) => other?.clientId === client.clientId && other.tokenEndpoint === client.tokenEndpoint);
   }
 
-  /** @throws OAuthFailure where the provider has to be asked again */
+  /** @throws OAuthFailure if the revocation must be retried */
   async function revoke(row: RevocationRow): Promise<void> {
     const client = clients.get(row.provider);
     if (client === undefined || (await stillInUse(row, client))) return;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorBody, LegalStatus, UserProfile } from '@uswarm/contract';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createLegalStore, type LegalStore } from './legal.store.js';
 
@@ -33,7 +33,7 @@ describe('legal documents', () => {
     const { has_agreed_with_terms, has_agreed_with_privacy_policy } = await legal(user);
     return [has_agreed_with_terms, has_agreed_with_privacy_policy];
   };
-  const inForce = async () => {
+  const currentVersions = async () => {
     const { terms_of_service_version, privacy_policy_version } = (
       await uswarm.anonymous.get<{ data: LegalStatus }>('/v1/legal')
     ).body.data;
@@ -51,7 +51,7 @@ describe('legal documents', () => {
     return rows.map(({ document, version, accepted_at }) => ({ document, version, accepted_at }));
   };
 
-  it('come from files, with the versions of the configuration', async () => {
+  it('are read from files, with the configured versions', async () => {
     expect(await legal(await uswarm.user())).toMatchObject({
       terms_of_service: '# Terms of the tests\n',
       privacy_policy: '# Privacy in the tests\n',
@@ -60,28 +60,28 @@ describe('legal documents', () => {
     });
   });
 
-  it('REST-012 GET /v1/users/legal shows what the public route does, with the acceptance of the caller', async () => {
+  it('REST-012 GET /v1/users/legal returns the result of the public route with the acceptance of the caller', async () => {
     const user = await uswarm.user();
     const open = (await uswarm.anonymous.get<{ data: LegalStatus }>('/v1/legal')).body.data;
     expect(await legal(user)).toEqual(open);
-    await user.post(ACCEPT, await inForce(), 204);
+    await user.post(ACCEPT, await currentVersions(), 204);
     expect(await legal(user)).toEqual({ ...open, has_agreed_with_terms: true, has_agreed_with_privacy_policy: true });
     expect((await user.get<{ data: LegalStatus }>('/v1/legal')).body.data).toEqual(open);
   });
 
-  it('REST-013 POST /v1/users/legal/accept takes both versions and answers 204', async () => {
+  it('REST-013 POST /v1/users/legal/accept takes both versions and returns 204', async () => {
     const user = await uswarm.user();
-    expect((await user.post(ACCEPT, await inForce(), 204)).body).toBeUndefined();
+    expect((await user.post(ACCEPT, await currentVersions(), 204)).body).toBeUndefined();
     expect(await agreed(user)).toEqual([true, true]);
   });
 
   it.each([
     ['RES-010 REST-013 VER-004 terms_of_service_version', 'terms_of_service_version', [true, false]],
     ['RES-011 REST-013 VER-004 privacy_policy_version', 'privacy_policy_version', [false, true]],
-  ] as const)('%s alone accepts that document alone', async (_row, field, flags) => {
+  ] as const)('%s accepts only that document', async (_row, field, flags) => {
     const user = await uswarm.user();
     expect(await agreed(user)).toEqual([false, false]);
-    await user.post(ACCEPT, { [field]: (await inForce())[field] }, 204);
+    await user.post(ACCEPT, { [field]: (await currentVersions())[field] }, 204);
     expect(await agreed(user)).toEqual(flags);
     const { has_agreed_with_terms, has_agreed_with_privacy_policy } = (
       await user.get<{ data: UserProfile }>('/v1/users/profile')
@@ -91,49 +91,58 @@ describe('legal documents', () => {
 
   it('accepted by one user are not accepted by others', async () => {
     const [one, other] = [await uswarm.user(), await uswarm.user()];
-    await one.post(ACCEPT, await inForce(), 204);
+    await one.post(ACCEPT, await currentVersions(), 204);
     expect(await agreed(other)).toEqual([false, false]);
   });
 
-  it('nothing is accepted by an empty object', async () => {
+  it('are not accepted by an empty object', async () => {
     const user = await uswarm.user();
     await user.post(ACCEPT, {}, 204);
     expect(await agreed(user)).toEqual([false, false]);
   });
 
   it.each([
-    ['a version that never was', { terms_of_service_version: '0' }],
+    ['an unknown version', { terms_of_service_version: '0' }],
     ['the version of the other document', { privacy_policy_version: '1' }],
     ['an empty version', { terms_of_service_version: '' }],
-    ['one that is good beside one that is not', { terms_of_service_version: '1', privacy_policy_version: 'p-0' }],
-  ])('VER-004 refuses %s, reports the current versions, and stores nothing', async (_what, body) => {
-    const user = await uswarm.user();
-    const before = await storedRows(uswarm.database);
-    const answer = await user.raw<ErrorBody>({
-      method: 'POST',
-      path: ACCEPT,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    expect(answer).toMatchObject({
-      status: 400,
-      body: { code: 'legal_version_unknown', extra: { terms_of_service_version: '1', privacy_policy_version: 'p-1' } },
-    });
-    expect(await storedRows(uswarm.database)).toEqual(before);
-  });
+    [
+      'a current version together with an unknown one',
+      { terms_of_service_version: '1', privacy_policy_version: 'p-0' },
+    ],
+  ])(
+    'VER-004 are not accepted with %s: the error has the current versions, and nothing is stored',
+    async (_what, body) => {
+      const user = await uswarm.user();
+      const before = await allRows(uswarm.database);
+      const answer = await user.raw<ErrorBody>({
+        method: 'POST',
+        path: ACCEPT,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect(answer).toMatchObject({
+        status: 400,
+        body: {
+          code: 'legal_version_unknown',
+          extra: { terms_of_service_version: '1', privacy_policy_version: 'p-1' },
+        },
+      });
+      expect(await allRows(uswarm.database)).toEqual(before);
+    },
+  );
 
   it.each([[{ terms_of_service_version: 1 }], [{ privacy_policy_version: null }], [[]]])(
-    'refuses the body %j',
+    'are not accepted by the body %j',
     async (body) => {
       expect(await (await uswarm.user()).refusal('POST', ACCEPT, body)).toBe('validation_failed');
     },
   );
 
-  it('are remembered with the time of the first acceptance', async () => {
+  it('keep the time of their first acceptance', async () => {
     const user = await uswarm.user();
-    await user.post(ACCEPT, await inForce(), 204);
+    await user.post(ACCEPT, await currentVersions(), 204);
     const first = await acceptances(user);
-    await user.post(ACCEPT, await inForce(), 204);
+    await user.post(ACCEPT, await currentVersions(), 204);
     expect(await acceptances(user)).toEqual(first);
     expect(first.map(({ document, version }) => [document, version])).toEqual([
       ['privacy_policy', 'p-1'],
@@ -143,16 +152,16 @@ describe('legal documents', () => {
 
   it('accepted concurrently are stored once', async () => {
     const user = await uswarm.user();
-    const versions = await inForce();
+    const versions = await currentVersions();
     await Promise.all(Array.from({ length: 10 }, () => user.post(ACCEPT, versions, 204)));
     expect(await acceptances(user)).toHaveLength(2);
   });
 
-  // The last ones here: they change what is in force.
+  // These tests are last: they change the current versions.
   describe('in a new version', () => {
     it('RES-010 VER-004 have to be accepted again; the history keeps both', async () => {
       const user = await uswarm.user();
-      const old = await inForce();
+      const old = await currentVersions();
       await user.post(ACCEPT, old, 204);
       await store.publish({ document: 'terms_of_service', version: '2', content: 'New terms' }, uswarm.database);
       expect(await legal(user)).toMatchObject({
@@ -168,15 +177,15 @@ describe('legal documents', () => {
       expect(terms.map(({ version }) => version)).toEqual(['1', '2']);
     });
 
-    it('of the files are in force from the start on; an older one that starts again changes nothing', async () => {
+    it('are published at start-up, and a restart with an older version changes nothing', async () => {
       const files = { document: 'privacy_policy', version: 'p-2', content: 'New privacy' } as const;
       await store.install([files]);
-      expect((await inForce()).privacy_policy_version).toBe('p-2');
+      expect((await currentVersions()).privacy_policy_version).toBe('p-2');
       await store.install([{ ...files, version: 'p-1', content: 'Old privacy' }]);
-      expect((await inForce()).privacy_policy_version).toBe('p-2');
+      expect((await currentVersions()).privacy_policy_version).toBe('p-2');
     });
 
-    it('with a better text under the same version show that text', async () => {
+    it('are updated if the text changes under the same version', async () => {
       const files = { document: 'privacy_policy', version: 'p-2', content: 'Better privacy' } as const;
       await store.install([files]);
       expect((await uswarm.anonymous.get<{ data: LegalStatus }>('/v1/legal')).body.data).toMatchObject({

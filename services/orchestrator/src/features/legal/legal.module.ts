@@ -9,7 +9,7 @@ export interface LegalModuleDeps {
   database: Database;
 }
 
-/** Legal documents and their acceptance. Publishes new documents of the configured directory. */
+/** Legal documents and their acceptance. Publishes the new documents of the configured directory. */
 export async function createLegalModule({ config, database }: LegalModuleDeps) {
   const store = createLegalStore(database);
   await publishLegalFiles(config, store);

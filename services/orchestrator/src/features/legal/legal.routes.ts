@@ -1,7 +1,7 @@
 import type { Handler } from '../../http/handlers.js';
 import type { LegalService } from './legal.service.js';
 
-/** spec: orchestrator §4.1, §4.2 */
+// REST-003, REST-012, REST-013
 export function legalHandlers(service: LegalService) {
   const getLegal: Handler<'getLegal'> = async () => ({ status: 200, body: { data: await service.status() } });
   const getUserLegal: Handler<'getUserLegal'> = async ({ actor }) => ({

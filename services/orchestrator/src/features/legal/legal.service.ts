@@ -6,9 +6,9 @@ export interface LegalServiceDeps {
 }
 
 export interface LegalService {
-  /** Without a user, nothing is accepted. */
+  /** Without a user, no document counts as accepted. */
   status(userId?: string): Promise<LegalStatus>;
-  /** @throws ApiError `legal_version_unknown` where one of them is not in force; nothing is accepted then */
+  /** @throws ApiError `legal_version_unknown` if one version is not current; then nothing is stored */
   accept(userId: string, versions: Partial<LegalVersions>): Promise<void>;
 }
 
@@ -35,12 +35,12 @@ export function createLegalService({ store }: LegalServiceDeps): LegalService {
     },
 
     async accept(userId, versions) {
-      const inForce = await store.currentVersions();
+      const currentVersions = await store.currentVersions();
       const unknown = Object.entries(versions).some(
-        ([document, version]) => inForce[document as LegalDocumentName] !== version,
+        ([document, version]) => currentVersions[document as LegalDocumentName] !== version,
       );
       if (unknown) {
-        const { terms_of_service, privacy_policy } = inForce;
+        const { terms_of_service, privacy_policy } = currentVersions;
         throw new ApiError('legal_version_unknown', {
           extra: { terms_of_service_version: terms_of_service, privacy_policy_version: privacy_policy },
         });

@@ -15,21 +15,21 @@ export interface PublishedVersion {
   published_at: Date;
 }
 
-/** The version in force of each document. */
+/** The current version of each document. */
 export type LegalVersions = Record<LegalDocumentName, string>;
 
 export interface LegalStore {
-  /** Publishes what has not been published yet; of what has, the text is brought up to date. */
+  /** Publishes new versions, and updates the text of published ones. */
   install(documents: readonly LegalDocument[]): Promise<void>;
-  /** @returns undefined if this version was published before; nothing changes then */
+  /** @returns undefined if this version was published before; then nothing changes */
   publish(document: LegalDocument, db: Database): Promise<PublishedVersion | undefined>;
-  /** Every version, the newest first. */
+  /** All versions, newest first. */
   history(): Promise<PublishedVersion[]>;
   current(): Promise<LegalDocument[]>;
   currentVersions(): Promise<LegalVersions>;
-  /** Keeps when each version was accepted first. */
+  /** Keeps the time of the first acceptance of each version. */
   accept(userId: string, versions: Partial<LegalVersions>): Promise<void>;
-  /** The last version that the user accepted of each; null for none. */
+  /** The last accepted version of each document; null if there is none. */
   accepted(userId: string): Promise<Record<LegalDocumentName, string | null>>;
 }
 

@@ -20,24 +20,24 @@ const codeOf = (content: MessageContent, action: string, status = 'delivered') =
   }
 };
 
-describe('a choice', () => {
+describe('choiceOf', () => {
   it.each([
-    ['can be made', card(), 'a', false],
-    ['can be made where the card says that none was', card(null), 'b', false],
-    ['was made already', card('a'), 'a', true],
-    ['comes too late', card('a'), 'b', 'action_already_chosen'],
-    ['is unknown', card(), 'c', 'action_not_found'],
-    ['is unknown also where another was made', card('a'), 'c', 'action_not_found'],
-    ['is none of a text', { type: 'text', text: 'a' } as const, 'a', 'action_not_found'],
+    ['accepts an action of an open card', card(), 'a', false],
+    ['accepts an action if selected_action_id is null', card(null), 'b', false],
+    ['reports a repeated choice', card('a'), 'a', true],
+    ['rejects a second choice', card('a'), 'b', 'action_already_chosen'],
+    ['rejects an unknown action', card(), 'c', 'action_not_found'],
+    ['rejects an unknown action after another choice', card('a'), 'c', 'action_not_found'],
+    ['rejects a message that is not a card', { type: 'text', text: 'a' } as const, 'a', 'action_not_found'],
   ])('%s', (_what, content, action, outcome) => {
     expect(codeOf(content, action)).toBe(outcome);
   });
 
-  it('is none of a card that failed', () => {
+  it('rejects a choice on a failed card', () => {
     expect(codeOf(card(), 'a', 'failed')).toBe('action_not_found');
   });
 
-  it('has the label of its action', () => {
+  it('returns the label of the chosen action', () => {
     expect(choiceOf({ content: card(), status: 'delivered' }, 'b').label).toBe('B');
   });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type MessageContent, type MessageData, type MessagePage, type ReplayedEvent } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
-import { storedRows } from '../../../test/stored.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import type { ActionCard } from './action-card.js';
 
 const CARD: ActionCard = {
@@ -18,15 +18,15 @@ const CARD: ActionCard = {
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Please choose.', errorCode: null } as const;
 
 describe('action cards', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
   const messages = async () =>
     (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data;
-  /** A card that an agent offered. @returns its id */
+  /** Makes an agent offer a card. @returns the id of the card */
   const offered = async (agent = 0, finish = true): Promise<string> => {
     const mentions = [{ agent_id: world.home.agents[agent]?.id, agent_name: '', offset: 0, length: 1 }];
     await world.user.post(world.home.messages, { content: { type: 'text', text: 'what?' }, mentions }, 201);
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     await writer.begin();
     await writer.offer('k', CARD);
     if (finish) await writer.finish(DONE);
@@ -38,7 +38,7 @@ describe('action cards', () => {
   const refusal = (id: string, action_id: string) => world.user.refusal('POST', pathOf(id), { action_id });
   const selected = async (id: string) => (await messages()).find((message) => message.id === id)?.content;
 
-  it('RES-067 a card has title, description, actions of id, label and style, and no choice yet', async () => {
+  it('RES-067 a card has a title, a description, actions with id, label and style, and no choice', async () => {
     const id = await offered();
     expect((await messages()).find((message) => message.id === id)).toMatchObject({
       role: 'agent',
@@ -48,18 +48,18 @@ describe('action cards', () => {
     });
   });
 
-  it('REST-035 POST /v1/workspaces/{workspaceId}/messages/{id}/action takes action_id and answers the message', async () => {
+  it('REST-035 POST /v1/workspaces/{workspaceId}/messages/{id}/action takes action_id and returns the message', async () => {
     const id = await offered();
     expect(await choose(id, 'b')).toMatchObject({ id, content: { ...CARD, selected_action_id: 'b' } });
   });
 
-  it('STATE-004 a choice is recorded in selected_action_id, and told of', async () => {
+  it('STATE-004 a choice is stored in selected_action_id and announced by an event', async () => {
     const id = await offered();
     const updated = await choose(id, 'b');
-    expect([updated.content, await selected(id)]).toEqual([
-      { ...CARD, selected_action_id: 'b' },
-      { ...CARD, selected_action_id: 'b' },
-    ]);
+    expect({ content: updated.content, selected: await selected(id) }).toEqual({
+      content: { ...CARD, selected_action_id: 'b' },
+      selected: { ...CARD, selected_action_id: 'b' },
+    });
     const events = (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
     expect(events.slice(-2)).toMatchObject([
       { event: 'message.updated', payload: { message: { id } } },
@@ -67,11 +67,11 @@ describe('action cards', () => {
     ]);
   });
 
-  it('a choice is what the user says next, to the agent that asked, and the agent is told of the card', async () => {
+  it('a choice becomes the next user message to the agent of the card, and the agent sees the card', async () => {
     await choose(await offered(2), 'a');
-    const turn = await world.taker.turnOf(await world.taker.claim());
+    const turn = await world.turnWorker.turnOf(await world.turnWorker.claim());
     expect(turn.agent_id).toBe(world.home.agents[2]?.id);
-    const history = (await world.taker.stores.turns.history(turn, 10)).toReversed();
+    const history = (await world.turnWorker.stores.turns.history(turn, 10)).toReversed();
     expect(history.map(({ role, text }) => `${role}: ${text}`)).toEqual([
       'user: what?',
       'agent: Please choose.',
@@ -80,7 +80,7 @@ describe('action cards', () => {
     ]);
   });
 
-  it('an agent waits while its card is open, and no more once the choice is answered', async () => {
+  it('an agent is pending while its card is open, and online after the choice is answered', async () => {
     const activity = async () =>
       (
         await world.uswarm.database
@@ -92,29 +92,29 @@ describe('action cards', () => {
     const id = await offered();
     expect(await activity()).toBe('pending');
     await choose(id, 'a');
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     await writer.begin();
     await writer.finish(DONE);
     expect(await activity()).toBe('online');
   });
 
-  it('the same choice again is the same answer, and changes nothing', async () => {
+  it('a repeated choice returns the same result and changes nothing', async () => {
     const id = await offered();
     const first = await choose(id, 'a');
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await choose(id, 'a')).toEqual(first);
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('another choice is action_already_chosen, and changes nothing', async () => {
+  it('a different choice is rejected with action_already_chosen and changes nothing', async () => {
     const id = await offered();
     await choose(id, 'a');
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await refusal(id, 'b')).toBe('action_already_chosen');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('of choices at once one is made: the same succeed, the others are refused, and the agent is asked once', async () => {
+  it('of concurrent choices one wins: equal ones succeed, others are rejected, and one turn starts', async () => {
     const id = await offered();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
@@ -134,7 +134,7 @@ describe('action cards', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   });
 
-  it('a card can be answered while the agent still writes; showing it once more keeps the choice', async () => {
+  it('a card accepts a choice while the agent still writes, and a later update of the card keeps the choice', async () => {
     const id = await offered(0, false);
     await choose(id, 'a');
     const turns = await world.uswarm.database
@@ -154,12 +154,12 @@ describe('action cards', () => {
       workspaceId: work.workspace_id,
       leaseId: work.lease_id ?? '',
     };
-    const writer = await world.taker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
+    const writer = await world.turnWorker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
     await writer.offer('k', CARD);
     expect(await selected(id)).toEqual({ ...CARD, selected_action_id: 'a' });
   });
 
-  it('a card of an answer that was lost can not be chosen from any more', async () => {
+  it('a card of a lost agent message rejects choices', async () => {
     const id = await offered(0, false);
     const turn = await world.uswarm.database
       .selectFrom('turns')
@@ -177,7 +177,7 @@ describe('action cards', () => {
       workspaceId: work.workspace_id,
       leaseId: work.lease_id ?? '',
     };
-    const writer = await world.taker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
+    const writer = await world.turnWorker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
     await writer.nextGeneration(2);
     expect((await messages()).find((message) => message.id === id)?.extended_status).toBe('failed');
     expect(await refusal(id, 'a')).toBe('action_not_found');
@@ -185,14 +185,14 @@ describe('action cards', () => {
     expect(await choose(id, 'a')).toMatchObject({ status: 'delivered', content: { selected_action_id: 'a' } });
   });
 
-  it('turn_queue_full where as many replies wait as may, and the choice can be made later', async () => {
+  it('a choice is rejected with turn_queue_full while the queue is full, and succeeds later', async () => {
     const id = await offered();
     for (let n = 0; n < LIMITS.queuedTurns; n += 1) {
       await world.user.post(world.home.messages, { content: { type: 'text', text: 'more' } }, 201);
     }
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await refusal(id, 'a')).toBe('turn_queue_full');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
     await world.uswarm.database
       .updateTable('turns')
       .set({ status: 'done' })
@@ -203,12 +203,12 @@ describe('action cards', () => {
 
   it.each([
     ['an action that the card does not have', 'c'],
-    ['one of another letter case', 'A'],
-  ])('action_not_found: %s', async (_what, action) => {
+    ['an action id in another letter case', 'A'],
+  ])('a choice is rejected with action_not_found for %s', async (_what, action) => {
     expect(await refusal(await offered(), action)).toBe('action_not_found');
   });
 
-  it('action_not_found: a message that is no card', async () => {
+  it('a choice is rejected with action_not_found for a message that is not a card', async () => {
     const { body } = await world.user.post<{ data: MessageData }>(
       world.home.messages,
       { content: { type: 'text', text: 'x' } },
@@ -217,19 +217,22 @@ describe('action cards', () => {
     expect(await refusal(body.data.id, 'a')).toBe('action_not_found');
   });
 
-  it.each([{}, { action_id: '' }, { action_id: 7 }, { action_id: 'x'.repeat(129) }])('refuses %j', async (body) => {
-    expect(await world.user.refusal('POST', pathOf(await offered()), body)).toBe('validation_failed');
-  });
+  it.each([{}, { action_id: '' }, { action_id: 7 }, { action_id: 'x'.repeat(129) }])(
+    'a choice is rejected if its body is %j',
+    async (body) => {
+      expect(await world.user.refusal('POST', pathOf(await offered()), body)).toBe('validation_failed');
+    },
+  );
 
-  it('somebody else’s card is not found, and nothing is chosen', async () => {
+  it('a card of another user is not found and remains unchanged', async () => {
     const id = await offered();
-    const before = await storedRows(world.uswarm.database);
-    const stranger = await world.uswarm.user();
-    const own = await world.uswarm.home(stranger);
+    const before = await allRows(world.uswarm.database);
+    const otherUser = await world.uswarm.user();
+    const own = await world.uswarm.home(otherUser);
     for (const path of [pathOf(id), pathOf(id, own.workspace), pathOf(crypto.randomUUID(), own.workspace)]) {
-      expect(await stranger.refusal('POST', path, { action_id: 'a' })).toMatch(/^(workspace|message)_not_found$/);
+      expect(await otherUser.refusal('POST', path, { action_id: 'a' })).toMatch(/^(workspace|message)_not_found$/);
     }
-    expect((await storedRows(world.uswarm.database))['messages']).toEqual(before['messages']);
+    expect((await allRows(world.uswarm.database))['messages']).toEqual(before['messages']);
   });
 });
 
@@ -240,14 +243,13 @@ describe('an action card of the demo model', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('is offered to who asks for options, and the choice is answered', async () => {
+  it('is offered when the user asks for options, and the choice is answered', async () => {
     const user = await uswarm.user();
     const { messages, workspace } = await uswarm.home(user);
     const seen = async (wanted: (content: MessageContent) => boolean) => {
       const found = await eventually(
         async () => (await user.get<MessagePage>(messages)).body.data.find(({ content }) => wanted(content)),
-        (message) => message !== undefined,
-        60_000,
+        { until: (message) => message !== undefined, timeoutMs: 60_000 },
       );
       if (found === undefined) throw new Error('it was not seen');
       return found;
@@ -260,6 +262,6 @@ describe('an action card of the demo model', () => {
     const answer = await seen(
       (content) => content.type === 'text' && content.text.startsWith('[demo] You asked: Continue'),
     );
-    expect([first?.label, answer.role]).toEqual(['Continue', 'agent']);
+    expect({ label: first?.label, role: answer.role }).toEqual({ label: 'Continue', role: 'agent' });
   });
 });

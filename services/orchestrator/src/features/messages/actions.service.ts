@@ -4,18 +4,18 @@ import type { EventStore } from '../events/events.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
-import { type MessageRow, messageView, type Show } from './message-view.js';
+import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import type { Questions } from './message-intake.js';
+import type { MessageIntake } from './message-intake.js';
 
 export interface ActionServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find' | 'update'>;
   events: Pick<EventStore, 'append'>;
-  questions: Questions;
+  intake: MessageIntake;
   rates: Pick<RateLimits, 'send'>;
   access: WorkspaceAccess;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 export interface ActionTarget {
@@ -27,8 +27,8 @@ export interface ActionTarget {
 
 export interface ActionService {
   /**
-   * Records a choice in its card and asks the agent that offered it to go on, in one transaction. The same choice
-   * again changes nothing. spec: orchestrator §3
+   * Records a choice in its card and queues a turn of the agent that offered it, in one transaction. Repeating the
+   * same choice changes nothing.
    *
    * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `turn_queue_full`,
    *   `token_limit_reached`
@@ -37,7 +37,7 @@ export interface ActionService {
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { withTransaction, store, events, questions, access, show } = deps;
+  const { withTransaction, store, events, intake, access, createViewContext } = deps;
 
   async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -47,8 +47,8 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
 
   async function record(target: ActionTarget, tx: Transaction): Promise<void> {
     const { userId, workspaceId, messageId, actionId } = target;
-    await questions.prepare(workspaceId, tx);
-    // Taking the seq locks the workspace: of two concurrent choices, the second one reads what the first one wrote.
+    await intake.prepare(workspaceId, tx);
+    // Allocating the seq locks the workspace: of two concurrent choices, the second reads what the first wrote.
     await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
     const { card, label, made } = choiceOf(row, actionId);
@@ -56,7 +56,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
     await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
-    await questions.ask(
+    await intake.create(
       { workspaceId, conversationId: row.conversation_id, userId, agentIds: [agentId], text: label },
       tx,
     );
@@ -66,16 +66,16 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     async choose(target) {
       await access.require(target.userId, target.workspaceId);
       const row = await read(target);
-      if (choiceOf(row, target.actionId).made) return messageView(row, show());
+      if (choiceOf(row, target.actionId).made) return messageView(row, createViewContext());
       await deps.rates.send(target.userId);
       try {
         await withTransaction((tx) => record(target, tx));
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'action_already_chosen') throw error;
-        // A concurrent request was faster. The result is the same if its choice is.
+        // A concurrent request won the race. If it made the same choice, the result is the same.
         choiceOf(await read(target), target.actionId);
       }
-      return messageView(await read(target), show());
+      return messageView(await read(target), createViewContext());
     },
   };
 }

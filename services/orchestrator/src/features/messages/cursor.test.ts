@@ -7,7 +7,7 @@ const codec = createCursorCodec('a key of the tests, long enough for one');
 const cursors: fc.Arbitrary<Cursor> = fc.record({
   seq: fc.maxSafeNat(),
   before_seq: fc.option(fc.maxSafeNat()),
-  walk: fc.constantFrom('older', 'newer'),
+  pageDirection: fc.constantFrom('older', 'newer'),
 });
 const scopes: fc.Arbitrary<CursorScope> = fc.record({
   userId: fc.uuid(),
@@ -18,7 +18,7 @@ const scopes: fc.Arbitrary<CursorScope> = fc.record({
 const invalid = expect.objectContaining({ code: 'cursor_invalid' });
 
 describe('cursors', () => {
-  it('come back as they were made', () => {
+  it('are decoded unchanged', () => {
     fc.assert(
       fc.property(cursors, scopes, (cursor, scope) =>
         expect(codec.decode(codec.encode(cursor, scope), scope)).toEqual(cursor),
@@ -26,13 +26,13 @@ describe('cursors', () => {
     );
   });
 
-  it('pass through a URL as they are', () => {
+  it('need no escaping in a URL', () => {
     fc.assert(
       fc.property(cursors, scopes, (cursor, scope) => expect(codec.encode(cursor, scope)).toMatch(/^[\w.-]{1,512}$/)),
     );
   });
 
-  it('are worth nothing in another scope', () => {
+  it('are invalid in another scope', () => {
     fc.assert(
       fc.property(cursors, scopes, scopes, (cursor, scope, other) => {
         fc.pre(JSON.stringify(scope) !== JSON.stringify(other));
@@ -41,7 +41,7 @@ describe('cursors', () => {
     );
   });
 
-  it('are worth nothing under another key', () => {
+  it('are invalid under another key', () => {
     const other = createCursorCodec('another key of the tests, long enough too');
     fc.assert(
       fc.property(cursors, scopes, (cursor, scope) =>
@@ -50,7 +50,7 @@ describe('cursors', () => {
     );
   });
 
-  it('of another version are refused, though they were made here', () => {
+  it('are invalid if their version differs, even with a valid signature', () => {
     const key = 'a key of the tests, long enough for one';
     const scope: CursorScope = { userId: 'u', conversationId: 'c', direction: 'forward' };
     const signed = (content: unknown) => {
@@ -58,13 +58,13 @@ describe('cursors', () => {
       const meaning = JSON.stringify(['u', 'c', 'forward', '', payload]);
       return `${payload}.${createHmac('sha256', key).update(meaning).digest().subarray(0, 16).toString('base64url')}`;
     };
-    expect(codec.decode(signed([1, 7, 'older']), scope)).toEqual({ seq: 7, before_seq: null, walk: 'older' });
+    expect(codec.decode(signed([1, 7, 'older']), scope)).toEqual({ seq: 7, before_seq: null, pageDirection: 'older' });
     for (const content of [[0, 7, 'older'], [2, 7, 'older'], [3, 7, 'older', 5], { seq: 7 }, 'no']) {
       expect(() => codec.decode(signed(content), scope)).toThrow(invalid);
     }
   });
 
-  it('refuse any text that was not made here', () => {
+  it('are invalid if the service did not create them', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), scopes, (text, scope) =>
         expect(() => codec.decode(text, scope)).toThrow(invalid),
@@ -72,7 +72,7 @@ describe('cursors', () => {
     );
   });
 
-  it('do not take the place of another page with the mac of one', () => {
+  it('are invalid if the payload and the MAC come from different cursors', () => {
     fc.assert(
       fc.property(cursors, cursors, scopes, (one, other, scope) => {
         const [payload = ''] = codec.encode(one, scope).split('.');

@@ -2,39 +2,42 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
-import type { Place, PageDirection } from './place.js';
+import type { Position, PageDirection } from './position.js';
 
-/** A place in a conversation, and which way to go on from it. */
-export interface Cursor extends Place {
-  /** The next page starts beyond the message at this place, the last one of the page before. */
-  walk: PageDirection;
+/** A position in a conversation and the direction of the next page. */
+export interface Cursor extends Position {
+  /** The direction of the next page, which starts after this position. */
+  pageDirection: PageDirection;
 }
 
-/** What a cursor is bound to: it is worth nothing anywhere else. */
+/** The list that a cursor is bound to. It is invalid for any other list. */
 export interface CursorScope {
   userId: string;
   conversationId: string;
-  /** What the list is restricted to, where it is. */
+  /** The filter of the list, if any. */
   filter?: string;
   direction: 'forward' | 'backward';
 }
 
 const Seq = z.int().nonnegative();
-const WalkName = z.enum(['older', 'newer']);
-/** Version 1, which the release before understands too, has the seq alone; version 2 adds that of the reply. */
-const Payload = z.union([z.tuple([z.literal(1), Seq, WalkName]), z.tuple([z.literal(2), Seq, WalkName, Seq])]);
+const PageDirectionName = z.enum(['older', 'newer']);
+/** Version 1 has only the seq and is readable by the previous release. Version 2 adds the seq of the reply. */
+const Payload = z.union([
+  z.tuple([z.literal(1), Seq, PageDirectionName]),
+  z.tuple([z.literal(2), Seq, PageDirectionName, Seq]),
+]);
 
 export interface CursorCodec {
   encode(cursor: Cursor, scope: CursorScope): string;
-  /** @throws ApiError `cursor_invalid` for anything that this codec did not make for this scope. */
+  /** @throws ApiError `cursor_invalid` if the text was not encoded by this codec for this scope */
   decode(text: string, scope: CursorScope): Cursor;
 }
 
 /**
- * Encodes a payload as an opaque signed text that is bound to a scope.
+ * Signs payloads as opaque text that is bound to a scope.
  *
- * @param key signs
- * @param previous keys whose text is accepted besides
+ * @param key the signing key
+ * @param previous older keys whose signatures are still accepted
  */
 export function createSeal(key: string, previous: readonly string[] = []) {
   const mac = (payload: string, scope: readonly unknown[], secret: string = key): Buffer =>
@@ -47,7 +50,7 @@ export function createSeal(key: string, previous: readonly string[] = []) {
       const payload = Buffer.from(content).toString('base64url');
       return `${payload}.${mac(payload, scope).toString('base64url')}`;
     },
-    /** @throws ApiError `cursor_invalid` for anything that was not made with this key for this scope */
+    /** @throws ApiError `cursor_invalid` if the text was not signed with an accepted key for this scope */
     open(text: string, scope: readonly unknown[]): string {
       const [payload = '', signature = '', ...rest] = text.split('.');
       const sent = Buffer.from(signature, 'base64url');
@@ -64,10 +67,10 @@ export function createSeal(key: string, previous: readonly string[] = []) {
 }
 
 /**
- * Opaque, signed cursors. spec: orchestrator §2.10
+ * Creates the codec of opaque, signed cursors.
  *
- * @param key signs
- * @param previous keys whose cursors are accepted besides
+ * @param key the signing key
+ * @param previous older keys whose cursors are still accepted
  */
 export function createCursorCodec(key: string, previous: readonly string[] = []): CursorCodec {
   const seal = createSeal(key, previous);
@@ -78,16 +81,16 @@ export function createCursorCodec(key: string, previous: readonly string[] = [])
     filter,
   ];
   return {
-    encode({ seq, before_seq, walk }, scope) {
-      const place = before_seq === null ? [1, seq, walk] : [2, seq, walk, before_seq];
-      return seal.close(JSON.stringify(place), boundTo(scope));
+    encode({ seq, before_seq, pageDirection }, scope) {
+      const payload = before_seq === null ? [1, seq, pageDirection] : [2, seq, pageDirection, before_seq];
+      return seal.close(JSON.stringify(payload), boundTo(scope));
     },
     decode(text, scope) {
-      // Made here, but maybe by another version.
+      // The signature is valid, but another version may have encoded the payload.
       const parsed = Payload.safeParse(parseJson(seal.open(text, boundTo(scope))));
       if (!parsed.success) throw new ApiError('cursor_invalid');
-      const [, seq, walk, before_seq = null] = parsed.data;
-      return { seq, before_seq, walk };
+      const [, seq, pageDirection, before_seq = null] = parsed.data;
+      return { seq, before_seq, pageDirection };
     },
   };
 }

@@ -36,7 +36,7 @@ function refused(check: () => unknown): boolean {
 }
 
 describe('checkedText', () => {
-  it('gives the text as it is', () => {
+  it('returns the text unchanged', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.trim() !== ''),
@@ -47,23 +47,26 @@ describe('checkedText', () => {
     );
   });
 
-  it.each([undefined, '', ' ', '\n\t\u00a0'])('wants a text, not %j', (text) => {
+  it.each([undefined, '', ' ', '\n\t\u00a0'])('rejects %j as text', (text) => {
     expect(() => checkedText(draft({ content: { type: 'text', ...(text === undefined ? {} : { text }) } }))).toThrow(
       expect.objectContaining({ code: 'validation_failed' }),
     );
   });
 
-  it.each(['', ' '])('wants none beside an attachment: %j', (text) => {
+  it.each(['', ' '])('accepts %j as text if there is an attachment', (text) => {
     expect(checkedText(draft({ content: { type: 'text', text }, attachments: [{ id: 'u' }] }))).toBe(text);
   });
 
-  it.each(MessageContentType.options.filter((type) => type !== 'text'))('does not let a client send %s', (type) => {
-    expect(() => checkedText(draft({ content: { type, text: 'hello' } }))).toThrow(
-      expect.objectContaining({ code: 'content_type_not_allowed' }),
-    );
-  });
+  it.each(MessageContentType.options.filter((type) => type !== 'text'))(
+    'rejects content of type %s from a client',
+    (type) => {
+      expect(() => checkedText(draft({ content: { type, text: 'hello' } }))).toThrow(
+        expect.objectContaining({ code: 'content_type_not_allowed' }),
+      );
+    },
+  );
 
-  it('does not know another type', () => {
+  it('rejects an unknown content type', () => {
     expect(() => checkedText(draft({ content: { type: 'video', text: 'hello' } }))).toThrow(
       expect.objectContaining({ code: 'validation_failed' }),
     );
@@ -71,13 +74,13 @@ describe('checkedText', () => {
 });
 
 describe('checkedMentions', () => {
-  it('takes the name from the swarm', () => {
+  it('returns the agent name of the swarm', () => {
     expect(checkedMentions(draft({ mentions: [mention('b', 1, 4)] }), 'hello', MEMBERS)).toEqual([
       { agent_id: 'b', agent_name: 'Agent b', offset: 1, length: 4 },
     ]);
   });
 
-  it('accepts exactly the ranges inside the text', () => {
+  it('accepts only ranges inside the text', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat({ max: 40 }), fc.nat({ max: 40 }), (text, offset, length) => {
         expect(refused(() => checkedMentions(draft({ mentions: [mention('a', offset, length)] }), text, MEMBERS))).toBe(
@@ -94,19 +97,22 @@ describe('checkedMentions', () => {
     [1, 0, false],
     [2, 1, true],
     [0, 3, true],
-  ])('counts UTF-16 code units and cuts no character: %i and %i in “😀a”', (offset, length, accepted) => {
-    const check = () => checkedMentions(draft({ mentions: [mention('a', offset, length)] }), '😀a', MEMBERS);
-    expect(refused(check)).toBe(!accepted);
-  });
+  ])(
+    'counts UTF-16 code units and does not split a character: offset %i and length %i in “😀a”',
+    (offset, length, accepted) => {
+      const check = () => checkedMentions(draft({ mentions: [mention('a', offset, length)] }), '😀a', MEMBERS);
+      expect(refused(check)).toBe(!accepted);
+    },
+  );
 
-  it('refuses an agent that is not of the swarm', () => {
+  it('rejects an agent of another swarm', () => {
     expect(() => checkedMentions(draft({ mentions: [mention('a'), mention('x')] }), 'hello', MEMBERS)).toThrow(
       expect.objectContaining({ code: 'mention_invalid' }),
     );
   });
 });
 
-describe('the agents that answer', () => {
+describe('answeringAgents', () => {
   it.each([
     ['the manager in a swarm', null, [], ['m']],
     [
@@ -116,12 +122,12 @@ describe('the agents that answer', () => {
       ['b', 'a'],
     ],
     ['the agent of an agent conversation', 'a', [], ['a']],
-    ['the agent of an agent conversation, whoever is mentioned', 'a', [mention('b')], ['a']],
-  ])('are %s', (_what, agentId, mentions, answering) => {
+    ['the agent of an agent conversation, regardless of mentions', 'a', [mention('b')], ['a']],
+  ])('returns %s', (_what, agentId, mentions, answering) => {
     expect(answeringAgents({ agentId }, mentions, MEMBERS)).toEqual(answering);
   });
 
-  it('is nobody in a swarm without a manager', () => {
+  it('rejects a swarm without a manager', () => {
     expect(() => answeringAgents({ agentId: null }, [], [member('a')])).toThrow(
       expect.objectContaining({ code: 'workspace_not_found' }),
     );
@@ -132,7 +138,7 @@ describe('bodyHash', () => {
   const hash = (conversation: string, more: Partial<MessageDraft> = {}) =>
     bodyHash(conversation, draft(more)).toString('hex');
 
-  it('is the same for what means the same', () => {
+  it('returns the same hash for equivalent bodies', () => {
     const named = draft({ mentions: [{ ...mention('a'), agent_name: 'Other' }] });
     expect(bodyHash('c', named)).toEqual(bodyHash('c', draft({ mentions: [mention('a')] })));
   });
@@ -143,11 +149,11 @@ describe('bodyHash', () => {
     ['type', 'c', { content: { type: 'system', text: 'hello' } }],
     ['mention', 'c', { mentions: [mention('a')] }],
     ['attachment', 'c', { attachments: [{ id: 'u' }] }],
-  ])('is another one for another %s', (_what, conversation, more) => {
+  ])('returns a different hash for another %s', (_what, conversation, more) => {
     expect(hash(conversation, more)).not.toBe(hash('c'));
   });
 
-  it('tells the order of mentions apart', () => {
+  it('returns a different hash for another order of mentions', () => {
     const mentions = [mention('a'), mention('b')];
     expect(hash('c', { mentions })).not.toBe(hash('c', { mentions: mentions.toReversed() }));
   });

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
 import type { SendContext } from './messages.store.js';
 
-/** The rules of what a client may send, and which agent answers it. Pure. */
+/** Validates a message of a client and selects the agents that answer it. Pure. */
 
 /**
- * The text, which may be empty only beside an attachment.
+ * Returns the text. It may be empty only if the message has an attachment.
  *
- * @throws ApiError `validation_failed` for an unknown type or no text, `content_type_not_allowed` for a known one
+ * @throws ApiError `validation_failed` for an unknown type or missing text, `content_type_not_allowed` for other types
  */
 export function checkedText({ content, attachments }: Pick<MessageDraft, 'content' | 'attachments'>): string {
   if (content.type !== 'text') {
@@ -24,8 +24,8 @@ export function invalid(path: string, message: string): ApiError {
 }
 
 /**
- * Offset and length count UTF-16 code units, and no end of a range is within a character. Names come from the swarm,
- * not from the client.
+ * Offset and length count UTF-16 code units. A range must not split a surrogate pair. Names come from the swarm, not
+ * from the client.
  *
  * @throws ApiError `mention_invalid`
  */
@@ -40,12 +40,12 @@ export function checkedMentions(draft: MessageDraft, text: string, members: Send
   });
 }
 
-/** Whether a place is between the two halves of a character. */
-function cuts(text: string, place: number): boolean {
-  return place > 0 && (text.codePointAt(place - 1) ?? 0) > 0xffff;
+/** Whether an offset splits a surrogate pair. */
+function cuts(text: string, index: number): boolean {
+  return index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
 }
 
-/** In an agent conversation that agent; in a swarm each agent that is mentioned, once and in order, else the manager. */
+/** The agent of an agent conversation. In a swarm: each mentioned agent once, in order, or else the manager. */
 export function answeringAgents(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
@@ -54,12 +54,12 @@ export function answeringAgents(
   if (conversation.agentId !== null) return [conversation.agentId];
   if (mentions.length > 0) return [...new Set(mentions.map(({ agent_id }) => agent_id))];
   const manager = members.find(({ kind }) => kind === 'manager');
-  // Every workspace has one, until it goes with all that it has.
+  // Each workspace has a manager until the workspace is deleted.
   if (manager === undefined) throw new ApiError('workspace_not_found');
   return [manager.id];
 }
 
-/** The same for two requests that mean the same message. */
+/** Two requests for the same message have the same hash. */
 export function bodyHash(conversationId: string, draft: MessageDraft): Buffer {
   const mentions = draft.mentions.map(({ agent_id, offset, length }) => [agent_id, offset, length]);
   const attachments = draft.attachments.map(({ id }) => id);

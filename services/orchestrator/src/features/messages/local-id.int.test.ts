@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -30,14 +30,14 @@ describe('local_id', () => {
     return `${home.workspace}/conversations/${made.body.data.id}/messages`;
   };
 
-  it('with the same body gives the first message again, and stores nothing more', async () => {
+  it('returns the first message if the body is the same, and stores nothing', async () => {
     const first = await send(body('hi', 'same'));
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     expect(await send(body('hi', 'same'))).toEqual(first);
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
-  it('with the same body in other words gives the first message again', async () => {
+  it('returns the first message if the body is equivalent', async () => {
     const first = await send(body('hi', 'words'));
     const sameMeaning = { attachments: [], mentions: [], unknown: true, ...body('hi', 'words') };
     expect((await send(sameMeaning)).id).toBe(first.id);
@@ -52,19 +52,19 @@ describe('local_id', () => {
         mentions: [{ agent_id: home.agents[1]?.id, agent_name: '', offset: 0, length: 1 }],
       }),
     ],
-  ])('with %s is local_id_reused, and nothing is stored', async (_what, other) => {
+  ])('is rejected with local_id_reused for %s, and nothing is stored', async (_what, other) => {
     await send(body('hi', 'reused'));
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     expect(await user.refusal('POST', home.messages, other())).toBe('local_id_reused');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
-  it('in another conversation is local_id_reused, even with the same text', async () => {
+  it('is rejected with local_id_reused in another conversation, even with the same text', async () => {
     await send(body('hi', 'elsewhere'));
     expect(await user.refusal('POST', await another(), body('hi', 'elsewhere'))).toBe('local_id_reused');
   });
 
-  it('sent twenty times at once is one message, one event and one turn', async () => {
+  it('creates one message, one event and one turn for twenty concurrent requests', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => send(body('storm', 'storm'))));
     const [id, ...others] = new Set(all.map((message) => message.id));
     expect(others).toEqual([]);
@@ -83,7 +83,7 @@ describe('local_id', () => {
     expect(turns).toHaveLength(1);
   });
 
-  it('sent at once with two bodies is one message; the other body is refused', async () => {
+  it('creates one message for two concurrent bodies, and the other body is rejected', async () => {
     const path = await another();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -101,7 +101,7 @@ describe('local_id', () => {
     expect(outcomes.filter((outcome) => outcome === 'local_id_reused')).toHaveLength(5);
   });
 
-  it('is each user’s own', async () => {
+  it('is scoped to the user', async () => {
     await send(body('mine', 'shared'));
     const other = await uswarm.user();
     const { messages } = await uswarm.home(other);
@@ -109,7 +109,7 @@ describe('local_id', () => {
     expect(answer.data.content).toEqual({ type: 'text', text: 'theirs' });
   });
 
-  it('leaves no gap in the events when twenty at once lose the race', async () => {
+  it('leaves no gap in the event log when concurrent requests lose the race', async () => {
     const path = await another();
     await Promise.all(Array.from({ length: 20 }, () => send(body('gapless', 'gapless'), path)));
     const rows = await uswarm.database

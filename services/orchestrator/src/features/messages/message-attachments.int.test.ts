@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Attachment, MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { createTurnTaker } from '../../../test/turns.js';
+import { createTestTurnWorker } from '../../../test/turn-fixture.js';
 import { download, PNG, upload } from '../../../test/uploads.js';
 
 describe('attachments of messages', () => {
@@ -32,7 +32,7 @@ describe('attachments of messages', () => {
   const send = async (sent: object) => (await user.post<{ data: MessageData }>(home.messages, sent, 201)).body.data;
   const withoutUrl = ({ url: _, ...rest }: Attachment) => rest;
 
-  it('are resolved by their id: what a client says of them is ignored', async () => {
+  it('are resolved by their id, and other fields from the client are ignored', async () => {
     const uploaded = await upload(user, { content: PNG, name: 'a.png' });
     const claimed = {
       id: uploaded.id,
@@ -43,10 +43,13 @@ describe('attachments of messages', () => {
       mime_type: 'text/html',
     };
     const [attachment, ...more] = (await send(body([claimed]))).attachments;
-    expect([more, attachment && withoutUrl(attachment)]).toEqual([[], withoutUrl(uploaded)]);
+    expect({ more, attachment: attachment && withoutUrl(attachment) }).toEqual({
+      more: [],
+      attachment: withoutUrl(uploaded),
+    });
   });
 
-  it('have a link that works wherever they are shown: answer, list, conversation, event', async () => {
+  it('have a working link in the response, the list, the conversation and the event', async () => {
     const uploaded = await upload(user, { content: 'hello' });
     const sent = await send(body([uploaded]));
     const listed = (await user.get<MessagePage>(home.messages)).body.data[0];
@@ -59,13 +62,13 @@ describe('attachments of messages', () => {
     }
   });
 
-  it('are stored without a link', async () => {
+  it('are stored without their link', async () => {
     await send(body([await upload(user, { content: 'hello' })]));
-    const rows = await storedRows(uswarm.database);
+    const rows = await allRows(uswarm.database);
     expect(rows['messages']?.join('\n')).not.toMatch(/sig=|"url"/);
   });
 
-  it('come in the order in which they were sent, each once', async () => {
+  it('keep the order of the request, without duplicates', async () => {
     const ids: string[] = [];
     for (const content of ['1', '2', '3']) ids.push((await upload(user, { content })).id);
     const [one, two, three] = ids;
@@ -73,16 +76,19 @@ describe('attachments of messages', () => {
     expect(attachments.map(({ id }) => id)).toEqual([three, one, two]);
   });
 
-  it('may be all of a message', async () => {
+  it('are accepted without a text', async () => {
     const { id } = await upload(user, { content: 'x', name: 'notes.txt' });
     const message = await send(body([{ id }], ''));
-    expect([message.content, message.attachments.map((each) => each.id)]).toEqual([{ type: 'text', text: '' }, [id]]);
-    const taker = createTurnTaker(uswarm.database);
-    const history = await taker.stores.turns.history(await taker.turnOf(await taker.claim()), 10);
+    expect({ content: message.content, attachments: message.attachments.map((each) => each.id) }).toEqual({
+      content: { type: 'text', text: '' },
+      attachments: [id],
+    });
+    const turnWorker = createTestTurnWorker(uswarm.database);
+    const history = await turnWorker.stores.turns.history(await turnWorker.turnOf(await turnWorker.claim()), 10);
     expect(history.map(({ text }) => text)).toEqual(['[attached: notes.txt, text/plain, 1 bytes]']);
   });
 
-  it('are the same to a repetition, whatever else it says of them', async () => {
+  it('are compared by id alone when a request is retried', async () => {
     const { id } = await upload(user, { content: 'x' });
     const first = await send(body([{ id }], 'look', { local_id: 'l' }));
     expect((await send(body([{ id, name: 'other' }], 'look', { local_id: 'l' }))).id).toBe(first.id);
@@ -90,21 +96,21 @@ describe('attachments of messages', () => {
   });
 
   it.each([
-    ['of somebody else', async () => upload(await uswarm.user(), { content: 'x' })],
+    ['of another user', async () => upload(await uswarm.user(), { content: 'x' })],
     ['that does not exist', async () => ({ id: crypto.randomUUID() })],
-  ])('one %s is refused, and nothing is stored', async (_what, other) => {
+  ])('are rejected if one is an upload %s, and nothing is stored', async (_what, other) => {
     const [own, foreign] = [await upload(user, { content: 'x' }), await other()];
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     expect(await user.refusal('POST', home.messages, body([own, foreign]))).toBe('attachment_invalid');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
   it.each([
-    ['an id that is none', [{ id: 'x' }]],
+    ['a malformed id', [{ id: 'x' }]],
     ['no id', [{ name: 'x' }]],
     ['too many', Array.from({ length: 21 }, () => ({ id: crypto.randomUUID() }))],
-    ['no array', {}],
-  ])('with %s are refused', async (_what, attachments) => {
+    ['an object instead of an array', {}],
+  ])('are rejected with %s', async (_what, attachments) => {
     expect(await user.refusal('POST', home.messages, { ...body([]), attachments })).toBe('validation_failed');
   });
 });

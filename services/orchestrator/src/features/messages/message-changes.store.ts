@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 
-/** A turn that answers a message, has it as its reply, or wrote it besides its reply. */
+/** A turn that answers a message, or that wrote it as its reply or in addition to its reply. */
 export interface ConcernedTurn {
   id: string;
   agentId: string;
@@ -15,19 +15,20 @@ export interface ConcernedTurn {
   createdAt: Date;
 }
 
-/** What it takes to delete messages and to answer one again. */
+/** SQL for deleting messages and for answering a message again. */
 export interface MessageChangeStore {
   turnsOf(messageId: string, db: Database): Promise<ConcernedTurn[]>;
-  /** All that the turns wrote: replies, tool lines, cards, notes. */
+  seqOf(messageId: string, db: Database): Promise<number | undefined>;
+  /** The ids of all messages that the turns wrote: replies, tool lines, cards, notes. */
   writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
-  /** Agents that wait only for a choice from these messages. */
+  /** The ids of agents that wait only for a choice from these messages. */
   waitingOnlyFor(messageIds: readonly string[], db: Database): Promise<string[]>;
   /** Deletes messages; their local ids stay used. @returns the ids of those that existed */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
   /** The newest message of the user in a conversation. */
   newestOfUser(conversationId: string, db: Database): Promise<string | undefined>;
-  /** Changes a user message. Given attachments replace the former ones, which are detached. */
+  /** Changes a user message. New attachments replace the previous ones, which are detached. */
   edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
 }
 
@@ -51,6 +52,11 @@ export function createMessageChangeStore(): MessageChangeStore {
           OR id = (SELECT turn_id FROM messages WHERE id = ${messageId})
         ORDER BY id`.execute(db);
       return rows;
+    },
+
+    async seqOf(messageId, db) {
+      const row = await db.selectFrom('messages').select('seq').where('id', '=', messageId).executeTakeFirst();
+      return row?.seq;
     },
 
     async writtenBy(turnIds, db) {

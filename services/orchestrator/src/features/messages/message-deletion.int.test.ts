@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Conversation, ListedMessage, Workspace } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
-import { eventually } from '../../../test/eventually.js';
-import { CARD, createRevisions, END, TOOL } from '../../../test/revisions.js';
-import { rowsWith, storedRows } from '../../../test/stored.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { CARD, createMessageClient, END, TOOL } from '../../../test/message-client.js';
+import { rowsContaining, allRows } from '../../../test/database-rows.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { upload } from '../../../test/uploads.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 
-const world = useTurnWorld();
-const { begin, events, ids, listed, pathOf, say } = createRevisions(world);
+const world = useTurnFixture();
+const { begin, events, ids, listed, pathOf, say } = createMessageClient(world);
 const remove = (id: string) => world.user.delete(pathOf(id), undefined, 204);
 const deletions = async () => (await events()).filter(({ event }) => event === 'message.deleted');
 const conversation = async () => (await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data;
@@ -22,17 +22,17 @@ const agent = () =>
 const workOfTurns = () =>
   world.uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', 'turn').execute();
 const answered = async (text: string) => {
-  const question = await say(text);
+  const userMessage = await say(text);
   const { writer, replyId } = await begin();
   await writer.finish(END);
-  return { question: question.id, reply: replyId };
+  return { userMessage: userMessage.id, reply: replyId };
 };
 
 describe('GET /v1/workspaces/{workspaceId}/messages/{id}', () => {
-  it('answers a message as the list shows it', async () => {
-    const { question, reply } = await answered('why?');
+  it('returns the message as the list does', async () => {
+    const { userMessage, reply } = await answered('why?');
     const list = await listed();
-    for (const id of [question, reply]) {
+    for (const id of [userMessage, reply]) {
       const { body } = await world.user.get<{ data: ListedMessage }>(pathOf(id));
       expect(body.data).toEqual(list.find((message) => message.id === id));
     }
@@ -46,7 +46,7 @@ describe('GET /v1/workspaces/{workspaceId}/messages/{id}', () => {
     expect((await fetch(url)).status).toBe(200);
   });
 
-  it('answers message_not_found for an unknown id and for a message of another workspace', async () => {
+  it('returns message_not_found for an unknown id and for a message of another workspace', async () => {
     const { id } = await say('mine');
     const other = await world.uswarm.user();
     const home = await world.uswarm.home(other);
@@ -56,16 +56,16 @@ describe('GET /v1/workspaces/{workspaceId}/messages/{id}', () => {
 });
 
 describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
-  it('deletes a question of the user and leaves the reply', async () => {
-    const { question, reply } = await answered('why?');
-    expect((await remove(question)).body).toBeUndefined();
+  it('deletes a user message and leaves the agent message', async () => {
+    const { userMessage, reply } = await answered('why?');
+    expect((await remove(userMessage)).body).toBeUndefined();
     expect(await ids()).toEqual([reply]);
     for (const method of ['GET', 'DELETE'] as const) {
-      expect(await world.user.refusal(method, pathOf(question))).toBe('message_not_found');
+      expect(await world.user.refusal(method, pathOf(userMessage))).toBe('message_not_found');
     }
   });
 
-  it('deletes a reply and leaves the question and the tool lines', async () => {
+  it('deletes an agent message and leaves the user message and the tool lines', async () => {
     const { id } = await say('why?');
     const { writer, replyId } = await begin();
     await writer.tool(1, { ...TOOL, content: { ...TOOL.content, state: 'completed' } });
@@ -75,12 +75,12 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
     expect((await ids()).toSorted()).toEqual([id, tool?.id].toSorted());
   });
 
-  it('leaves nothing of what was said in any table, and keeps the local id used', async () => {
+  it('removes the text from all tables and keeps the local id used', async () => {
     const text = `secret ${crypto.randomUUID()}`;
     const local_id = `local ${crypto.randomUUID()}`;
     const { id } = await say(text, { local_id });
     await remove(id);
-    expect(await rowsWith(world.uswarm.database, [text, local_id])).toEqual([]);
+    expect(await rowsContaining(world.uswarm.database, [text, local_id])).toEqual([]);
     const again = { content: { type: 'text', text }, local_id };
     expect(await world.user.refusal('POST', world.home.messages, again)).toBe('local_id_reused');
   });
@@ -89,9 +89,9 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
     const { id, url } = await upload(world.user, { content: 'x' });
     await remove((await say('look', { attachments: [{ id }] })).id);
     const work = () => world.uswarm.database.selectFrom('work').selectAll().where('subject_id', '=', id).execute();
-    // No worker runs here: what is due is that the file is looked at.
+    // No worker runs here, so the job that checks the file stays due.
     expect(await work()).toMatchObject([{ kind: 'upload' }]);
-    expect(await rowsWith(world.uswarm.database, [id])).not.toContainEqual(
+    expect(await rowsContaining(world.uswarm.database, [id])).not.toContainEqual(
       expect.stringMatching(/^message_attachments:/),
     );
     expect(url).toContain(id);
@@ -120,14 +120,11 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
     });
     const { id } = await say('why?');
     await remove(id);
-    await eventually(
-      () => heard,
-      ({ length }) => length > 0,
-    );
+    await eventually(() => heard, { until: ({ length }) => length > 0 });
     expect(heard).toEqual([id]);
   });
 
-  it('keeps the last message, the unread count and the preview of the workspace right, and announces them', async () => {
+  it('updates and announces the last message, the unread count and the preview of the workspace', async () => {
     const first = await answered('one');
     const { reply } = await answered('two');
     expect(await conversation()).toMatchObject({ unread_count: 2, last_message: { id: reply } });
@@ -138,14 +135,14 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
     const { body } = await world.user.get<{ data: Workspace }>(world.home.workspace);
     expect(body.data.runtime.last_message_preview?.text).toBe('two');
     expect((await events()).slice(-2).map(({ event }) => event)).toEqual(['conversation.updated', 'workspace.updated']);
-    for (const id of [first.question, first.reply, last?.id ?? '']) await remove(id);
+    for (const id of [first.userMessage, first.reply, last?.id ?? '']) await remove(id);
     expect(await conversation()).toMatchObject({ unread_count: 0, last_message: null });
   });
 
   it('hides the message from agents that answer later', async () => {
     const kept = await answered('one');
     const gone = await answered('two');
-    await remove(gone.question);
+    await remove(gone.userMessage);
     await remove(gone.reply);
     const { id } = await say('three');
     const turn = {
@@ -153,19 +150,19 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
       user_message_id: id,
       agent_id: world.home.agents[0]?.id ?? '',
     };
-    const history = await world.taker.stores.turns.history(turn, 50);
-    expect(history.map((row) => row.id)).toEqual([id, kept.reply, kept.question]);
+    const history = await world.turnWorker.stores.turns.history(turn, 50);
+    expect(history.map((row) => row.id)).toEqual([id, kept.reply, kept.userMessage]);
   });
 
-  it('answers message_not_found for an unknown id and for a message of another user, and changes nothing', async () => {
+  it('returns message_not_found for an unknown id and for a message of another user, and changes nothing', async () => {
     const { id } = await say('mine');
     const other = await world.uswarm.user();
     const home = await world.uswarm.home(other);
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     for (const path of [pathOf(id), `${home.workspace}/messages/${id}`, `${home.workspace}/messages/nothing`]) {
       expect(await other.refusal('DELETE', path)).toMatch(/^(workspace|message)_not_found$/);
     }
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
   it('deletes a message once when twenty requests arrive concurrently', async () => {
@@ -181,7 +178,7 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
 });
 
 describe('deleting a message of an unfinished turn', () => {
-  it('cancels the queued reply of a deleted question and leaves the next one', async () => {
+  it('cancels the queued turn of a deleted user message and leaves the next turn', async () => {
     const one = await say('one');
     const two = await say('two');
     await remove(one.id);
@@ -191,30 +188,32 @@ describe('deleting a message of an unfinished turn', () => {
     expect(await ids()).toEqual([two.id, replyId]);
   });
 
-  it.each(['question', 'reply'] as const)(
-    'deletes the running reply with everything that it wrote when its %s is deleted',
+  it.each(['user message', 'agent message'] as const)(
+    'cancels the running turn and deletes its messages when its %s is deleted',
     async (which) => {
-      const question = await say('why?');
+      const userMessage = await say('why?');
       const { writer, replyId } = await begin();
       await writer.tool(1, TOOL);
       await writer.offer('k', CARD);
       await writer.note('n', 'A note.');
       await writer.activity('writing');
-      const written = (await ids()).filter((id) => id !== question.id);
-      await remove(which === 'question' ? question.id : replyId);
-      expect(await ids()).toEqual(which === 'question' ? [] : [question.id]);
+      const written = (await ids()).filter((id) => id !== userMessage.id);
+      await remove(which === 'user message' ? userMessage.id : replyId);
+      expect(await ids()).toEqual(which === 'user message' ? [] : [userMessage.id]);
       const deleted = (await deletions()).map(({ payload }) => payload['message_id'] as string);
-      expect(deleted.toSorted()).toEqual([...written, ...(which === 'question' ? [question.id] : [])].toSorted());
-      expect([await workOfTurns(), await agent()]).toEqual([[], { activity: 'online' }]);
+      expect(deleted.toSorted()).toEqual(
+        [...written, ...(which === 'user message' ? [userMessage.id] : [])].toSorted(),
+      );
+      expect({ jobs: await workOfTurns(), agent: await agent() }).toEqual({ jobs: [], agent: { activity: 'online' } });
     },
   );
 
-  it('does not let the superseded writer bring anything back', async () => {
+  it('rejects later writes of the cancelled turn', async () => {
     const { id } = await say('why?');
     const { writer, replyId } = await begin();
     await writer.tool(1, TOOL);
     await remove(replyId);
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     const writes = [
       () => writer.tool(1, { ...TOOL, content: { ...TOOL.content, state: 'completed' } }),
       () => writer.offer('k', CARD),
@@ -224,26 +223,26 @@ describe('deleting a message of an unfinished turn', () => {
       () => writer.finish(END),
     ];
     for (const write of writes) await expect(write()).rejects.toThrow(LeaseLost);
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
     expect(await ids()).toEqual([id]);
   });
 
-  it('refuses a tool line of a running reply with turn_running, and deletes it once the reply is finished', async () => {
+  it('rejects a tool line of a running turn with turn_running, and deletes it after the turn ended', async () => {
     await say('why?');
     const { writer } = await begin();
     await writer.tool(1, TOOL);
     const tool = (await listed()).find(({ content }) => content.type === 'tool_status')?.id ?? '';
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await world.user.refusal('DELETE', pathOf(tool))).toBe('turn_running');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
     await writer.finish(END);
     await remove(tool);
     expect(await ids()).not.toContain(tool);
   });
 
   it.each([
-    ['stops waiting when its only open card is deleted', 1, 'online'],
-    ['waits on while another card of the reply is open', 2, 'pending'],
+    ['is online after its only open card is deleted', 1, 'online'],
+    ['remains pending while another card of the same turn is open', 2, 'pending'],
   ])('the agent %s', async (_title, cards, activity) => {
     await say('what?');
     const { writer } = await begin();
@@ -255,7 +254,7 @@ describe('deleting a message of an unfinished turn', () => {
     expect(await agent()).toEqual({ activity });
   });
 
-  it('leaves the agent pending when a reply is deleted that left an open card', async () => {
+  it('leaves the agent pending when the deleted agent message has an open card', async () => {
     await say('what?');
     const { writer, replyId } = await begin();
     await writer.offer('k', CARD);
@@ -267,13 +266,13 @@ describe('deleting a message of an unfinished turn', () => {
   });
 });
 
-describe('deleting a message while its turn goes on', () => {
+describe('deleting a message while its turn runs', () => {
   const STEPS = 6;
 
-  /** Writes a whole reply. `atStep` is called before the step of that number. */
+  /** Writes a complete reply. `atStep` runs before step number `step`. */
   async function writeAll(step: number, atStep: () => void): Promise<'finished' | 'lost'> {
-    const work = await world.taker.claim();
-    const writer = await world.taker.writerOf(work);
+    const work = await world.turnWorker.claim();
+    const writer = await world.turnWorker.writerOf(work);
     const steps: (() => Promise<unknown>)[] = [
       () => writer.begin(),
       () => writer.markRead(),
@@ -295,17 +294,17 @@ describe('deleting a message while its turn goes on', () => {
   }
 
   it.each(Array.from({ length: STEPS }, (_, step) => step))(
-    'either cancels the turn with all that it wrote, or deletes only the question of the finished turn (step %i)',
+    'either cancels the turn and deletes its messages, or deletes only the user message of the finished turn (step %i)',
     async (step) => {
       for (let round = 0; round < 4; round += 1) {
-        const question = await say('why?');
+        const userMessage = await say('why?');
         const before = (await events()).length - 1;
         let deletion: Promise<unknown> = Promise.resolve();
-        const written = await writeAll(step, () => (deletion = remove(question.id)));
+        const written = await writeAll(step, () => (deletion = remove(userMessage.id)));
         await deletion;
         const left = await listed();
-        expect(left.some(({ id, status }) => id === question.id || status === 'pending')).toBe(false);
-        expect([written, left.length > 0]).toEqual([written, written === 'finished']);
+        expect(left.some(({ id, status }) => id === userMessage.id || status === 'pending')).toBe(false);
+        expect({ written, hasMessages: left.length > 0 }).toEqual({ written, hasMessages: written === 'finished' });
         expect(await workOfTurns()).toEqual([]);
         // Every message that was announced is either listed or announced as deleted.
         const told = (await events()).slice(before);
@@ -318,8 +317,8 @@ describe('deleting a message while its turn goes on', () => {
   );
 
   it('does not deadlock with stops, reads, sends and the deletion of the conversation', async () => {
-    const questions = [];
-    for (let n = 0; n < 6; n += 1) questions.push((await say(`question ${n}`)).id);
+    const userMessages = [];
+    for (let n = 0; n < 6; n += 1) userMessages.push((await say(`message ${n}`)).id);
     const { writer } = await begin();
     const post = (path: string, body?: object) =>
       world.user.raw<{ code?: string }>({
@@ -329,8 +328,8 @@ describe('deleting a message while its turn goes on', () => {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     const answers = await Promise.all([
-      ...questions.map((id) => world.user.raw<{ code?: string }>({ method: 'DELETE', path: pathOf(id) })),
-      ...questions.map((id) => post(`${pathOf(id)}/stop`)),
+      ...userMessages.map((id) => world.user.raw<{ code?: string }>({ method: 'DELETE', path: pathOf(id) })),
+      ...userMessages.map((id) => post(`${pathOf(id)}/stop`)),
       post(`${world.home.conversation}/read`),
       ...Array.from({ length: 5 }, (_, n) =>
         post(world.home.messages, { content: { type: 'text', text: `new ${n}` } }),

@@ -13,8 +13,8 @@ export interface MessageDeletionDeps {
 
 export interface MessageDeletion {
   /**
-   * Deletes a message permanently. An unfinished reply that is deleted, or whose question is, is cancelled and deleted
-   * with everything that it wrote.
+   * Deletes a message permanently. If it is an unfinished reply, or a user message with one, the turn is cancelled
+   * and everything that it wrote is deleted.
    *
    * @throws ApiError `message_not_found`; `turn_running` for another message of an unfinished reply
    */
@@ -27,8 +27,8 @@ export function createMessageDeletion({ store, changes, withdraw, access }: Mess
       await access.require(userId, workspaceId);
       const [row] = await store.find([messageId]);
       if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
-      const place = { messageId, workspaceId, conversationId: row.conversation_id };
-      await withdraw(place, async ({ turns, end, remove }, tx) => {
+      const context = { messageId, workspaceId, conversationId: row.conversation_id };
+      await withdraw(context, async ({ turns, end, remove }, tx) => {
         const cancelled = turns.filter(isUnfinished);
         const isPart = cancelled.some((turn) => ![turn.userMessageId, turn.replyMessageId].includes(messageId));
         if (isPart) throw new ApiError('turn_running');

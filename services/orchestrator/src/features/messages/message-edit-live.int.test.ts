@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
-import { textBody } from '../../../test/revisions.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { textBody } from '../../../test/message-client.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 let uswarm: TestOrchestrator;
@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => uswarm.close());
 
-/** Words enough for minutes. */
+/** Takes minutes to stream. */
 const LONG = Array.from({ length: 2_000 }, (_, n) => `word${n}`).join(' ');
 
-it('an edit stops the reply that a runtime is writing, and the new text is answered', async () => {
+it('an edit cancels the running turn, and the agent answers the new text', async () => {
   const user = await uswarm.user();
   const home = await uswarm.home(user);
   const chunks: string[] = [];
@@ -25,20 +25,15 @@ it('an edit stops the reply that a runtime is writing, and the new text is answe
     if (event === 'message.deleted') deleted.push(payload.message_id);
   });
   const { body } = await user.post<{ data: MessageData }>(home.messages, textBody(LONG), 201);
-  const question = body.data.id;
-  await eventually(
-    () => chunks.length,
-    (count) => count > 2,
-    60_000,
-  );
-  await user.patch(`${home.workspace}/messages/${question}`, textBody('and now?'), 200);
+  const userMessage = body.data.id;
+  await eventually(() => chunks.length, { until: (count) => count > 2, timeoutMs: 60_000 });
+  await user.patch(`${home.workspace}/messages/${userMessage}`, textBody('and now?'), 200);
   const list = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
-  const messages = await eventually(
-    list,
-    (all) => all.some(({ role, extended_status }) => role === 'agent' && extended_status === 'delivered'),
-    60_000,
-  );
-  expect(messages.map(({ id, role }) => [role, id === question])).toEqual([
+  const messages = await eventually(list, {
+    until: (all) => all.some(({ role, extended_status }) => role === 'agent' && extended_status === 'delivered'),
+    timeoutMs: 60_000,
+  });
+  expect(messages.map(({ id, role }) => [role, id === userMessage])).toEqual([
     ['user', true],
     ['agent', false],
   ]);

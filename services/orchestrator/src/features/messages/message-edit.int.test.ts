@@ -1,55 +1,55 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Conversation, MessageData } from '@uswarm/contract';
-import { END, TOOL, textBody, createRevisions } from '../../../test/revisions.js';
-import { rowsWith, storedRows } from '../../../test/stored.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { END, TOOL, textBody, createMessageClient } from '../../../test/message-client.js';
+import { rowsContaining, allRows } from '../../../test/database-rows.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { upload } from '../../../test/uploads.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 
-const world = useTurnWorld();
-const { pathOf, say, listed, begin, edit, editRefusal, ids, events, queued, answered } = createRevisions(world);
+const world = useTurnFixture();
+const { pathOf, say, listed, begin, edit, editRefusal, ids, events, queued, answered } = createMessageClient(world);
 
 describe('PATCH /v1/workspaces/{workspaceId}/messages/{id}', () => {
-  it('changes the newest message, deletes its answers and has it answered again', async () => {
+  it('changes the newest message, deletes its answers and starts another turn', async () => {
     const secret = `secret ${crypto.randomUUID()}`;
-    const { question } = await answered(secret);
+    const { userMessage } = await answered(secret);
     const before = (await listed())[0];
-    const data = await edit(question, 'How?');
-    expect(data).toMatchObject({ id: question, status: 'sent', content: { type: 'text', text: 'How?' } });
+    const data = await edit(userMessage, 'How?');
+    expect(data).toMatchObject({ id: userMessage, status: 'sent', content: { type: 'text', text: 'How?' } });
     expect(Date.parse(data.edited_at ?? '')).toBeGreaterThan(Date.parse(data.created_at));
     expect(data.created_at).toBe(before?.created_at);
-    expect(await ids()).toEqual([question]);
-    expect(await queued()).toEqual([{ question, agent: world.home.agents[0]?.id, status: 'queued' }]);
+    expect(await ids()).toEqual([userMessage]);
+    expect(await queued()).toEqual([{ userMessage, agent: world.home.agents[0]?.id, status: 'queued' }]);
     const updated = (await events()).findLast(({ event }) => event === 'message.updated');
-    expect(updated?.payload).toMatchObject({ message: { id: question, edited_at: data.edited_at } });
-    expect(await rowsWith(world.uswarm.database, [secret])).toEqual([]);
+    expect(updated?.payload).toMatchObject({ message: { id: userMessage, edited_at: data.edited_at } });
+    expect(await rowsContaining(world.uswarm.database, [secret])).toEqual([]);
     const conversation = await world.user.get<{ data: Conversation }>(world.home.conversation);
-    expect(conversation.body.data).toMatchObject({ last_message: { id: question }, unread_count: 0 });
+    expect(conversation.body.data).toMatchObject({ last_message: { id: userMessage }, unread_count: 0 });
   });
 
   it('cancels a queued answer and queues one for the new text', async () => {
     const { id } = await say('why?');
     await edit(id, 'How?');
-    expect(await queued()).toEqual([{ question: id, agent: world.home.agents[0]?.id, status: 'queued' }]);
+    expect(await queued()).toEqual([{ userMessage: id, agent: world.home.agents[0]?.id, status: 'queued' }]);
     const { writer, replyId } = await begin();
     await writer.finish(END);
     expect(await ids()).toEqual([id, replyId]);
   });
 
-  it('cancels a running answer, deletes what it wrote, and its writer can write nothing more', async () => {
+  it('cancels a running turn, deletes its messages and rejects its later writes', async () => {
     const { id } = await say('why?');
     const { writer } = await begin();
     await writer.tool(1, TOOL);
     await edit(id, 'How?');
     expect(await ids()).toEqual([id]);
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     await expect(writer.finish(END)).rejects.toThrow(LeaseLost);
     await expect(writer.tool(1, { ...TOOL, content: { ...TOOL.content, state: 'failed' } })).rejects.toThrow(LeaseLost);
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
     expect((await queued()).map(({ status }) => status)).toEqual(['queued']);
   });
 
-  it('asks the agent that the new text mentions', async () => {
+  it('starts a turn of the agent that the new text mentions', async () => {
     const { id } = await say('why?');
     const agent = world.home.agents[2];
     const mentions = [{ agent_id: agent?.id, agent_name: '', offset: 0, length: 1 }];
@@ -60,7 +60,7 @@ describe('PATCH /v1/workspaces/{workspaceId}/messages/{id}', () => {
     expect((await queued()).map((turn) => turn.agent)).toEqual([world.home.agents[0]?.id]);
   });
 
-  it('keeps attachments that are not named, and replaces them by those that are', async () => {
+  it('keeps the attachments if the field is absent, and replaces them otherwise', async () => {
     const one = await upload(world.user, { content: '1' });
     const two = await upload(world.user, { content: '2' });
     const { id } = await say('look', { attachments: [{ id: one.id }] });
@@ -82,7 +82,7 @@ describe('PATCH /v1/workspaces/{workspaceId}/messages/{id}', () => {
     expect(await editRefusal(id, 'see', { attachments: [{ id: crypto.randomUUID() }] })).toBe('attachment_invalid');
   });
 
-  it('answers a repeated send of the first text with the edited message', async () => {
+  it('returns the edited message for a retry of the first request', async () => {
     const local_id = crypto.randomUUID();
     const { id } = await say('why?', { local_id });
     const edited = await edit(id, 'How?');
@@ -102,34 +102,34 @@ describe('PATCH /v1/workspaces/{workspaceId}/messages/{id}', () => {
       { mentions: [{ agent_id: crypto.randomUUID(), offset: 0, length: 1 }] },
       'mention_invalid',
     ],
-  ])('refuses %s', async (_title, text, more, code) => {
+  ])('rejects %s', async (_title, text, more, code) => {
     const { id } = await say('why?');
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await editRefusal(id, text, more)).toBe(code);
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('refuses content of another type than text', async () => {
+  it('rejects content of another type than text', async () => {
     const { id } = await say('why?');
     expect(await world.user.refusal('PATCH', pathOf(id), { content: { type: 'system', text: 'x' } })).toBe(
       'content_type_not_allowed',
     );
   });
 
-  it('refuses a message of an agent with message_not_editable', async () => {
+  it('rejects a message of an agent with message_not_editable', async () => {
     const { reply } = await answered('why?');
     expect(await editRefusal(reply)).toBe('message_not_editable');
   });
 
-  it('refuses a message after which the user sent another one with message_not_latest', async () => {
+  it('rejects a message with message_not_latest after the user sent another one', async () => {
     const { id } = await say('one');
     await say('two');
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await editRefusal(id)).toBe('message_not_latest');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('answers message_not_found for an unknown id and for a message of another user', async () => {
+  it('returns message_not_found for an unknown id and for a message of another user', async () => {
     const { id } = await say('mine');
     const other = await world.uswarm.user();
     const home = await world.uswarm.home(other);

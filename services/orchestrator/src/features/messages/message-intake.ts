@@ -13,7 +13,7 @@ export interface NewUserMessage {
   workspaceId: string;
   conversationId: string;
   userId: string;
-  /** Who is to answer, one after the other. */
+  /** The agents that answer, in this order. */
   agentIds: readonly string[];
   text: string;
   localId?: string;
@@ -30,28 +30,28 @@ export interface MessageIntakeDeps {
   attachments: Pick<Attachments, 'attach'>;
 }
 
-/** What users ask: a message and the replies that it wants, stored together. */
-export interface Questions {
+/** Stores a user message together with the turns that answer it. */
+export interface MessageIntake {
   /**
-   * Call it early in the transaction: it locks the runtime, which comes before workspaces and messages.
+   * Call it early in the transaction: the lock order is runtime, workspace, messages, and it locks the runtime.
    *
    * @throws ApiError `workspace_not_found`
    */
   prepare(workspaceId: string, tx: Transaction): Promise<void>;
   /** @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused` */
-  ask(question: NewUserMessage, tx: Transaction): Promise<MessageRow>;
+  create(newMessage: NewUserMessage, tx: Transaction): Promise<MessageRow>;
 }
 
-export function createMessageIntake({ store, events, turns, runtimes, attachments }: MessageIntakeDeps): Questions {
+export function createMessageIntake({ store, events, turns, runtimes, attachments }: MessageIntakeDeps): MessageIntake {
   return {
     async prepare(workspaceId, tx) {
       await runtimes.ensureResumed(workspaceId, tx);
     },
 
-    async ask(question, tx) {
-      const { workspaceId, conversationId, userId, text, localId } = question;
+    async create(newMessage, tx) {
+      const { workspaceId, conversationId, userId, text, localId } = newMessage;
       const id = randomUUIDv7();
-      // Taking the seq locks the workspace, so what is looked up and counted below holds under concurrent sends.
+      // Allocating the seq locks the workspace, so concurrent sends cannot change the lookups and counts below.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
       const title = titleOf(text);
       const message = await store.insert(
@@ -64,16 +64,16 @@ export function createMessageIntake({ store, events, turns, runtimes, attachment
           content: { type: 'text', text },
           status: 'sent',
           senderId: userId,
-          mentions: question.mentions ?? [],
-          attachments: question.attachments ?? [],
+          mentions: newMessage.mentions ?? [],
+          attachments: newMessage.attachments ?? [],
           ...(title === undefined ? {} : { title }),
           ...(localId === undefined ? {} : { localId }),
-          ...(question.bodyHash === undefined ? {} : { bodyHash: question.bodyHash }),
+          ...(newMessage.bodyHash === undefined ? {} : { bodyHash: newMessage.bodyHash }),
         },
         tx,
       );
-      await attachments.attach(id, question.attachments ?? [], tx);
-      for (const agentId of question.agentIds) {
+      await attachments.attach(id, newMessage.attachments ?? [], tx);
+      for (const agentId of newMessage.agentIds) {
         await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
       }
       return message;

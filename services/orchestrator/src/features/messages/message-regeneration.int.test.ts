@@ -1,63 +1,58 @@
 import { describe, expect, it } from '@jest/globals';
-import { END, createRevisions } from '../../../test/revisions.js';
-import { storedRows } from '../../../test/stored.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { END, createMessageClient } from '../../../test/message-client.js';
+import { allRows } from '../../../test/database-rows.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 
-const world = useTurnWorld();
+const world = useTurnFixture();
 const { pathOf, say, listed, begin, regenerate, regenerateRefusal, ids, events, queued, answered } =
-  createRevisions(world);
+  createMessageClient(world);
 
 describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
   it.each([
     ['finished', END],
     ['failed', { turnStatus: 'failed', messageStatus: 'failed', text: 'No.', errorCode: 'internal_error' }],
     ['stopped', { turnStatus: 'stopped', messageStatus: 'incomplete', text: 'Bec', errorCode: null }],
-  ] as const)(
-    'replaces a %s answer and all that its turn wrote by a new turn of the same agent',
-    async (_title, end) => {
-      const { question, reply } = await answered('why?', end);
-      const before = await ids();
-      const data = await regenerate(reply);
-      expect(data).toMatchObject({ id: question, status: 'sent', content: { text: 'why?' }, edited_at: null });
-      expect(await ids()).toEqual([question]);
-      expect(await queued()).toEqual([{ question, agent: world.home.agents[0]?.id, status: 'queued' }]);
-      const told = await events();
-      const deleted = told
-        .filter(({ event }) => event === 'message.deleted')
-        .map(({ payload }) => payload['message_id']);
-      expect(deleted.toSorted()).toEqual(before.filter((id) => id !== question).toSorted());
-      expect(told.slice(-3).map(({ event }) => event)).toEqual([
-        'message.updated',
-        'conversation.updated',
-        'workspace.updated',
-      ]);
-    },
-  );
+  ] as const)('deletes the messages of a %s turn and starts another turn of the same agent', async (_title, end) => {
+    const { userMessage, reply } = await answered('why?', end);
+    const before = await ids();
+    const data = await regenerate(reply);
+    expect(data).toMatchObject({ id: userMessage, status: 'sent', content: { text: 'why?' }, edited_at: null });
+    expect(await ids()).toEqual([userMessage]);
+    expect(await queued()).toEqual([{ userMessage, agent: world.home.agents[0]?.id, status: 'queued' }]);
+    const told = await events();
+    const deleted = told.filter(({ event }) => event === 'message.deleted').map(({ payload }) => payload['message_id']);
+    expect(deleted.toSorted()).toEqual(before.filter((id) => id !== userMessage).toSorted());
+    expect(told.slice(-3).map(({ event }) => event)).toEqual([
+      'message.updated',
+      'conversation.updated',
+      'workspace.updated',
+    ]);
+  });
 
   it('gives the agent the same history as the first time', async () => {
     await answered('before');
-    const { question, reply } = await answered('why?');
+    const { userMessage, reply } = await answered('why?');
     await regenerate(reply);
     const turn = {
       conversation_id: world.home.conversationId,
-      user_message_id: question,
+      user_message_id: userMessage,
       agent_id: world.home.agents[0]?.id ?? '',
     };
-    const history = await world.taker.stores.turns.history(turn, 50);
+    const history = await world.turnWorker.stores.turns.history(turn, 50);
     expect(history.map(({ id }) => id)).not.toContain(reply);
-    expect(history[0]?.id).toBe(question);
+    expect(history[0]?.id).toBe(userMessage);
   });
 
-  it('lists the new answer after the question', async () => {
-    const { question, reply } = await answered('why?');
+  it('lists the new agent message after the user message', async () => {
+    const { userMessage, reply } = await answered('why?');
     await regenerate(reply);
     const { writer, replyId } = await begin();
     await writer.finish({ ...END, text: 'Therefore.' });
-    expect(await ids()).toEqual([question, replyId]);
+    expect(await ids()).toEqual([userMessage, replyId]);
     expect((await listed())[1]).toMatchObject({ content: { text: 'Therefore.' } });
   });
 
-  it('asks the agent that gave the answer', async () => {
+  it('starts a turn of the agent that answered', async () => {
     const agent = world.home.agents[1];
     const text = `@${agent?.name} why?`;
     const mentions = [{ agent_id: agent?.id, agent_name: agent?.name, offset: 0, length: 2 }];
@@ -68,30 +63,30 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
     expect((await queued()).map((turn) => turn.agent)).toEqual([agent?.id]);
   });
 
-  it('refuses an answer whose turn still runs with turn_running', async () => {
+  it('rejects an agent message with turn_running while its turn runs', async () => {
     await say('why?');
     const { replyId } = await begin();
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await regenerateRefusal(replyId)).toBe('turn_running');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('refuses an answer after which the user sent another message with message_not_latest', async () => {
+  it('rejects an agent message with message_not_latest after the user sent another one', async () => {
     const { reply } = await answered('one');
     await say('two');
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await regenerateRefusal(reply)).toBe('message_not_latest');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('refuses a question, a card and a tool line with message_not_an_answer', async () => {
+  it('rejects a user message, a card and a tool line with message_not_an_answer', async () => {
     await answered('why?');
     const others = (await listed()).filter(({ role, content }) => role !== 'agent' || content.type !== 'text');
     expect(others.length).toBe(4);
     for (const { id } of others) expect(await regenerateRefusal(id)).toBe('message_not_an_answer');
   });
 
-  it('answers message_not_found for an unknown id and for a message of another user', async () => {
+  it('returns message_not_found for an unknown id and for a message of another user', async () => {
     const { reply } = await answered('why?');
     const other = await world.uswarm.user();
     const home = await world.uswarm.home(other);
@@ -114,11 +109,20 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
       userId: turn?.owner_id ?? '',
       workspaceId: world.home.workspaceId,
     };
-    const used = { ...entry, provider: 'p', model: 'm', promptTokens: 1e9, completionTokens: 1 };
-    await world.taker.stores.turns.recordUsage(used, world.uswarm.database);
-    const before = await storedRows(world.uswarm.database);
+    const used = {
+      ...entry,
+      provider: 'p',
+      model: 'm',
+      promptTokens: 1e9,
+      completionTokens: 1,
+      cachedTokens: 0,
+      reasoningTokens: 0,
+      estimated: false,
+    };
+    await world.turnWorker.stores.turns.recordUsage(used, world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     expect(await regenerateRefusal(reply)).toBe('token_limit_reached');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
   it('regenerates once when ten requests arrive concurrently', async () => {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { CARD, END, TOOL, textBody, createRevisions } from '../../../test/revisions.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { CARD, END, TOOL, textBody, createMessageClient } from '../../../test/message-client.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 
-const world = useTurnWorld();
-const { pathOf, say, listed, begin, regenerate, edit, ids, queued, answered } = createRevisions(world);
+const world = useTurnFixture();
+const { pathOf, say, listed, begin, regenerate, edit, ids, queued, answered } = createMessageClient(world);
 
-describe('revising a message while its turn goes on', () => {
+describe('revising a message while its turn runs', () => {
   const STEPS = 4;
 
-  /** Writes a whole reply. `atStep` is called before the step of that number. */
+  /** Writes a complete reply. `atStep` runs before step number `step`. */
   async function writeAll(step: number, atStep: () => void): Promise<'finished' | 'lost'> {
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     const steps: (() => Promise<unknown>)[] = [
       () => writer.begin(),
       () => writer.tool(1, TOOL),
@@ -31,7 +31,7 @@ describe('revising a message while its turn goes on', () => {
   }
 
   it.each(Array.from({ length: STEPS }, (_, step) => step))(
-    'an edit leaves the question alone with one new turn, whatever the running turn does (step %i)',
+    'an edit leaves only the user message with one new turn in any order of steps (step %i)',
     async (step) => {
       const { id } = await say('why?');
       for (let round = 0; round < 4; round += 1) {
@@ -39,12 +39,12 @@ describe('revising a message while its turn goes on', () => {
         await writeAll(step, () => (edited = edit(id, `text ${round}`)));
         await edited;
         expect(await ids()).toEqual([id]);
-        expect(await queued()).toEqual([{ question: id, agent: world.home.agents[0]?.id, status: 'queued' }]);
+        expect(await queued()).toEqual([{ userMessage: id, agent: world.home.agents[0]?.id, status: 'queued' }]);
       }
     },
   );
 
-  it('a regeneration while the turn ends either is refused or replaces the whole answer', async () => {
+  it('a regeneration while the turn ends either is rejected or replaces the whole agent message', async () => {
     const { id } = await say('why?');
     for (let round = 0; round < 6; round += 1) {
       const { writer, replyId } = await begin();
@@ -61,7 +61,7 @@ describe('revising a message while its turn goes on', () => {
     }
   });
 
-  it('an edit and a send at the same time leave every message with exactly one turn or refuse the edit', async () => {
+  it('a concurrent edit and send leave exactly one turn per message, or the edit is rejected', async () => {
     for (let round = 0; round < 6; round += 1) {
       const { id } = await say('why?');
       const patch = {
@@ -72,24 +72,24 @@ describe('revising a message while its turn goes on', () => {
       };
       const [answer, sent] = await Promise.all([world.user.raw<{ code?: string }>(patch), say('next')]);
       expect([200, 'message_not_latest']).toContain(answer.body?.code ?? answer.status);
-      const questions = (await queued()).map(({ question }) => question);
-      expect(questions.filter((question) => question === id || question === sent.id)).toHaveLength(2);
+      const userMessages = (await queued()).map(({ userMessage }) => userMessage);
+      expect(userMessages.filter((userMessage) => userMessage === id || userMessage === sent.id)).toHaveLength(2);
     }
   });
 
-  it('edits, regenerations, deletions and stops of one message at the same time do not deadlock', async () => {
-    const { question, reply } = await answered('why?');
+  it('concurrent edits, regenerations, deletions and stops of one message do not deadlock', async () => {
+    const { userMessage, reply } = await answered('why?');
     const json = { 'content-type': 'application/json' };
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => [
         world.user.raw<{ code?: string }>({
           method: 'PATCH',
-          path: pathOf(question),
+          path: pathOf(userMessage),
           headers: json,
           body: JSON.stringify(textBody('How?')),
         }),
         world.user.raw<{ code?: string }>({ method: 'POST', path: `${pathOf(reply)}/regenerate` }),
-        world.user.raw<{ code?: string }>({ method: 'POST', path: `${pathOf(question)}/stop` }),
+        world.user.raw<{ code?: string }>({ method: 'POST', path: `${pathOf(userMessage)}/stop` }),
         world.user.raw<{ code?: string }>({ method: 'DELETE', path: pathOf(reply) }),
       ]).flat(),
     );

@@ -7,22 +7,22 @@ import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { answeringAgents, checkedMentions, checkedText } from './draft.js';
 import type { MessageChangeStore } from './message-changes.store.js';
-import { type MessageRow, messageView, type Show } from './message-view.js';
+import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import type { Questions } from './message-intake.js';
-import { isUnfinished, type MessagePlace, type Withdraw, type Withdrawal } from './withdrawal.js';
+import type { MessageIntake } from './message-intake.js';
+import { isUnfinished, type MessageContext, type Withdraw, type Withdrawal } from './withdrawal.js';
 
 export interface MessageRevisionDeps {
   store: Pick<MessageStore, 'find' | 'findSendContext' | 'update'>;
   changes: MessageChangeStore;
   withdraw: Withdraw;
-  questions: Pick<Questions, 'prepare'>;
+  intake: Pick<MessageIntake, 'prepare'>;
   queue: TurnQueue;
   events: Pick<EventStore, 'append'>;
   rates: Pick<RateLimits, 'send'>;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   access: WorkspaceAccess;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 export interface RevisedMessage {
@@ -31,32 +31,32 @@ export interface RevisedMessage {
   messageId: string;
 }
 
-/** Has the newest message of the user answered again. Limits are those of a send. */
+/** Answers the newest user message again. The limits are those of a send. */
 export interface MessageRevision {
   /**
-   * Replaces an answer to the newest message of the user: what its turn wrote is deleted, and the same agent is asked
-   * again. @returns the message that is answered
+   * Replaces an answer to the newest user message: deletes everything that its turn wrote and queues another turn of
+   * the same agent. @returns the user message
    *
    * @throws ApiError `message_not_found`, `message_not_an_answer`, `message_not_latest`, `turn_running`,
    *   `turn_queue_full`, `token_limit_reached`
    */
   regenerate(target: RevisedMessage): Promise<MessageData>;
   /**
-   * Changes the newest message of the user and has it answered again. Its answers are deleted, an unfinished one is
-   * cancelled. @returns the changed message
+   * Changes the newest user message and answers it again. Its answers are deleted; an unfinished one is cancelled.
+   * @returns the changed message
    *
    * @throws ApiError `message_not_found`, `message_not_editable`, `message_not_latest`, and those of a send
    */
   edit(target: RevisedMessage, body: EditMessageBody): Promise<MessageData>;
 }
 
-/** Who is to answer a message. */
-interface Ask extends MessagePlace {
+/** The agents that answer a message. */
+interface AnsweredMessage extends MessageContext {
   agentIds: readonly string[];
 }
 
 export function createMessageRevision(deps: MessageRevisionDeps): MessageRevision {
-  const { store, changes, withdraw, questions, events, access, show } = deps;
+  const { store, changes, withdraw, intake, events, access, createViewContext } = deps;
 
   async function find(messageId: string, workspaceId: string, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -64,16 +64,19 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     return row;
   }
 
-  /** Under the lock of the workspace: nothing is sent until the transaction ends. */
+  /** Call it while holding the workspace lock, which blocks sends until the transaction ends. */
   async function requireLatest(
-    { messageId, workspaceId, conversationId }: MessagePlace,
+    { messageId, workspaceId, conversationId }: MessageContext,
     tx: Transaction,
   ): Promise<void> {
     await find(messageId, workspaceId, tx);
     if ((await changes.newestOfUser(conversationId, tx)) !== messageId) throw new ApiError('message_not_latest');
   }
 
-  async function askAgain({ messageId, workspaceId, conversationId, agentIds }: Ask, tx: Transaction): Promise<void> {
+  async function enqueueTurns(
+    { messageId, workspaceId, conversationId, agentIds }: AnsweredMessage,
+    tx: Transaction,
+  ): Promise<void> {
     const ordinal = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     for (const agentId of agentIds) {
       await deps.queue.enqueue({ workspaceId, conversationId, agentId, userMessageId: messageId, ordinal }, tx);
@@ -82,21 +85,21 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
 
   /** Resumes the runtime in the same transaction if it is suspended. */
   async function revise(
-    place: MessagePlace,
+    context: MessageContext,
     run: (withdrawal: Withdrawal, tx: Transaction) => Promise<void>,
     before: (tx: Transaction) => Promise<void> = async () => undefined,
   ): Promise<void> {
-    await withdraw(place, run, async (tx) => {
+    await withdraw(context, run, async (tx) => {
       await before(tx);
-      await questions.prepare(place.workspaceId, tx);
+      await intake.prepare(context.workspaceId, tx);
     });
   }
 
   async function view(messageId: string, workspaceId: string): Promise<MessageData> {
-    return messageView(await find(messageId, workspaceId), show());
+    return messageView(await find(messageId, workspaceId), createViewContext());
   }
 
-  /** Deletes an answer with all that its turn wrote, and queues another turn. @returns the id of the question */
+  /** Deletes everything that the turn of an answer wrote, and queues another turn. @returns the user message id */
   async function replace(reply: MessageRow, { turns, end, remove }: Withdrawal, tx: Transaction): Promise<string> {
     const { id, workspace_id: workspaceId, conversation_id: conversationId } = reply;
     const turn = turns.find(({ replyMessageId }) => replyMessageId === id);
@@ -105,15 +108,15 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
       throw new ApiError('message_not_an_answer');
     }
     if (isUnfinished(turn)) throw new ApiError('turn_running');
-    const question = { messageId: turn.userMessageId, workspaceId, conversationId };
+    const userMessage = { messageId: turn.userMessageId, workspaceId, conversationId };
     const written = await changes.writtenBy([turn.id], tx);
     await end([turn], written);
-    await requireLatest(question, tx);
+    await requireLatest(userMessage, tx);
     if (!(await remove(written)).includes(id)) throw new ApiError('message_not_found');
     await changes.removeTurns([turn.id], tx);
-    await store.update(question.messageId, { status: 'sent', errorCode: null }, tx);
-    await askAgain({ ...question, agentIds: [turn.agentId] }, tx);
-    return question.messageId;
+    await store.update(userMessage.messageId, { status: 'sent', errorCode: null }, tx);
+    await enqueueTurns({ ...userMessage, agentIds: [turn.agentId] }, tx);
+    return userMessage.messageId;
   }
 
   /** The edited message, validated like a new one. */
@@ -132,12 +135,12 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
       await access.require(userId, workspaceId);
       const reply = await find(messageId, workspaceId);
       await deps.rates.send(userId);
-      let questionId = '';
-      const place = { messageId, workspaceId, conversationId: reply.conversation_id };
-      await revise(place, async (withdrawal, tx) => {
-        questionId = await replace(reply, withdrawal, tx);
+      let userMessageId = '';
+      const context = { messageId, workspaceId, conversationId: reply.conversation_id };
+      await revise(context, async (withdrawal, tx) => {
+        userMessageId = await replace(reply, withdrawal, tx);
       });
-      return view(questionId, workspaceId);
+      return view(userMessageId, workspaceId);
     },
 
     async edit(target, body) {
@@ -145,7 +148,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
       await access.require(userId, workspaceId);
       const row = await find(messageId, workspaceId);
       if (row.role !== 'user') throw new ApiError('message_not_editable');
-      const place = { messageId, workspaceId, conversationId: row.conversation_id };
+      const context = { messageId, workspaceId, conversationId: row.conversation_id };
       const { agentIds, text, mentions } = await checked(row, target, body);
       await deps.rates.send(userId);
       let attachments: StoredAttachment[] | undefined;
@@ -154,18 +157,18 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
         attachments = uploads === undefined ? undefined : await deps.attachments.resolve(userId, uploads, tx);
       };
       await revise(
-        place,
+        context,
         async ({ turns, end, remove }, tx) => {
           const ids = turns.map(({ id }) => id);
           const written = await changes.writtenBy(ids, tx);
           await end(turns, written);
-          await requireLatest(place, tx);
+          await requireLatest(context, tx);
           await remove(written);
           await changes.removeTurns(ids, tx);
           const kept = attachments === undefined ? {} : { attachments };
           await changes.edit(messageId, { text, mentions, ...kept }, tx);
           if (attachments !== undefined) await deps.attachments.attach(messageId, attachments, tx);
-          await askAgain({ ...place, agentIds }, tx);
+          await enqueueTurns({ ...context, agentIds }, tx);
         },
         resolve,
       );

@@ -10,12 +10,12 @@ import {
   type MessageStatus,
 } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
-import { agentData, type AgentShowing } from '../agents/agent-view.js';
+import { agentData, type AgentViewContext } from '../agents/agent-view.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
-import { type Place, positionOf } from './place.js';
+import { type Position, positionOf } from './position.js';
 
-/** A message with what is shown of its agent. */
-export interface MessageRow extends Place {
+/** A message with the visible fields of its agent. */
+export interface MessageRow extends Position {
   id: string;
   workspace_id: string;
   conversation_id: string;
@@ -42,21 +42,21 @@ export interface MessageRow extends Place {
 
 /** A message of a page. */
 export interface PageRow extends MessageRow {
-  /** How many messages were found for the page. Those that do not fit into one response are not read. */
+  /** The number of messages found for the page. Messages that exceed the response size limit are not read. */
   found?: number;
-  /** About how many bytes the messages of the page take in a response, up to and including this one. */
+  /** Estimated response size in bytes of the messages of the page, up to and including this one. */
   total_bytes?: number;
 }
 
-/** What a view needs besides the row: the time, avatars, and links that work from now on. */
-export interface ViewContext extends AgentShowing {
+/** The input of a view in addition to the row: the time, avatars, and fresh links. */
+export interface ViewContext extends AgentViewContext {
   attachment: Attachments['render'];
 }
 
-/** Called once for each answer. */
-export type Show = () => ViewContext;
+/** Called once per response. */
+export type CreateViewContext = () => ViewContext;
 
-function agentOf(row: MessageRow, showing: ViewContext): MessageData['agent'] {
+function agentOf(row: MessageRow, viewContext: ViewContext): MessageData['agent'] {
   if (row.agent_id === null || row.agent_kind === null) return null;
   return agentData(
     {
@@ -70,17 +70,17 @@ function agentOf(row: MessageRow, showing: ViewContext): MessageData['agent'] {
       phase: row.runtime_phase,
       silent_since: row.runtime_silent_since,
     },
-    showing,
+    viewContext,
   );
 }
 
-/** Why a message failed; the release before stored no code. */
+/** The error of a failed message. The previous release stored no code. */
 export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'error_code'>): MessageData['error'] {
   return status === 'failed' || status === 'incomplete' ? messageError(error_code ?? 'internal_error') : null;
 }
 
-/** spec: orchestrator §2.10 */
-export function messageView(row: MessageRow, showing: ViewContext): MessageData {
+// RES-050 to RES-062
+export function messageView(row: MessageRow, viewContext: ViewContext): MessageData {
   const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
   return {
     id,
@@ -94,8 +94,8 @@ export function messageView(row: MessageRow, showing: ViewContext): MessageData 
     error: errorOf(row),
     edited_at: row.edited_at?.toISOString() ?? null,
     local_id,
-    agent: agentOf(row, showing),
-    attachments: attachments.map(showing.attachment),
+    agent: agentOf(row, viewContext),
+    attachments: attachments.map(viewContext.attachment),
     mentions,
   };
 }
@@ -111,8 +111,8 @@ const LISTED: Record<MessageStatus, ListedMessageStatus> = {
   incomplete: 'failed',
 };
 
-/** The documented three statuses of a list, and the exact one beside it. */
-export function listedMessageView(row: MessageRow, showing: ViewContext): ListedMessage {
-  const message = messageView(row, showing);
+/** A list has one of the three documented statuses, and the exact one in `extended_status`. */
+export function listedMessageView(row: MessageRow, viewContext: ViewContext): ListedMessage {
+  const message = messageView(row, viewContext);
   return { ...message, status: LISTED[message.status], extended_status: message.status };
 }

@@ -8,6 +8,7 @@ import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { StopService } from '../turns/stop.service.js';
+import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
@@ -19,11 +20,11 @@ import { createMessageChangeStore } from './message-changes.store.js';
 import { createMessageDeletion } from './message-deletion.js';
 import { createMessageIntake } from './message-intake.js';
 import { createMessageRevision } from './message-revision.js';
-import type { Show } from './message-view.js';
+import type { CreateViewContext } from './message-view.js';
 import { messageHandlers } from './messages.routes.js';
 import { createMessageService } from './messages.service.js';
 import { createMessageStore } from './messages.store.js';
-import { createSearchSlots, searchesAtOnce } from './search-slots.js';
+import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 import { createMessageSearch } from './search.service.js';
 import { createMessageSearchStore } from './search.store.js';
 import { createWithdraw } from './withdrawal.js';
@@ -44,27 +45,27 @@ export interface MessagesModuleDeps {
   attachments: Attachments;
   access: WorkspaceAccess;
   cursors: CursorCodec;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 /** Messages: sending, paging, search, actions, revision and deletion. */
 export function createMessagesModule(deps: MessagesModuleDeps) {
-  const { queue, rates, attachments, access, cursors, show } = deps;
+  const { queue, rates, attachments, access, cursors, createViewContext } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
-  const questions = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments });
+  const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments });
   const service = createMessageService({
     withTransaction,
     store,
     conversations,
-    questions,
+    intake,
     rates,
     attachments,
     access,
     cursors,
-    show,
+    createViewContext,
   });
   const search = createMessageSearch({
     store: createMessageSearchStore(database),
@@ -72,13 +73,14 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     access,
     rates,
     read: deps.boundedRead,
-    slots: createSearchSlots(searchesAtOnce(deps.requestConnections)),
+    slots: createSearchSlots(maxConcurrentSearches(deps.requestConnections)),
     timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
     cursors,
-    show,
+    createViewContext,
   });
-  const actions = createActionService({ withTransaction, store, events, questions, rates, access, show });
+  const actions = createActionService({ withTransaction, store, events, intake, rates, access, createViewContext });
   const withdraw = createWithdraw({
+    summaries: createSummaryStore(database),
     withTransaction,
     changes,
     turns: createTurnStore(database),
@@ -95,13 +97,13 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     store,
     changes,
     withdraw,
-    questions,
+    intake,
     queue,
     events,
     rates,
     attachments,
     access,
-    show,
+    createViewContext,
   });
   return { service, routes: messageHandlers(service, search, actions, deps.stops, deletion, revision) };
 }

@@ -6,7 +6,7 @@ import type { MessageRevision } from './message-revision.js';
 import type { MessageService } from './messages.service.js';
 import type { MessageSearch } from './search.service.js';
 
-/** spec: orchestrator §4.4 */
+// REST-032 to REST-035
 export function messageHandlers(
   service: MessageService,
   search: MessageSearch,
@@ -25,8 +25,8 @@ export function messageHandlers(
     return { status: 201, body: { data: await service.send(target, draft) } };
   };
   const searchMessages: Handler<'searchMessages'> = async ({ actor, params, query, signal }) => {
-    const place = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
-    return { status: 200, body: await search(place, query, signal) };
+    const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+    return { status: 200, body: await search(context, query, signal) };
   };
   const getMessage: Handler<'getMessage'> = async ({ actor, params }) => ({
     status: 200,

@@ -13,21 +13,21 @@ import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { answeringAgents, bodyHash, checkedMentions, checkedText } from './draft.js';
-import { listedMessageView, type MessageRow, messageView, type Show } from './message-view.js';
+import { listedMessageView, type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore, SendContext, SendTarget } from './messages.store.js';
 import { type PageOptions, readPage } from './page.js';
-import type { Questions } from './message-intake.js';
+import type { MessageIntake } from './message-intake.js';
 
 export interface MessageServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find' | 'findSendContext' | 'page' | 'hasAny'>;
   conversations: Pick<ConversationStore, 'findTarget'>;
-  questions: Questions;
+  intake: MessageIntake;
   rates: Pick<RateLimits, 'send'>;
   attachments: Pick<Attachments, 'resolve'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 export interface MessageService {
@@ -36,8 +36,8 @@ export interface MessageService {
   /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
   get(userId: string, workspaceId: string, messageId: string): Promise<ListedMessage>;
   /**
-   * Stores a message, queues the reply and wakes the runtime, in one transaction. The same `local_id` with the same
-   * body gives the first result again, with another body `local_id_reused`.
+   * Stores a message, queues its turns and resumes the runtime in one transaction. A retry with the same `local_id` and
+   * body returns the first result; another body is rejected with `local_id_reused`.
    */
   send(target: SendTarget, draft: MessageDraft): Promise<MessageData>;
 }
@@ -45,14 +45,14 @@ export interface MessageService {
 const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { withTransaction, store, conversations, questions, access, show } = deps;
+  const { withTransaction, store, conversations, intake, access, createViewContext } = deps;
 
   async function requireConversation(workspaceId: string, conversationId: string): Promise<void> {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
     if (conversation === undefined) throw new ApiError('conversation_not_found');
   }
 
-  /** Where a page begins that is asked for by a message. */
+  /** The start of a page that is requested by `around`, `after` or `before`. */
   async function startOf(
     conversationId: string,
     { around, after, before }: MessageListQuery,
@@ -61,17 +61,17 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     if (id === undefined) return undefined;
     const [row] = await store.find([id]);
     if (row?.conversation_id !== conversationId) throw new ApiError('message_not_found');
-    return { row, walk: around !== undefined ? 'around' : after !== undefined ? 'newer' : 'older' };
+    return { row, pageDirection: around !== undefined ? 'around' : after !== undefined ? 'newer' : 'older' };
   }
 
   async function view(id: string): Promise<MessageData> {
     const [row] = await store.find([id]);
-    // It was deleted with its conversation right after it was stored.
+    // The conversation was deleted after the message was stored.
     if (row === undefined) throw new ApiError('conversation_not_found');
-    return messageView(row, show());
+    return messageView(row, createViewContext());
   }
 
-  /** The same again has the first result, something else under its local id has none. */
+  /** Returns the result of an earlier request with the same local id and body. @throws ApiError `local_id_reused` */
   async function findDuplicate(sent: SendContext['sent'], hash: Buffer): Promise<MessageData | undefined> {
     if (sent === undefined) return undefined;
     if (sent.bodyHash?.equals(hash) !== true) throw new ApiError('local_id_reused');
@@ -92,10 +92,10 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     return withTransaction(async (tx) => {
       // Uploads first: a long-lived lock on an upload must not wait for a lock taken here.
       const attachments = await deps.attachments.resolve(userId, uploads, tx);
-      await questions.prepare(workspaceId, tx);
-      const place = { workspaceId, conversationId, userId, agentIds };
-      const question = { ...place, text, bodyHash: hash, mentions, attachments };
-      return questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx);
+      await intake.prepare(workspaceId, tx);
+      const context = { workspaceId, conversationId, userId, agentIds };
+      const newMessage = { ...context, text, bodyHash: hash, mentions, attachments };
+      return intake.create({ ...newMessage, ...(localId === undefined ? {} : { localId }) }, tx);
     });
   }
 
@@ -105,32 +105,32 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       await requireConversation(workspaceId, conversationId);
       const start = await startOf(conversationId, query);
       const where = { userId, conversationId };
-      return readPage({ store, cursors: deps.cursors }, query, where, show(), { start, resumable: true });
+      return readPage({ store, cursors: deps.cursors }, query, where, createViewContext(), { start, resumable: true });
     },
 
     async get(userId, workspaceId, messageId) {
       await access.require(userId, workspaceId);
       const [row] = await store.find([messageId]);
       if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
-      return listedMessageView(row, show());
+      return listedMessageView(row, createViewContext());
     },
 
     async send(target, draft) {
-      const place = await store.findSendContext(target);
-      if (place === undefined) throw new ApiError('workspace_not_found');
+      const context = await store.findSendContext(target);
+      if (context === undefined) throw new ApiError('workspace_not_found');
       const hash = bodyHash(target.conversationId, draft);
-      const earlier = await findDuplicate(place.sent, hash);
+      const earlier = await findDuplicate(context.sent, hash);
       if (earlier !== undefined) return earlier;
       try {
-        // Only now: a repeated request for a stored message does not count.
+        // After the lookup, so that a retry for a stored message does not count.
         await deps.rates.send(target.userId);
-        return messageView(await storeNew(target, place, draft, hash), show());
+        return messageView(await storeNew(target, context, draft, hash), createViewContext());
       } catch (error) {
-        // The same message arrived twice concurrently, and the other one was first: whatever stopped this
-        // one (the unique index, a queue that is full by now), the first result is the answer.
-        const winner = await findDuplicate((await store.findSendContext(target))?.sent, hash);
-        if (winner !== undefined) return winner;
-        // The conversation was deleted meanwhile.
+        // If a concurrent request stored the same message, its result is returned instead of any error, such as the
+        // unique violation or a full queue.
+        const firstMessage = await findDuplicate((await store.findSendContext(target))?.sent, hash);
+        if (firstMessage !== undefined) return firstMessage;
+        // The conversation was deleted in the meantime.
         if ((error as { code?: unknown }).code === FOREIGN_KEY_VIOLATION) throw new ApiError('conversation_not_found');
         throw error;
       }

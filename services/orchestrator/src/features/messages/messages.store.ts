@@ -5,7 +5,7 @@ import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow, PageRow } from './message-view.js';
-import { beyond, listed, type Place, type PageDirection } from './place.js';
+import { keysetAfter, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
 export interface NewMessage {
@@ -24,16 +24,16 @@ export interface NewMessage {
   attachments?: StoredAttachment[];
   /** The title of the conversation, if it has none. */
   title?: string;
-  /** Of a message that a turn writes besides its reply. */
+  /** The turn and the key of a message that a turn writes in addition to its reply. */
   turn?: { id: string; key: string };
-  /** Of a tool line: the seq of the reply before which it is listed. */
+  /** For a tool line: the seq of the reply before which it is listed. */
   beforeSeq?: number;
 }
 
 export interface MessageChange {
   content?: MessageContent;
   status?: MessageStatus;
-  /** Why it failed; null once it did not. */
+  /** The reason of a failure; null clears it. */
   errorCode?: string | null;
   /** The seq of the event that shows a reply in full; unread counts begin there. */
   shownSeq?: number;
@@ -44,7 +44,7 @@ export interface SentBefore {
   bodyHash: Buffer | null;
 }
 
-/** Where a message goes, and under which id of the client's. */
+/** The conversation and the local id of a message to send. */
 export interface SendTarget {
   userId: string;
   workspaceId: string;
@@ -52,12 +52,12 @@ export interface SendTarget {
   localId: string | undefined;
 }
 
-/** What has to be known before a message is stored. */
+/** The data that is needed before a message is stored. */
 export interface SendContext {
   /** The agent of an agent conversation; undefined if the conversation does not exist. */
   conversation: { agentId: string | null } | undefined;
   members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
-  /** What the sender has sent with this local id. */
+  /** The earlier message of the sender with this local id. */
   sent: SentBefore | undefined;
 }
 
@@ -69,18 +69,24 @@ export interface MessageStore {
   /** One statement; undefined if the workspace does not belong to the sender. */
   findSendContext(target: SendTarget): Promise<SendContext | undefined>;
   /**
-   * Removes up to `limit` messages of a conversation but leaves the newest `keep`; their local ids stay used.
-   * @returns how many it removed
+   * Deletes up to `limit` messages of a conversation except the newest `keep`. Their local ids stay used.
+   *
+   * @returns the number of deleted messages
    */
   trimOldest(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
   /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
   /**
-   * Up to `limit` messages after `place` in the direction: `older` newest first, `newer` oldest first. Fewer are read
-   * when not all of them fit into one response.
+   * Returns up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first.
+   * Returns fewer if they do not fit into one response.
    */
-  page(conversationId: string, walk: PageDirection, place: Place | null, limit: number): Promise<PageRow[]>;
-  hasAny(conversationId: string, walk: PageDirection, place: Place): Promise<boolean>;
+  page(
+    conversationId: string,
+    pageDirection: PageDirection,
+    position: Position | null,
+    limit: number,
+  ): Promise<PageRow[]>;
+  hasAny(conversationId: string, pageDirection: PageDirection, position: Position): Promise<boolean>;
 }
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
@@ -91,9 +97,22 @@ export const MESSAGE_COLUMNS = sql`
   a.avatar_url AS agent_avatar, a.activity AS agent_activity,
   r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
 
-export const MESSAGE_JOINS = sql`
+const MESSAGE_JOINS = sql`
   LEFT JOIN agents a ON a.id = m.agent_id
   LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
+
+/** The messages that fit into one response. @param messages selects `BOUNDED_COLUMNS` of at most one page */
+export async function selectPage(
+  messages: RawBuilder<unknown>,
+  pageDirection: PageDirection,
+  db: Database,
+): Promise<PageRow[]> {
+  const { rows } = await sql<PageRow>`
+    ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
+    FROM ${bounded(messages, pageDirection)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
+    ORDER BY page.position`.execute(db);
+  return rows;
+}
 
 async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageRow[]> {
   const { rows } = await sql<MessageRow>`
@@ -101,7 +120,7 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
-interface PlaceRow {
+interface SendContextRow {
   conversation_id: string | null;
   agent_id: string | null;
   sent_id: string | null;
@@ -113,7 +132,7 @@ export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
       const { turn, title = null, localId = null } = message;
-      // The last message moves its conversation to the front, and may be the first with words for a title.
+      // Moves the conversation to the front of the list, and sets its title if it has none.
       const { rows } = await sql<MessageRow>`
         WITH moved AS (
           UPDATE conversations SET updated_at = now(), title = coalesce(title, ${title}),
@@ -158,7 +177,7 @@ export function createMessageStore(database: Database): MessageStore {
       ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
 
     async findSendContext({ userId, workspaceId, conversationId, localId = null }) {
-      const { rows } = await sql<PlaceRow>`
+      const { rows } = await sql<SendContextRow>`
         SELECT c.id AS conversation_id, c.agent_id, sent.id AS sent_id, sent.body_hash, members.list AS members
         FROM workspaces w
         LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
@@ -205,23 +224,19 @@ export function createMessageStore(database: Database): MessageStore {
       return row?.id;
     },
 
-    async page(conversationId, walk, place, limit) {
+    async page(conversationId, pageDirection, position, limit) {
       const messages = sql`
         SELECT ${BOUNDED_COLUMNS} FROM messages m
-        WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
-        ORDER BY ${listed(walk)} LIMIT ${limit}`;
-      const { rows } = await sql<PageRow>`
-        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
-        FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
-        ORDER BY page.place`.execute(database);
-      return rows;
+        WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
+        ORDER BY ${listOrder(pageDirection)} LIMIT ${limit}`;
+      return selectPage(messages, pageDirection, database);
     },
 
-    async hasAny(conversationId, walk, place) {
+    async hasAny(conversationId, pageDirection, position) {
       const { rows } = await sql<{ found: boolean }>`
         ${FORCE_CUSTOM_PLAN} SELECT (
-          SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
-          ORDER BY ${listed(walk)} LIMIT 1
+          SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
+          ORDER BY ${listOrder(pageDirection)} LIMIT 1
         ) IS NOT NULL AS found`.execute(database);
       return rows[0]?.found ?? false;
     },

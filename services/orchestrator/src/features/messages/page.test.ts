@@ -5,14 +5,14 @@ import { createCursorCodec } from './cursor.js';
 import type { MessageRow } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import { readPage } from './page.js';
-import { type Place, positionOf } from './place.js';
+import { type Position, positionOf } from './position.js';
 
 const cursors = createCursorCodec('a key of the tests, long enough for one');
 const where = { userId: 'u', conversationId: 'c' };
 const now = new Date('2026-11-21T10:00:00Z');
-const showing = { now, avatar: () => '', attachment: () => ({}) as never };
+const viewContext = { now, avatar: () => '', attachment: () => ({}) as never };
 
-const row = ({ seq, before_seq }: Place): MessageRow => ({
+const row = ({ seq, before_seq }: Position): MessageRow => ({
   id: String(seq),
   workspace_id: 'w',
   conversation_id: 'c',
@@ -40,24 +40,24 @@ const row = ({ seq, before_seq }: Place): MessageRow => ({
 });
 
 /** Every third message is a tool line, listed before the message that came two before it. */
-const placeOf = (seq: number): Place => ({ seq, before_seq: seq % 3 === 0 ? seq - 2 : null });
-const byPlace = (a: Place, b: Place): number => (positionOf(a) < positionOf(b) ? -1 : 1);
+const positionFor = (seq: number): Position => ({ seq, before_seq: seq % 3 === 0 ? seq - 2 : null });
+const byPosition = (a: Position, b: Position): number => (positionOf(a) < positionOf(b) ? -1 : 1);
 
-/** The two reads of a page, over an array that a test may add to. */
+/** The reads of a page over an array, to which a test can add messages. */
 function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
-  const beyond = (side: 'older' | 'newer', place: Place | null) => {
-    const sorted = seqs.map(placeOf).toSorted((a, b) => (side === 'older' ? byPlace(b, a) : byPlace(a, b)));
+  const after = (side: 'older' | 'newer', position: Position | null) => {
+    const sorted = seqs.map(positionFor).toSorted((a, b) => (side === 'older' ? byPosition(b, a) : byPosition(a, b)));
     return sorted.filter(
-      (each) => place === null || (side === 'older' ? byPlace(each, place) : byPlace(place, each)) < 0,
+      (each) => position === null || (side === 'older' ? byPosition(each, position) : byPosition(position, each)) < 0,
     );
   };
   return {
-    page: async (_conversation, side, place, limit) => beyond(side, place).slice(0, limit).map(row),
-    hasAny: async (_conversation, side, place) => beyond(side, place).length > 0,
+    page: async (_conversation, side, position, limit) => after(side, position).slice(0, limit).map(row),
+    hasAny: async (_conversation, side, position) => after(side, position).length > 0,
   };
 }
 
-/** The seq of a message that arrives last, and is listed last. */
+/** The seq of a message that is stored last and listed last. */
 const nextReply = (seqs: readonly number[]): number => Math.max(0, ...seqs) - (Math.max(0, ...seqs) % 3) + 4;
 
 type Direction = PageQuery['direction'];
@@ -66,7 +66,7 @@ const read = (seqs: number[], direction: Direction, limit: number, scrollId?: st
     { store: arrayStore(seqs), cursors },
     { direction, limit, ...(scrollId ? { scrollId } : {}) },
     where,
-    showing,
+    viewContext,
   );
 const seqsOf = ({ data }: MessagePage): number[] => data.map(({ id }) => Number(id));
 
@@ -75,11 +75,11 @@ const directions = fc.constantFrom<Direction>('forward', 'backward');
 const limits = fc.integer({ min: 1, max: 12 });
 const inOrder = (seqs: readonly number[], direction: Direction): number[] =>
   seqs
-    .map(placeOf)
-    .toSorted((a, b) => (direction === 'forward' ? byPlace(a, b) : byPlace(b, a)))
+    .map(positionFor)
+    .toSorted((a, b) => (direction === 'forward' ? byPosition(a, b) : byPosition(b, a)))
     .map(({ seq }) => seq);
 
-async function walk(
+async function readAll(
   seqs: number[],
   direction: Direction,
   limit: number,
@@ -94,20 +94,20 @@ async function walk(
 }
 
 describe('pages', () => {
-  it('followed by next give every message once, in the order asked', async () => {
+  it('contain every message once in the requested order when read by next_scroll_id', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, directions, limits, async (seqs, direction, limit) => {
-        const pages = await walk(seqs, direction, limit);
+        const pages = await readAll(seqs, direction, limit);
         expect(pages.flatMap(seqsOf)).toEqual(inOrder(seqs, direction));
         expect(pages.slice(0, -1).every(({ data }) => data.length === limit)).toBe(true);
       }),
     );
   });
 
-  it('followed back by prev are the same pages', async () => {
+  it('are the same when read back by prev_scroll_id', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, directions, limits, async (seqs, direction, limit) => {
-        const pages = await walk(seqs, direction, limit);
+        const pages = await readAll(seqs, direction, limit);
         for (const [at, page] of pages.entries()) {
           const before = pages[at - 1];
           if (before === undefined) continue;
@@ -118,22 +118,25 @@ describe('pages', () => {
     );
   });
 
-  it('say whether there is more: a flag is true exactly when its cursor is there', async () => {
+  it('have a true flag if and only if the cursor exists', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, directions, limits, async (seqs, direction, limit) => {
-        const pages = await walk(seqs, direction, limit);
+        const pages = await readAll(seqs, direction, limit);
         for (const [at, { pagination }] of pages.entries()) {
-          expect([pagination.has_prev, pagination.has_next]).toEqual([at > 0, at < pages.length - 1]);
-          expect([pagination.prev_scroll_id !== null, pagination.next_scroll_id !== null]).toEqual([
-            at > 0,
-            at < pages.length - 1,
-          ]);
+          expect({ hasPrev: pagination.has_prev, hasNext: pagination.has_next }).toEqual({
+            hasPrev: at > 0,
+            hasNext: at < pages.length - 1,
+          });
+          expect({ hasPrev: pagination.prev_scroll_id !== null, hasNext: pagination.next_scroll_id !== null }).toEqual({
+            hasPrev: at > 0,
+            hasNext: at < pages.length - 1,
+          });
         }
       }),
     );
   });
 
-  it('going backward are not moved by messages that arrive meanwhile', async () => {
+  it('do not shift when messages arrive while reading backward', async () => {
     await fc.assert(
       fc.asyncProperty(
         conversations,
@@ -141,7 +144,7 @@ describe('pages', () => {
         fc.array(fc.nat({ max: 5 }), { minLength: 1 }),
         async (seqs, limit, arrivals) => {
           const growing = [...seqs];
-          const pages = await walk(growing, 'backward', limit, (page) => {
+          const pages = await readAll(growing, 'backward', limit, (page) => {
             const count = arrivals[page % arrivals.length] ?? 0;
             for (let n = 0; n < count; n += 1) growing.push(nextReply(growing));
           });
@@ -151,11 +154,11 @@ describe('pages', () => {
     );
   });
 
-  it('going forward take in what arrives meanwhile', async () => {
+  it('include messages that arrive while reading forward', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, limits, async (seqs, limit) => {
         const growing = [...seqs];
-        const pages = await walk(growing, 'forward', limit, (page) => {
+        const pages = await readAll(growing, 'forward', limit, (page) => {
           if (page <= 3) growing.push(nextReply(growing));
         });
         expect(pages.flatMap(seqsOf)).toEqual(inOrder(growing, 'forward'));

@@ -3,7 +3,7 @@ import { fitting, jsonBytes, surelyFits } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
 import { listedMessageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import type { PageDirection } from './place.js';
+import type { PageDirection } from './position.js';
 
 export interface PageDeps {
   store: Pick<MessageStore, 'page' | 'hasAny'>;
@@ -11,9 +11,9 @@ export interface PageDeps {
 }
 
 export interface PageOptions {
-  /** Where the page begins if the query has no cursor: beyond a message in a direction, or around it. */
-  start?: { row: MessageRow; walk: PageDirection | 'around' } | undefined;
-  /** Gives a cursor also at the newest message, for those that come later. */
+  /** The start of the page if the query has no cursor: after a message in a direction, or around it. */
+  start?: { row: MessageRow; pageDirection: PageDirection | 'around' } | undefined;
+  /** Returns a cursor at the newest message too, so that the client can fetch later messages. */
   resumable?: boolean;
 }
 
@@ -22,70 +22,71 @@ interface Viewed {
   view: ListedMessage;
 }
 
-/** Messages in the order of the page, and whether there are others on either side. */
+/** Messages in the order of the page, and whether more exist on either side. */
 interface Slice {
   rows: Viewed[];
   hasNext: boolean;
   hasPrev: boolean;
 }
 
-/** How many the store found, those included that it left out for their size. */
+/** The number of messages found, including those omitted because of their size. */
 const foundIn = (rows: readonly PageRow[]): number => rows[0]?.found ?? rows.length;
 
-/** About how many bytes the rows take; unknown sizes count as too large. */
+/** Estimated size of the rows in bytes. An unknown size counts as too large. */
 const storedBytesOf = (rows: readonly PageRow[]): number =>
   rows.length === 0 ? 0 : (rows.at(-1)?.total_bytes ?? Number.POSITIVE_INFINITY);
 
 /**
- * One page in the direction asked: `backward` newest first, `forward` oldest first. `next` goes on
- * that way, `prev` the other; a page reached by `prev` is in the same order as every other. A page that is too large for
- * one response ends earlier.
+ * Reads one page in the requested direction: `backward` is newest first, `forward` oldest first. `next` continues in
+ * that direction, `prev` in the opposite one; every page has the same order. A page that exceeds the response size
+ * limit is shortened.
  */
 export async function readPage(
   { store, cursors }: PageDeps,
   query: PageQuery,
   where: Omit<CursorScope, 'direction'>,
-  showing: ViewContext,
+  viewContext: ViewContext,
   { start, resumable = false }: PageOptions = {},
 ): Promise<MessagePage> {
   const { conversationId } = where;
   const scope: CursorScope = { ...where, direction: query.direction };
-  const along: PageDirection = query.direction === 'backward' ? 'older' : 'newer';
-  const against: PageDirection = along === 'older' ? 'newer' : 'older';
+  const nextDirection: PageDirection = query.direction === 'backward' ? 'older' : 'newer';
+  const prevDirection: PageDirection = nextDirection === 'older' ? 'newer' : 'older';
 
-  const viewed = (row: MessageRow): Viewed => ({ row, view: listedMessageView(row, showing) });
+  const viewed = (row: MessageRow): Viewed => ({ row, view: listedMessageView(row, viewContext) });
   const bytesOf = ({ view }: Viewed): number => jsonBytes(view);
-  /** Serialises each message to learn its size only if the stored size leaves a doubt. */
+  /** Serialises messages to measure them only if the stored size is near the limit. */
   const fittingRows = (rows: readonly PageRow[], storedBytes: number): Viewed[] => {
     const views = rows.map(viewed);
     return surelyFits(storedBytes) ? views : fitting(views, bytesOf);
   };
 
-  /** What comes beyond a place, or from the beginning. */
+  /** The messages after a cursor, or from the start. */
   async function slice(from: Cursor | undefined): Promise<Slice> {
-    const walk = from?.walk ?? along;
-    const found = await store.page(conversationId, walk, from ?? null, query.limit + 1);
-    const walked = fittingRows(found.slice(0, query.limit), storedBytesOf(found));
-    const more = walked.length < foundIn(found);
-    const rows = walk === along ? walked : walked.toReversed();
-    const beyond = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
+    const pageDirection = from?.pageDirection ?? nextDirection;
+    const found = await store.page(conversationId, pageDirection, from ?? null, query.limit + 1);
+    const fitted = fittingRows(found.slice(0, query.limit), storedBytesOf(found));
+    const more = fitted.length < foundIn(found);
+    const rows = pageDirection === nextDirection ? fitted : fitted.toReversed();
+    const hasMore = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
       one !== undefined && (await store.hasAny(conversationId, side, one.row));
     return {
       rows,
-      hasNext: walk === along ? more : await beyond(rows.at(-1), along),
-      hasPrev: walk === against ? more : from !== undefined && (await beyond(rows.at(0), against)),
+      hasNext: pageDirection === nextDirection ? more : await hasMore(rows.at(-1), nextDirection),
+      hasPrev:
+        pageDirection === prevDirection ? more : from !== undefined && (await hasMore(rows.at(0), prevDirection)),
     };
   }
 
-  /** A message with as many on either side; where one side is short, the other has more. */
+  /** A message with equally many on either side. If one side has too few, the other side has more. */
   async function sliceAround(row: MessageRow): Promise<Slice> {
     const others = query.limit - 1;
-    const before = await store.page(conversationId, against, row, query.limit);
-    const after = await store.page(conversationId, along, row, query.limit);
+    const before = await store.page(conversationId, prevDirection, row, query.limit);
+    const after = await store.page(conversationId, nextDirection, row, query.limit);
     const half = Math.floor(others / 2);
     const taken = Math.min(before.length, Math.max(half, others - after.length));
     const rest = Math.min(after.length, others - taken);
-    // From the middle outwards, so that a page that is too large is cut on both sides.
+    // Orders from the middle outwards, so that an oversized page is cut on both sides.
     const outwards = Array.from({ length: Math.max(taken, rest) }, (_, n) => [
       ...after.slice(n, Math.min(n + 1, rest)),
       ...before.slice(n, Math.min(n + 1, taken)),
@@ -102,21 +103,25 @@ export async function readPage(
   }
 
   const cursor = query.scrollId === undefined ? undefined : cursors.decode(query.scrollId, scope);
-  const at = ({ seq, before_seq }: MessageRow, walk: PageDirection): Cursor => ({ seq, before_seq, walk });
+  const at = ({ seq, before_seq }: MessageRow, pageDirection: PageDirection): Cursor => ({
+    seq,
+    before_seq,
+    pageDirection,
+  });
   const { rows, hasNext, hasPrev } =
     start === undefined || cursor !== undefined
       ? await slice(cursor)
-      : start.walk === 'around'
+      : start.pageDirection === 'around'
         ? await sliceAround(start.row)
-        : await slice(at(start.row, start.walk));
+        : await slice(at(start.row, start.pageDirection));
 
   const [first, last] = [rows.at(0)?.row, rows.at(-1)?.row];
-  const goesOn = hasPrev || (resumable && against === 'newer');
+  const hasPrevCursor = hasPrev || (resumable && prevDirection === 'newer');
   return {
     data: rows.map(({ view }) => view),
     pagination: {
-      next_scroll_id: hasNext && last !== undefined ? cursors.encode(at(last, along), scope) : null,
-      prev_scroll_id: goesOn && first !== undefined ? cursors.encode(at(first, against), scope) : null,
+      next_scroll_id: hasNext && last !== undefined ? cursors.encode(at(last, nextDirection), scope) : null,
+      prev_scroll_id: hasPrevCursor && first !== undefined ? cursors.encode(at(first, prevDirection), scope) : null,
       has_next: hasNext,
       has_prev: hasPrev,
     },

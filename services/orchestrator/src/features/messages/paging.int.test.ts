@@ -26,7 +26,7 @@ describe('pages of messages', () => {
     const path = `/v1/workspaces/${home.workspaceId}/conversations/${home.conversationId}/messages`;
     return (await user.get<MessagePage>(`${path}?${search}`)).body;
   };
-  /** Writes messages of agents as turns do, which is quicker than asking for them. */
+  /** Writes agent messages directly, which is faster than running turns. */
   const arrive = async (count: number, more: { content?: MessageContent; status?: MessageStatus } = {}) => {
     const ids: string[] = [];
     for (let n = 0; n < count; n += 1) {
@@ -38,12 +38,12 @@ describe('pages of messages', () => {
         .executeTakeFirstOrThrow();
       const id = crypto.randomUUID();
       const content = JSON.stringify(more.content ?? { type: 'text', text: `message ${seq}` });
-      const place = {
+      const context = {
         workspace_id: home.workspaceId,
         conversation_id: home.conversationId,
         agent_id: home.agents[0]?.id ?? null,
       };
-      const row = { id, ...place, seq, role: 'agent' as const, content, status: more.status ?? 'delivered' };
+      const row = { id, ...context, seq, role: 'agent' as const, content, status: more.status ?? 'delivered' };
       await uswarm.database.insertInto('messages').values(row).execute();
       ids.push(id);
     }
@@ -55,8 +55,8 @@ describe('pages of messages', () => {
     return arrive(messages);
   };
   const ids = ({ data }: MessagePage) => data.map(({ id }) => id);
-  /** Every page from the first on, following `next`. */
-  const walk = async (
+  /** Reads all pages by following `next`. */
+  const readAll = async (
     query: Record<string, string | number>,
     between: () => Promise<unknown> = async () => undefined,
   ) => {
@@ -70,24 +70,24 @@ describe('pages of messages', () => {
     return pages;
   };
 
-  it('REST-032 RES-001 GET …/messages answers a page of messages and the pagination beside it', async () => {
+  it('REST-032 RES-001 GET …/messages returns a page of messages and its pagination', async () => {
     const sent = await signUp(1);
     const page = await list();
-    expect([Object.keys(page).toSorted(), ids(page)]).toEqual([['data', 'pagination'], sent]);
+    expect({ keys: Object.keys(page).toSorted(), ids: ids(page) }).toEqual({ keys: ['data', 'pagination'], ids: sent });
   });
 
-  it('RES-063 the pagination has two cursors, null at an end, and two flags', async () => {
+  it('RES-063 the pagination has two flags and two cursors, which are null at the ends', async () => {
     await signUp(3);
     const direction = 'forward';
     const first = await list({ direction, limit: 2 });
     const second = await list({ direction, limit: 2, scrollId: first.pagination.next_scroll_id ?? '' });
-    expect([first.pagination, second.pagination]).toEqual([
-      { next_scroll_id: expect.any(String), prev_scroll_id: null, has_next: true, has_prev: false },
-      { next_scroll_id: null, prev_scroll_id: expect.any(String), has_next: false, has_prev: true },
-    ]);
+    expect({ first: first.pagination, second: second.pagination }).toEqual({
+      first: { next_scroll_id: expect.any(String), prev_scroll_id: null, has_next: true, has_prev: false },
+      second: { next_scroll_id: null, prev_scroll_id: expect.any(String), has_next: false, has_prev: true },
+    });
   });
 
-  it('of an empty conversation is empty, with no way to go', async () => {
+  it('the page of an empty conversation is empty and has no cursors', async () => {
     await signUp(0);
     expect(await list()).toEqual({
       data: [],
@@ -98,23 +98,23 @@ describe('pages of messages', () => {
   it.each([
     ['backward', (sent: string[]) => sent.toReversed()],
     ['forward', (sent: string[]) => sent],
-  ] as const)('REST-032 direction=%s walks through all messages in that order, each once', async (direction, order) => {
+  ] as const)('REST-032 direction=%s returns all messages once in that order', async (direction, order) => {
     const sent = await signUp(11);
-    const pages = await walk({ direction, limit: 3 });
+    const pages = await readAll({ direction, limit: 3 });
     expect(pages.flatMap(ids)).toEqual(order(sent));
     expect(pages.map(({ data }) => data.length)).toEqual([3, 3, 3, 2]);
   });
 
-  it('is backward by default', async () => {
+  it('the default direction is backward', async () => {
     const sent = await signUp(3);
     expect(ids(await list())).toEqual(sent.toReversed());
   });
 
   it.each(['backward', 'forward'])(
-    'going %s, prev comes back to the page before, in the same order',
+    'prev returns the previous page in the same order, direction %s',
     async (direction) => {
       await signUp(9);
-      const pages = await walk({ direction, limit: 3 });
+      const pages = await readAll({ direction, limit: 3 });
       const back = [];
       for (const page of pages.slice(1))
         back.push(await list({ direction, limit: 3, scrollId: page.pagination.prev_scroll_id ?? '' }));
@@ -143,10 +143,10 @@ describe('pages of messages', () => {
     expect(sent).toHaveLength(3);
   });
 
-  describe.each(['backward', 'forward'] as const)('begun at a message, %s', (direction) => {
+  describe.each(['backward', 'forward'] as const)('a page at a message, direction %s', (direction) => {
     const ordered = (some: readonly string[]) => (direction === 'backward' ? some.toReversed() : some);
 
-    it('around gives the message in the middle, with cursors both ways', async () => {
+    it('has the message in the middle and both cursors with around', async () => {
       const sent = await signUp(11);
       const page = await list({ direction, limit: 5, around: sent[5] ?? '' });
       expect(ids(page)).toEqual(ordered(sent.slice(3, 8)));
@@ -159,13 +159,13 @@ describe('pages of messages', () => {
     it.each([
       ['the oldest', 0, [0, 1, 2, 3]],
       ['the newest', 10, [7, 8, 9, 10]],
-    ])('around %s message fills the page from the other side', async (_which, index, expected) => {
+    ])('is filled from the other side with around %s message', async (_which, index, expected) => {
       const sent = await signUp(11);
       const page = await list({ direction, limit: 4, around: sent[index] ?? '' });
       expect(ids(page)).toEqual(ordered(expected.map((n) => sent[n] ?? '')));
     });
 
-    it('after gives the messages next after it, before those last before it', async () => {
+    it('has the messages directly after it with after, and directly before it with before', async () => {
       const sent = await signUp(9);
       const after = await list({ direction, limit: 2, after: sent[4] ?? '' });
       expect(ids(after)).toEqual(ordered(sent.slice(5, 7)));
@@ -175,7 +175,7 @@ describe('pages of messages', () => {
     });
   });
 
-  it('begun at a message of another conversation, or at none, answers message_not_found', async () => {
+  it('a page at an unknown message or at one of another conversation is rejected with message_not_found', async () => {
     const [foreign] = await signUp(1);
     await signUp(1);
     for (const anchor of ['around', 'after', 'before']) {
@@ -185,41 +185,46 @@ describe('pages of messages', () => {
     }
   });
 
-  it('takes only one of scrollId, around, after and before', async () => {
+  it('only one of scrollId, around, after and before is accepted', async () => {
     const [id] = await signUp(1);
     for (const query of [`around=${id}&after=${id}`, `before=${id}&scrollId=x`, `after=${id}&before=${id}`]) {
       expect(await user.refusal('GET', `${home.messages}?${query}`)).toBe('validation_failed');
     }
   });
 
-  it('going backward stays stable while messages arrive', async () => {
+  it('pages read backward do not shift when messages arrive', async () => {
     const sent = await signUp(10);
-    const pages = await walk({ direction: 'backward', limit: 3 }, () => arrive(2));
+    const pages = await readAll({ direction: 'backward', limit: 3 }, () => arrive(2));
     expect(pages.flatMap(ids)).toEqual(sent.toReversed());
   });
 
-  it('going forward takes in what arrives on the way', async () => {
+  it('pages read forward include messages that arrive meanwhile', async () => {
     const sent = await signUp(4);
     let late: string[] = [];
-    const pages = await walk({ direction: 'forward', limit: 3 }, async () => {
+    const pages = await readAll({ direction: 'forward', limit: 3 }, async () => {
       if (late.length === 0) late = await arrive(2);
     });
     expect(pages.flatMap(ids)).toEqual([...sent, ...late]);
   });
 
-  it.each(['backward', 'forward'])('going %s, messages of one timestamp are each shown once', async (direction) => {
-    const sent = await signUp(9);
-    await uswarm.database
-      .updateTable('messages')
-      .set({ updated_at: new Date(0) })
-      .where('workspace_id', '=', home.workspaceId)
-      .execute();
-    await sql`UPDATE messages SET created_at = now() WHERE workspace_id = ${home.workspaceId}`.execute(uswarm.database);
-    const pages = await walk({ direction, limit: 2 });
-    expect(pages.flatMap(ids)).toEqual(direction === 'forward' ? sent : sent.toReversed());
-  });
+  it.each(['backward', 'forward'])(
+    'messages with the same timestamp are returned once each, direction %s',
+    async (direction) => {
+      const sent = await signUp(9);
+      await uswarm.database
+        .updateTable('messages')
+        .set({ updated_at: new Date(0) })
+        .where('workspace_id', '=', home.workspaceId)
+        .execute();
+      await sql`UPDATE messages SET created_at = now() WHERE workspace_id = ${home.workspaceId}`.execute(
+        uswarm.database,
+      );
+      const pages = await readAll({ direction, limit: 2 });
+      expect(pages.flatMap(ids)).toEqual(direction === 'forward' ? sent : sent.toReversed());
+    },
+  );
 
-  it('goes on where a message was that is gone meanwhile', async () => {
+  it('a cursor remains valid after its message was deleted', async () => {
     const sent = await signUp(5);
     const { pagination } = await list({ limit: 2 });
     await uswarm.database
@@ -229,7 +234,7 @@ describe('pages of messages', () => {
     expect(ids(await list({ limit: 2, scrollId: pagination.next_scroll_id ?? '' }))).toEqual([sent[2], sent[1]]);
   });
 
-  it(`has ${LIMITS.pageDefault} messages unless the limit says otherwise, at most ${LIMITS.pageMaximum}`, async () => {
+  it(`a page has ${LIMITS.pageDefault} messages by default and at most ${LIMITS.pageMaximum}`, async () => {
     await signUp(LIMITS.pageMaximum + 1);
     const lengths = [];
     for (const query of [{}, { limit: 1 }, { limit: LIMITS.pageMaximum }])
@@ -237,7 +242,7 @@ describe('pages of messages', () => {
     expect(lengths).toEqual([LIMITS.pageDefault, 1, LIMITS.pageMaximum]);
   });
 
-  it.each(['0', '-1', '101', '1.5', 'ten', '', 'NaN', '1e3'])('refuses limit=%s', async (limit) => {
+  it.each(['0', '-1', '101', '1.5', 'ten', '', 'NaN', '1e3'])('limit=%s is rejected', async (limit) => {
     await signUp(0);
     expect(await user.refusal('GET', `${home.messages}?limit=${limit}`)).toBe('validation_failed');
   });
@@ -248,7 +253,7 @@ describe('pages of messages', () => {
     'direction=forward&direction=backward',
     'limit=1&limit=2',
     `scrollId=${'x'.repeat(513)}`,
-  ])('refuses %s', async (query) => {
+  ])('the query %s is rejected', async (query) => {
     await signUp(0);
     expect(await user.refusal('GET', `${home.messages}?${query}`)).toBe('validation_failed');
   });
@@ -259,46 +264,46 @@ describe('pages of messages', () => {
     const refusal = (scrollId: string, path = home.messages, more = '') =>
       user.refusal('GET', `${path}?scrollId=${encodeURIComponent(scrollId)}${more}`);
 
-    it('RES-064 are opaque: a page goes on from one as it was handed out', async () => {
+    it('RES-064 are opaque: an unmodified cursor continues the list', async () => {
       const sent = await signUp(2);
       expect(ids(await list({ scrollId: await cursor() }))).toEqual([sent[0]]);
     });
 
-    it('RES-064 are refused when anything in them was changed', async () => {
+    it('RES-064 are rejected after any modification', async () => {
       await signUp(2);
       const good = await cursor();
       const forged = [...good].map(
         (letter, at) => good.slice(0, at) + (letter === 'A' ? 'B' : 'A') + good.slice(at + 1),
       );
       const codes = [];
-      // The last letter of base64 carries bits that count for nothing.
+      // The last base64 character has unused bits, so changing it may not change the signature.
       for (const scrollId of forged.slice(0, -1)) codes.push(await refusal(scrollId));
       expect(new Set(codes)).toEqual(new Set(['cursor_invalid']));
     });
 
     it.each(['', 'x', '.', '..', 'a.b', 'WzEsMSwib2xkZXIiXQ', 'WzEsMSwib2xkZXIiXQ.AAAA', '%00', '💥'])(
-      'refuse %j',
+      'are rejected if malformed: %j',
       async (scrollId) => {
         await signUp(2);
         expect(await refusal(scrollId)).toBe('cursor_invalid');
       },
     );
 
-    it('of one direction are refused in the other', async () => {
+    it('are rejected in the other direction', async () => {
       await signUp(2);
       expect(await refusal(await cursor({ direction: 'forward' }), home.messages, '&direction=backward')).toBe(
         'cursor_invalid',
       );
     });
 
-    it('of one conversation are refused in another', async () => {
+    it('are rejected in another conversation', async () => {
       await signUp(2);
       const made = await user.post<{ data: { id: string } }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
       const other = `${home.workspace}/conversations/${made.body.data.id}/messages`;
       expect(await refusal(await cursor(), other)).toBe('cursor_invalid');
     });
 
-    it('of one user are refused to another', async () => {
+    it('are rejected for another user', async () => {
       await signUp(2);
       const taken = await cursor();
       await signUp(2);
@@ -315,13 +320,13 @@ describe('pages of messages', () => {
     ['delegated', 'delivered'],
     ['failed', 'failed'],
     ['incomplete', 'failed'],
-  ] as const)('a message that is %s is listed as %s, with its own status beside', async (status, listed) => {
+  ] as const)('a message with the extended status %s has the status %s', async (status, listed) => {
     await signUp(0);
     await arrive(1, { status });
     expect((await list()).data).toMatchObject([{ status: listed, extended_status: status }]);
   });
 
-  it('RES-057 RES-062 a message of an agent shows it with id, name, role, slug, avatar and status', async () => {
+  it('RES-057 RES-062 a message of an agent has the agent’s id, name, role, slug, avatar and status', async () => {
     await signUp(1);
     expect((await list()).data[0]?.agent).toEqual({
       id: home.agents[0]?.id,
@@ -337,7 +342,7 @@ describe('pages of messages', () => {
     { type: 'text', text: 't' },
     { type: 'loading' },
     { type: 'tool_status', tool: 'web_search_tool', description: 'd', state: 'running' },
-  ])('RES-065 content %j has the shape of its type and nothing else', async (content) => {
+  ])('RES-065 content %j has only the fields of its type', async (content) => {
     await signUp(0);
     await arrive(1, { content });
     expect((await list()).data[0]?.content).toEqual(content);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ErrorBody, MessagePage } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
-import { eventually } from '../../../test/eventually.js';
-import { holdSearches, searchesInPostgres } from '../../../test/searches.js';
+import { blockSearches, searchesInPostgres } from '../../../test/searches.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -10,7 +10,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 
-/** Longer than any test may take: what ends was ended by something else. */
+/** Longer than the test timeout, so that only another limit can end a search. */
 const FOREVER_MS = '600000';
 
 describe('the limits of a search', () => {
@@ -30,7 +30,7 @@ describe('the limits of a search', () => {
   const idOf = async ({ email }: TestUser): Promise<string> =>
     (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
 
-  it('refuses more than eight different words, and says which field breaks which rule', async () => {
+  it('rejects more than eight different words and names the field and the rule', async () => {
     const words = ['1', '2', '3', '4', '5', '6', '7', '8'];
     await user.get<MessagePage>(pathOf([...words, ...words, ' 1'].join(' ')));
     const answer = await user.raw<ErrorBody>({ method: 'GET', path: pathOf([...words, '9'].join(' ')) });
@@ -43,19 +43,16 @@ describe('the limits of a search', () => {
     });
   });
 
-  it('lets 60 searches of one user hold two connections at most, while another user is served', async () => {
+  it('limits 60 searches of one user to two connections while another user is served', async () => {
     const other = await uswarm.user();
-    const release = await holdSearches(uswarm.database, await idOf(user));
+    const release = await blockSearches(uswarm.database, await idOf(user));
     const leave = new AbortController();
     const searches = Array.from({ length: 60 }, () =>
       request(`${uswarm.url}${pathOf('needle')}`, { headers: user.headers, signal: leave.signal }),
     );
     const ended = Promise.allSettled(searches);
     expect(
-      await eventually(
-        () => searchesInPostgres(uswarm.database),
-        (count) => count > 0,
-      ),
+      await eventually(() => searchesInPostgres(uswarm.database), { until: (count) => count > 0 }),
     ).toBeLessThanOrEqual(2);
     for (let n = 0; n < 60; n += 1) {
       expect((await other.get('/v1/workspaces')).status).toBe(200);
@@ -67,24 +64,14 @@ describe('the limits of a search', () => {
   });
 
   it('cancels the statement in Postgres when the client closes the connection', async () => {
-    const release = await holdSearches(uswarm.database, await idOf(user));
+    const release = await blockSearches(uswarm.database, await idOf(user));
     const leave = new AbortController();
     const search = request(`${uswarm.url}${pathOf('needle')}`, { headers: user.headers, signal: leave.signal });
     const ended = search.catch((error: unknown) => error);
-    expect(
-      await eventually(
-        () => searchesInPostgres(uswarm.database),
-        (count) => count === 1,
-      ),
-    ).toBe(1);
+    expect(await eventually(() => searchesInPostgres(uswarm.database), { until: (count) => count === 1 })).toBe(1);
     leave.abort();
     await ended;
-    expect(
-      await eventually(
-        () => searchesInPostgres(uswarm.database),
-        (count) => count === 0,
-      ),
-    ).toBe(0);
+    expect(await eventually(() => searchesInPostgres(uswarm.database), { until: (count) => count === 0 })).toBe(0);
     await release();
     expect((await user.get<MessagePage>(pathOf('needle'))).body.data).toEqual([]);
   });
@@ -98,11 +85,11 @@ describe('a search that takes too long', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('ends with search_timeout, which may be retried, and without a line in the log of errors', async () => {
+  it('returns search_timeout, which is retryable, and logs no error', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const { id } = await uswarm.database.selectFrom('users').select('id').executeTakeFirstOrThrow();
-    const release = await holdSearches(uswarm.database, id);
+    const release = await blockSearches(uswarm.database, id);
     const answer = await user.raw<ErrorBody>({ method: 'GET', path: `${home.messages}/search?q=needle` });
     expect(answer).toMatchObject({
       status: 429,
@@ -124,7 +111,7 @@ describe('the rate of searches', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('is limited per user, apart from other requests', async () => {
+  it('is limited per user, separately from other requests', async () => {
     const [ada, bob] = [await uswarm.user(), await uswarm.user()];
     const path = `${(await uswarm.home(ada)).messages}/search?q=x`;
     const answers = await Promise.all(Array.from({ length: 5 }, () => ada.raw<ErrorBody>({ method: 'GET', path })));

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { createSearchSlots, searchesAtOnce } from './search-slots.js';
+import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 
 describe('search slots', () => {
-  /** Searches that run until they are told to end. */
-  const scene = (atOnce: number) => {
-    const slots = createSearchSlots(atOnce);
+  /** Searches that run until the test ends them. */
+  const scene = (maxConcurrent: number) => {
+    const slots = createSearchSlots(maxConcurrent);
     const started: string[] = [];
     const search = (userId: string, name: string, signal = new AbortController().signal) => {
       const end = Promise.withResolvers<void>();
@@ -18,7 +18,7 @@ describe('search slots', () => {
     return { started, search, settle };
   };
 
-  it('run one search per user at a time, in order, and pass nobody over', async () => {
+  it('run one search per user at a time, in order, without starvation', async () => {
     const { started, search, settle } = scene(2);
     const first = search('ada', 'a1');
     search('ada', 'a2');
@@ -30,7 +30,7 @@ describe('search slots', () => {
     expect(started).toEqual(['a1', 'b1', 'a2']);
   });
 
-  it('run no more searches at a time than they may', async () => {
+  it('limit the number of concurrent searches', async () => {
     const { started, search, settle } = scene(2);
     const running = [search('ada', 'a'), search('bob', 'b'), search('eve', 'e')];
     await settle();
@@ -40,7 +40,7 @@ describe('search slots', () => {
     expect(started).toEqual(['a', 'b', 'e']);
   });
 
-  it('forget a search whose signal is aborted while it waits', async () => {
+  it('drop a waiting search when its signal is aborted', async () => {
     const { started, search, settle } = scene(1);
     const first = search('ada', 'a1');
     const gone = new AbortController();
@@ -55,14 +55,14 @@ describe('search slots', () => {
     await third.done;
   });
 
-  it('give a slot back when a search fails', async () => {
+  it('release the slot when a search fails', async () => {
     const slots = createSearchSlots(1);
     const signal = new AbortController().signal;
     await expect(slots.run('ada', signal, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await slots.run('ada', signal, async () => 'again')).toBe('again');
   });
 
-  it('are a quarter of the connections, and at least one', () => {
-    expect([2, 7, 8, 20].map(searchesAtOnce)).toEqual([1, 1, 2, 5]);
+  it('use a quarter of the connections, at least one', () => {
+    expect([2, 7, 8, 20].map(maxConcurrentSearches)).toEqual([1, 1, 2, 5]);
   });
 });

@@ -1,6 +1,6 @@
-/** Runs searches, one per user at a time and a limited number in all; the others wait for their turn, in order. */
+/** Limits concurrent searches to one per user and a total. The others wait in order. */
 export interface SearchSlots {
-  /** @throws the reason of the signal when that is aborted before the turn comes; what `run` throws */
+  /** @throws the abort reason if the signal aborts while the search waits; errors of `run` */
   run<T>(userId: string, signal: AbortSignal, run: () => Promise<T>): Promise<T>;
 }
 
@@ -9,16 +9,16 @@ interface Waiting {
   start: () => void;
 }
 
-/** Searches may use a quarter of the connections, so that the rest of the API always has some. */
-export const searchesAtOnce = (maxConnections: number): number => Math.max(1, Math.floor(maxConnections / 4));
+/** Searches use at most a quarter of the connections, so that other requests are not starved. */
+export const maxConcurrentSearches = (maxConnections: number): number => Math.max(1, Math.floor(maxConnections / 4));
 
-export function createSearchSlots(atOnce: number): SearchSlots {
+export function createSearchSlots(maxConcurrent: number): SearchSlots {
   const running = new Set<string>();
   const waiting = new Set<Waiting>();
 
   function startNext(): void {
     for (const next of waiting) {
-      if (running.size >= atOnce) return;
+      if (running.size >= maxConcurrent) return;
       if (running.has(next.userId)) continue;
       waiting.delete(next);
       running.add(next.userId);

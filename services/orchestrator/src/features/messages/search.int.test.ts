@@ -30,7 +30,7 @@ describe('searching a conversation', () => {
     data.map(({ content }) => (content.type === 'text' ? content.text : content.type));
   const found = async (q: string) => texts(await search(q));
 
-  it('REST-033 GET …/messages/search finds the messages that match q, newest first, as the list shows them', async () => {
+  it('REST-033 GET …/messages/search returns the messages that match q, newest first, as the list does', async () => {
     for (const text of ['The quick brown fox', 'A lazy dog', 'Two quick foxes']) await say(text);
     const page = await search('quick');
     expect(texts(page)).toEqual(['Two quick foxes', 'The quick brown fox']);
@@ -41,12 +41,12 @@ describe('searching a conversation', () => {
 
   it.each([
     ['a part of a word', 'uic', ['The quick brown fox']],
-    ['words in any order, and not side by side', 'fox The', ['The quick brown fox']],
-    ['a text with its blanks', 'quick  brown', ['The quick brown fox']],
+    ['words in any order and apart from each other', 'fox The', ['The quick brown fox']],
+    ['a text with repeated spaces', 'quick  brown', ['The quick brown fox']],
     ['another letter case', 'QUICK', ['The quick brown fox']],
-    ['the end', 'fox', ['The quick brown fox']],
+    ['the end of a text', 'fox', ['The quick brown fox']],
     ['one letter', 'q', ['The quick brown fox']],
-    ['all words: one that is missing is too many', 'quick cat', []],
+    ['nothing if one word is missing', 'quick cat', []],
   ])('finds %s: %s', async (_what, q, expected) => {
     for (const text of ['The quick brown fox', 'A lazy dog']) await say(text);
     expect(await found(q)).toEqual(expected);
@@ -65,18 +65,18 @@ describe('searching a conversation', () => {
     ['Greek, with the final sigma', 'ΟΔΟΣ', 'οδος', 'οδοι'],
     ['German', 'Straße und ÄRGER', 'ärger', 'arger'],
     ['Turkish', 'İstanbul', 'stanbul', 'ıstanbulx'],
-    ['letters put together in another way', 'cafe\u0301', 'café', 'cafè'],
+    ['letters in another Unicode normalization', 'cafe\u0301', 'café', 'cafè'],
     ['an emoji', 'well done 🎉', '🎉', '🎈'],
-    ['an emoji of several', 'a family 👩‍👩‍👧‍👦', '👩‍👩‍👧‍👦', '👨‍👩‍👧‍👦'],
+    ['a composed emoji', 'a family 👩‍👩‍👧‍👦', '👩‍👩‍👧‍👦', '👨‍👩‍👧‍👦'],
     ['a flag', 'from 🇨🇭', '🇨🇭', '🇩🇪'],
-    ['characters beyond the basic plane', '𠜎𠜱𠝹', '𠜱𠝹', '𠝹𠜱'],
+    ['characters outside the Basic Multilingual Plane', '𠜎𠜱𠝹', '𠜱𠝹', '𠝹𠜱'],
     ['code', 'if (a[i] !== b?.c) { return `${x}`; }', 'a[i] !==', 'a[j]'],
     ['a path', 'C:\\Users\\ada\\x.ts and ./src/*.ts', '\\ada\\', '\\bob\\'],
     ['SQL', "SELECT '1' -- '; DROP TABLE", "'; DROP", "'; DRAP"],
   ])('finds %s', async (_what, text, q, other) => {
     await say(text);
     await say('something else');
-    expect([await found(q), await found(other)]).toEqual([[text], []]);
+    expect({ found: await found(q), other: await found(other) }).toEqual({ found: [text], other: [] });
   });
 
   it.each(['%', '_', '\\', '%%', '_a', '*', '.', '?', '"', "'", '&', '|', '!', '()', '<->', ':*', '$1', '$'])(
@@ -88,7 +88,7 @@ describe('searching a conversation', () => {
     },
   );
 
-  it('finds what agents and the system say, and what cards and artifacts are about', async () => {
+  it('finds messages of agents and of the system, cards and artifacts', async () => {
     const contents: MessageContent[] = [
       { type: 'text', text: 'needle in a reply' },
       { type: 'system', text: 'a needle note' },
@@ -116,10 +116,10 @@ describe('searching a conversation', () => {
       { type: 'loading' },
     ];
     for (const [index, content] of contents.entries()) {
-      const place = { workspace_id: home.workspaceId, conversation_id: home.conversationId };
+      const context = { workspace_id: home.workspaceId, conversation_id: home.conversationId };
       const row = {
         id: crypto.randomUUID(),
-        ...place,
+        ...context,
         seq: 100 + index,
         role: 'agent' as const,
         status: 'delivered' as const,
@@ -132,21 +132,21 @@ describe('searching a conversation', () => {
     expect((await search('needle')).data.map(({ content }) => content)).toEqual(contents.slice(0, 7).toReversed());
   });
 
-  it('finds a message as soon as it is sent, and a text as it is now', async () => {
+  it('finds a message immediately after it is sent, and by its current text only', async () => {
     const id = await say('before');
     expect(await found('before')).toEqual(['before']);
     const content = JSON.stringify({ type: 'text', text: 'after' });
     await uswarm.database.updateTable('messages').set({ content }).where('id', '=', id).execute();
-    expect([await found('before'), await found('after')]).toEqual([[], ['after']]);
+    expect({ before: await found('before'), after: await found('after') }).toEqual({ before: [], after: ['after'] });
   });
 
-  it('finds nothing of other conversations', async () => {
+  it('does not find messages of other conversations', async () => {
     const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
     await say('needle', `${home.workspace}/conversations/${made.body.data.id}/messages`);
     expect(await found('needle')).toEqual([]);
   });
 
-  it('is paged by cursors, forth and back, and stable while messages arrive', async () => {
+  it('is paged by cursors in both directions, and its pages do not shift when messages arrive', async () => {
     for (let n = 1; n <= 7; n += 1) await say(`needle ${n}`);
     const pages = [await search('needle', { limit: 3 })];
     for (let next = pages[0]?.pagination.next_scroll_id; next; next = pages.at(-1)?.pagination.next_scroll_id) {
@@ -160,14 +160,14 @@ describe('searching a conversation', () => {
     ]);
     const back = await search('needle', { limit: 3, scrollId: pages[2]?.pagination.prev_scroll_id ?? '' });
     expect(texts(back)).toEqual(['needle 4', 'needle 3', 'needle 2']);
-    expect([pages[0]?.pagination.has_prev, pages[2]?.pagination.has_next, back.pagination.has_prev]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect({
+      first: pages[0]?.pagination.has_prev,
+      last: pages[2]?.pagination.has_next,
+      back: back.pagination.has_prev,
+    }).toEqual({ first: false, last: false, back: true });
   });
 
-  it('refuses a cursor of another search, of the list, and one that was made up', async () => {
+  it('rejects a cursor of another search, a cursor of the list and an invented one', async () => {
     for (const text of ['needle one', 'needle two']) await say(text);
     const cursor = (await search('needle', { limit: 1 })).pagination.next_scroll_id ?? '';
     const ofList = (await user.get<MessagePage>(`${home.messages}?limit=1`)).body.pagination.next_scroll_id ?? '';
@@ -182,21 +182,23 @@ describe('searching a conversation', () => {
     }
     refused.push(await user.refusal('GET', `${home.messages}?scrollId=${encodeURIComponent(cursor)}`));
     expect(new Set(refused)).toEqual(new Set(['cursor_invalid']));
-    // The same words, said in another way, are the same search.
+    // A query that normalizes to the same words is the same search.
     expect(texts(await search(' NEEDLE ', { limit: 1, scrollId: cursor }))).toEqual(['needle one']);
   });
 
-  it.each(['', ' ', '\u3000\t', 'x'.repeat(257), '\u0000'])('refuses q=%j', async (q) => {
+  it.each(['', ' ', '\u3000\t', 'x'.repeat(257), '\u0000'])('rejects q=%j', async (q) => {
     expect(await user.refusal('GET', pathOf(q))).toBe('validation_failed');
   });
 
-  it('refuses a search for nothing at all, and one in a conversation of somebody else', async () => {
+  it('rejects a search without q and a search in a conversation of another user', async () => {
     expect(await user.refusal('GET', `${home.messages}/search`)).toBe('validation_failed');
     await say('secret');
-    const stranger = await uswarm.user();
-    const own = await uswarm.home(stranger);
+    const otherUser = await uswarm.user();
+    const own = await uswarm.home(otherUser);
     for (const path of [home.messages, `${own.workspace}/conversations/${home.conversationId}/messages`]) {
-      expect(await stranger.refusal('GET', pathOf('secret', {}, path))).toMatch(/^(workspace|conversation)_not_found$/);
+      expect(await otherUser.refusal('GET', pathOf('secret', {}, path))).toMatch(
+        /^(workspace|conversation)_not_found$/,
+      );
     }
   });
 });

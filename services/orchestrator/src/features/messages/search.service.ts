@@ -6,14 +6,14 @@ import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { invalid } from './draft.js';
-import type { Show } from './message-view.js';
+import type { CreateViewContext } from './message-view.js';
 import { type PageDeps, readPage } from './page.js';
 import type { SearchSlots } from './search-slots.js';
 import type { MessageSearchStore } from './search.store.js';
 
 export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
 
-export interface SearchPlace {
+export interface SearchContext {
   userId: string;
   workspaceId: string;
   conversationId: string;
@@ -26,50 +26,50 @@ export interface MessageSearchDeps {
   rates: Pick<RateLimits, 'search'>;
   read: BoundedRead;
   slots: SearchSlots;
-  /** Milliseconds that a search may wait for its turn, and may then take. */
+  /** The limit in milliseconds for waiting for a slot, and again for the query itself. */
   timeoutMs: number;
   cursors: CursorCodec;
-  show: Show;
+  createViewContext: CreateViewContext;
 }
 
 /**
- * Messages with every word of `q` somewhere in their text, the newest first. Letter case makes no difference.
+ * Finds messages whose text contains every word of `q`, newest first. The search is case-insensitive.
  *
  * @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid`, `validation_failed`,
- *   `rate_limited`, `search_timeout`; the reason of the signal, once that is aborted
+ *   `rate_limited`, `search_timeout`; the abort reason if the signal aborts
  */
-export type MessageSearch = (place: SearchPlace, query: SearchQuery, signal: AbortSignal) => Promise<MessagePage>;
+export type MessageSearch = (context: SearchContext, query: SearchQuery, signal: AbortSignal) => Promise<MessagePage>;
 
 const RETRY_MS = 1_000;
 
 export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
-  const { store, conversations, access, rates, read, slots, timeoutMs, cursors, show } = deps;
+  const { store, conversations, access, rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
 
-  async function page(place: SearchPlace, { q, ...query }: SearchQuery, db: Database): Promise<MessagePage> {
-    const { userId, conversationId } = place;
-    await store.lockUser(userId, db);
+  async function page(context: SearchContext, { q, ...query }: SearchQuery, db: Database): Promise<MessagePage> {
+    const { userId, conversationId } = context;
+    await store.lockSearches(userId, db);
     const words = await store.words(q, db);
     if (words.length === 0) throw invalid('q', 'must not be blank');
     if (words.length > LIMITS.searchWords)
       throw invalid('q', `must have at most ${LIMITS.searchWords} different words`);
     const found: PageDeps['store'] = {
-      page: (id, walk, from, limit) => store.page(id, words, walk, from?.seq ?? null, limit, db),
-      hasAny: async (id, walk, { seq }) => (await store.page(id, words, walk, seq, 1, db)).length > 0,
+      page: (id, pageDirection, from, limit) => store.page(id, words, pageDirection, from?.seq ?? null, limit, db),
+      hasAny: async (id, pageDirection, { seq }) => (await store.page(id, words, pageDirection, seq, 1, db)).length > 0,
     };
-    // The words as they are looked for: a cursor goes on where nothing else would be found.
+    // The cursor is bound to the normalized words, so it stays valid for any query with the same results.
     const where = { userId, conversationId, filter: words.join(' ') };
-    return readPage({ store: found, cursors }, { ...query, direction: 'backward' }, where, show());
+    return readPage({ store: found, cursors }, { ...query, direction: 'backward' }, where, createViewContext());
   }
 
-  return async (place, query, signal) => {
-    await rates.search(place.userId);
+  return async (context, query, signal) => {
+    await rates.search(context.userId);
     const waiting = AbortSignal.timeout(timeoutMs);
     try {
-      return await slots.run(place.userId, AbortSignal.any([signal, waiting]), async () => {
-        await access.require(place.userId, place.workspaceId);
-        const conversation = await conversations.findTarget(place.workspaceId, place.conversationId);
+      return await slots.run(context.userId, AbortSignal.any([signal, waiting]), async () => {
+        await access.require(context.userId, context.workspaceId);
+        const conversation = await conversations.findTarget(context.workspaceId, context.conversationId);
         if (conversation === undefined) throw new ApiError('conversation_not_found');
-        return read({ timeoutMs, signal }, (db) => page(place, query, db));
+        return read({ timeoutMs, signal }, (db) => page(context, query, db));
       });
     } catch (error) {
       if (!(error instanceof ReadTimeout) && error !== waiting.reason) throw error;

@@ -1,38 +1,38 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
-import { MESSAGE_COLUMNS, MESSAGE_JOINS } from './messages.store.js';
+import { selectPage } from './messages.store.js';
 import type { PageRow } from './message-view.js';
-import type { PageDirection } from './place.js';
-import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
+import type { PageDirection } from './position.js';
+import { BOUNDED_COLUMNS } from './stored-bytes.js';
 
 export interface MessageSearchStore {
-  /** Lets one search of a user run at a time, whichever replica it is on. Held until the transaction ends. */
-  lockUser(userId: string, db: Database): Promise<void>;
-  /** The normalized words of a query; empty if it has only blanks. */
+  /** Blocks other searches of the user, on all replicas, until the transaction ends. */
+  lockSearches(userId: string, db: Database): Promise<void>;
+  /** The normalized words of a query. Empty if it has only whitespace. */
   words(query: string, db?: Database): Promise<string[]>;
-  /** As a page of messages, of those that have every word somewhere in their text. */
+  /** A page of the messages whose text contains every word. */
   page(
     conversationId: string,
     words: readonly string[],
-    walk: PageDirection,
+    pageDirection: PageDirection,
     seq: number | null,
     limit: number,
     db?: Database,
   ): Promise<PageRow[]>;
 }
 
-/** What can be found is listed by its own seq: tool lines have no text to be found by. */
-function beyond(walk: PageDirection, seq: number | null): RawBuilder<unknown> {
+/** Search results are sorted by their own seq, because tool lines have no searchable text. */
+function keysetAfter(pageDirection: PageDirection, seq: number | null): RawBuilder<unknown> {
   if (seq === null) return sql`true`;
-  return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
+  return pageDirection === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
 }
 
-/** Messages that are scanned before the index is used: common words are found there. */
+/** The number of messages scanned before the index is used. Common words are found by the scan. */
 const READ_FIRST = 2_000;
 
 export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {
-  const sorted = (walk: PageDirection) => (walk === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
+  const sorted = (pageDirection: PageDirection) => (pageDirection === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
 
   async function seqs(query: RawBuilder<{ seq: number }>, db: Database): Promise<number[]> {
     const { rows } = await query.execute(db);
@@ -40,7 +40,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
   }
 
   return {
-    async lockUser(userId, db) {
+    async lockSearches(userId, db) {
       await sql`SELECT pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(db);
     },
 
@@ -50,16 +50,16 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
       return [...new Set(words)];
     },
 
-    async page(conversationId, words, walk, seq, limit, db = database) {
+    async page(conversationId, words, pageDirection, seq, limit, db = database) {
       const inConversation = sql`m.conversation_id = ${conversationId}`;
       const nearest = await seqs(
         sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM (
-          SELECT m.seq, ${UNPACKED} FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
-          ORDER BY ${sorted(walk)} LIMIT ${readFirst}
+          SELECT m.seq, ${UNPACKED} FROM messages m WHERE ${inConversation} AND ${keysetAfter(pageDirection, seq)}
+          ORDER BY ${sorted(pageDirection)} LIMIT ${readFirst}
         ) m
         WHERE ${all(words, contains)}
-        ORDER BY ${sorted(walk)} LIMIT ${limit}`,
+        ORDER BY ${sorted(pageDirection)} LIMIT ${limit}`,
         db,
       );
       const [edge] =
@@ -67,11 +67,11 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
           ? []
           : await seqs(
               sql`${FORCE_CUSTOM_PLAN}
-        SELECT m.seq FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
-        ORDER BY ${sorted(walk)} OFFSET ${readFirst - 1} LIMIT 1`,
+        SELECT m.seq FROM messages m WHERE ${inConversation} AND ${keysetAfter(pageDirection, seq)}
+        ORDER BY ${sorted(pageDirection)} OFFSET ${readFirst - 1} LIMIT 1`,
               db,
             );
-      const farther =
+      const remaining =
         edge === undefined
           ? []
           : await seqs(
@@ -79,36 +79,32 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         SELECT m.seq FROM (
           SELECT m.seq, ${UNPACKED} FROM messages m
           WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
-            AND ${inConversation} AND ${beyond(walk, edge)}
+            AND ${inConversation} AND ${keysetAfter(pageDirection, edge)}
           OFFSET 0
         ) m
         WHERE ${all(words, contains)}
-        ORDER BY ${sorted(walk)} LIMIT ${limit - nearest.length}`,
+        ORDER BY ${sorted(pageDirection)} LIMIT ${limit - nearest.length}`,
               db,
             );
       const messages = sql`
         SELECT ${BOUNDED_COLUMNS} FROM messages m
-        WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])`;
-      const { rows } = await sql<PageRow>`${FORCE_CUSTOM_PLAN}
-        SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
-        FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
-        ORDER BY page.place`.execute(db);
-      return rows;
+        WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...remaining]}::bigint[])`;
+      return selectPage(messages, pageDirection, db);
     },
   };
 }
 
-/** The whole text in memory, read and decompressed once per message: a column itself is read again for each word. */
+/** Decompresses the text once per message; Postgres would decompress the column again for each word. */
 const UNPACKED = sql`m.search_text || '' AS unpacked`;
 
 function all(words: readonly string[], condition: (word: string) => RawBuilder<unknown>): RawBuilder<unknown> {
   return sql.join(words.map(condition), sql` AND `);
 }
 
-/** Literally: no character of a word means anything but itself. */
+/** Matches literally: a word has no special characters. */
 const contains = (word: string): RawBuilder<unknown> => sql`strpos(m.unpacked, ${word}) > 0`;
 
-/** What the index can tell of a word; see its migration. A short word of ASCII letters it cannot tell apart. */
+/** The index condition of a word; see its migration. The index cannot select short words of ASCII letters. */
 function hasKeys(conversationId: string, word: string): RawBuilder<unknown> {
   const keys = sql`search_keys(m.conversation_id, m.search_text)`;
   const wanted = sql`${keys} @> search_keys_wanted(${conversationId}, ${word})`;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type ErrorBody, type MessageData } from '@uswarm/contract';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -11,7 +11,7 @@ import {
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const text = (value: string) => ({ content: { type: 'text', text: value } });
 
-describe('sending', () => {
+describe('POST …/messages', () => {
   let uswarm: TestOrchestrator;
   let user: TestUser;
   let home: Home;
@@ -37,25 +37,28 @@ describe('sending', () => {
       .executeTakeFirstOrThrow();
 
   describe('a message', () => {
-    it('REST-034 POST …/messages takes local_id, content, attachments and mentions and answers the message', async () => {
+    it('REST-034 POST …/messages takes local_id, content, attachments and mentions and returns the message', async () => {
       await signUp();
       const mentions = [{ agent_id: agent(1).id, agent_name: 'Researcher', offset: 0, length: 3 }];
       const sent = await send({ local_id: 'mine', ...text('hey you'), attachments: [], mentions });
       expect(sent).toMatchObject({ local_id: 'mine', ...text('hey you'), attachments: [], mentions });
     });
 
-    it('RES-050 RES-051 names itself and its conversation', async () => {
+    it('RES-050 RES-051 has its id and the id of its conversation', async () => {
       await signUp();
       const { id, conversation_id } = await send(text('hi'));
-      expect([id, conversation_id]).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), home.conversationId]);
+      expect({ id, conversation_id }).toEqual({
+        id: expect.stringMatching(/^[\da-f-]{36}$/),
+        conversation_id: home.conversationId,
+      });
     });
 
-    it('RES-052 RES-054 is of the role user and sent', async () => {
+    it('RES-052 RES-054 has the role user and the status sent', async () => {
       await signUp();
       expect(await send(text('hi'))).toMatchObject({ role: 'user', status: 'sent' });
     });
 
-    it('RES-053 RES-066 has the text as it was sent, character by character', async () => {
+    it('RES-053 RES-066 has the unmodified text of the request', async () => {
       await signUp();
       const value = '  <b>名前</b> 👩‍🚀\t\u202e\n\\u0000 \u2028 ';
       expect((await send(text(value))).content).toEqual({ type: 'text', text: value });
@@ -64,32 +67,35 @@ describe('sending', () => {
     it('RES-055 created_at and updated_at are timestamps', async () => {
       await signUp();
       const { created_at, updated_at } = await send(text('hi'));
-      expect([created_at, updated_at]).toEqual([expect.stringMatching(ISO), expect.stringMatching(ISO)]);
+      expect({ created_at, updated_at }).toEqual({
+        created_at: expect.stringMatching(ISO),
+        updated_at: expect.stringMatching(ISO),
+      });
     });
 
-    it('RES-056 local_id is null where none was sent', async () => {
+    it('RES-056 local_id is null if none was sent', async () => {
       await signUp();
       expect((await send(text('hi'))).local_id).toBeNull();
     });
 
-    it('RES-057 a message of the user has no agent', async () => {
+    it('RES-057 agent is null in a user message', async () => {
       await signUp();
       expect((await send(text('hi'))).agent).toBeNull();
     });
 
-    it('RES-058 RES-059 attachments and mentions are arrays, empty where there are none', async () => {
+    it('RES-058 RES-059 attachments and mentions are arrays, which are empty if none were sent', async () => {
       await signUp();
       expect(await send(text('hi'))).toMatchObject({ attachments: [], mentions: [] });
     });
 
-    it('RES-061 a mention names the agent as the swarm does, whatever the client says', async () => {
+    it('RES-061 a mention has the agent’s name in the swarm, regardless of the name from the client', async () => {
       await signUp();
       const mention = { agent_id: agent(2).id, offset: 1, length: 2 };
       const { mentions } = await send({ ...text('a bc'), mentions: [{ ...mention, agent_name: 'Somebody' }] });
       expect(mentions).toEqual([{ ...mention, agent_name: agent(2).name }]);
     });
 
-    it('may have a text of the longest length', async () => {
+    it('accepts a text of the maximum length', async () => {
       await signUp();
       const value = 'ü'.repeat(LIMITS.messageText);
       expect((await send(text(value))).content).toEqual({ type: 'text', text: value });
@@ -104,19 +110,19 @@ describe('sending', () => {
     });
   });
 
-  describe('who answers', () => {
-    it('in a swarm is the manager', async () => {
+  describe('the answering agent', () => {
+    it('is the manager in a swarm conversation', async () => {
       await signUp();
       expect(await answering((await send(text('hi'))).id)).toEqual({ agent_id: agent(0).id });
     });
 
-    it('in a swarm is the first one mentioned', async () => {
+    it('is the first mentioned agent in a swarm conversation', async () => {
       await signUp();
       const mentions = [3, 1].map((index) => ({ agent_id: agent(index).id, agent_name: '', offset: 0, length: 1 }));
       expect(await answering((await send({ ...text('hi'), mentions })).id)).toEqual({ agent_id: agent(3).id });
     });
 
-    it('in an agent conversation is that agent, whoever is mentioned', async () => {
+    it('is the agent of an agent conversation, regardless of mentions', async () => {
       await signUp();
       const body = { type: 'agent', agent_id: agent(2).id };
       const made = await user.post<{ data: { id: string } }>(`${home.workspace}/conversations`, body, 201);
@@ -127,10 +133,10 @@ describe('sending', () => {
     });
   });
 
-  describe('refused, with nothing stored', () => {
+  describe('an invalid message', () => {
     it.each([
       ['validation_failed', 'no content', () => ({})],
-      ['validation_failed', 'content that is a text', () => ({ content: 'hi' })],
+      ['validation_failed', 'content that is a string', () => ({ content: 'hi' })],
       ['validation_failed', 'content without a type', () => ({ content: { text: 'hi' } })],
       ['validation_failed', 'an unknown type', () => ({ content: { type: 'video', text: 'hi' } })],
       [
@@ -143,9 +149,9 @@ describe('sending', () => {
         'a card',
         () => ({ content: { type: 'action_card', title: '', description: '', actions: [] } }),
       ],
-      ['validation_failed', 'a text that is missing', () => ({ content: { type: 'text' } })],
+      ['validation_failed', 'a missing text', () => ({ content: { type: 'text' } })],
       ['validation_failed', 'an empty text', () => text('')],
-      ['validation_failed', 'a text of blanks', () => text(' \n\t ')],
+      ['validation_failed', 'a text of white space', () => text(' \n\t ')],
       ['validation_failed', 'a text that is a number', () => ({ content: { type: 'text', text: 7 } })],
       ['validation_failed', 'a text that is too long', () => text('x'.repeat(LIMITS.messageText + 1))],
       ['validation_failed', 'a text with NUL', () => text('a\u0000b')],
@@ -155,7 +161,7 @@ describe('sending', () => {
       ['validation_failed', 'an empty local_id', () => ({ ...text('hi'), local_id: '' })],
       ['validation_failed', 'a long local_id', () => ({ ...text('hi'), local_id: 'x'.repeat(129) })],
       ['validation_failed', 'a local_id that is a number', () => ({ ...text('hi'), local_id: 1 })],
-      ['validation_failed', 'mentions that are no array', () => ({ ...text('hi'), mentions: {} })],
+      ['validation_failed', 'mentions that are not an array', () => ({ ...text('hi'), mentions: {} })],
       [
         'validation_failed',
         'a mention of no id',
@@ -173,40 +179,40 @@ describe('sending', () => {
       ],
       [
         'mention_invalid',
-        'a mention of nobody',
+        'a mention of an unknown agent',
         () => ({ ...text('hi'), mentions: [{ agent_id: crypto.randomUUID(), agent_name: '', offset: 0, length: 1 }] }),
       ],
       [
         'attachment_invalid',
-        'an attachment that is no upload',
+        'an attachment that is not an upload',
         () => ({ ...text('hi'), attachments: [{ id: crypto.randomUUID() }] }),
       ],
-    ] as const)('%s: %s', async (code, _what, body) => {
+    ] as const)('is rejected with %s and not stored: %s', async (code, _what, body) => {
       await signUp();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       expect(await user.refusal('POST', home.messages, body())).toBe(code);
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('names the field that is wrong', async () => {
+    it('is rejected with the path of the invalid field', async () => {
       await signUp();
       const { body } = await user.post<ErrorBody>(home.messages, { content: { type: 'text', text: 7 } }, 400);
       expect(body.extra?.fields?.map(({ path }) => path)).toEqual(['content.text']);
     });
 
-    it('mention_invalid: an agent of somebody else', async () => {
+    it('is rejected with mention_invalid: an agent of another user', async () => {
       const other = await uswarm.home(await uswarm.user());
       await signUp();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const mentions = [{ agent_id: other.agents[0]?.id, agent_name: '', offset: 0, length: 1 }];
       expect(await user.refusal('POST', home.messages, { ...text('hi'), mentions })).toBe('mention_invalid');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('someone else’s conversation, like one that does not exist', async () => {
+    it('is rejected with the same error for a foreign conversation as for an unknown one', async () => {
       const other = await uswarm.home(await uswarm.user());
       await signUp();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const codes = [];
       for (const conversation of [
         other.conversation,
@@ -221,10 +227,10 @@ describe('sending', () => {
         'workspace_not_found',
         ...Array.from({ length: 4 }, () => 'conversation_not_found'),
       ]);
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('turn_queue_full: the 21st message whose reply has to wait, also when all come at once', async () => {
+    it('is rejected with turn_queue_full if 20 turns are queued, also under concurrency', async () => {
       await signUp();
       const all = await Promise.all(
         Array.from({ length: LIMITS.queuedTurns + 5 }, (_, index) =>
@@ -239,7 +245,7 @@ describe('sending', () => {
       const codes = all.map(({ status, body }) => body.code ?? status);
       expect(codes.filter((code) => code === 201)).toHaveLength(LIMITS.queuedTurns);
       expect(codes.filter((code) => code === 'turn_queue_full')).toHaveLength(5);
-      const rows = await storedRows(uswarm.database);
+      const rows = await allRows(uswarm.database);
       expect(rows['messages']?.filter((row) => row.includes(home.conversationId))).toHaveLength(LIMITS.queuedTurns);
     });
   });

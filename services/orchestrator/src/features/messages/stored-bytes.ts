@@ -1,30 +1,30 @@
 import { LIMITS } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
-import { listed, type PageDirection } from './place.js';
+import { listOrder, type PageDirection } from './position.js';
 
 /**
- * About how many bytes message `m` takes in a response. Of the text Postgres knows the length without reading it; the
- * rest is small: content without a text, attachments, mentions.
+ * Estimated response size of message `m` in bytes. Postgres knows the length of the text without reading it; the other
+ * columns (content without a text, attachments, mentions) are small.
  */
 export const STORED_BYTES = sql<number>`(
   coalesce(octet_length(m.search_text), octet_length(m.content::text)) + octet_length(m.attachments::text) + octet_length(m.mentions::text)
 )`;
-/** The same for all other fields of a message in a response. */
+/** Estimated size in bytes of all other fields of a message. */
 export const FIELD_BYTES = 700;
 
-/** What is selected of messages `m` for `bounded`. */
+/** The columns of messages `m` that `bounded` needs. */
 export const BOUNDED_COLUMNS = sql`m.id, m.seq, m.before_seq, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes`;
 
 /**
- * The selected messages as `page`, each with the number of all (`found`) and the size of the list up to and including it
- * (`total_bytes`).
+ * The selected messages as `page`, each with the total number of messages (`found`) and the cumulative size including
+ * it (`total_bytes`).
  */
-export const bounded = (messages: RawBuilder<unknown>, walk: PageDirection): RawBuilder<unknown> => sql`(
-  SELECT m.id, m.bytes, row_number() OVER walked AS place, count(*) OVER () AS found, sum(m.bytes) OVER walked AS total_bytes
+export const bounded = (messages: RawBuilder<unknown>, pageDirection: PageDirection): RawBuilder<unknown> => sql`(
+  SELECT m.id, m.bytes, row_number() OVER running AS position, count(*) OVER () AS found, sum(m.bytes) OVER running AS total_bytes
   FROM (${messages}) m
-  WINDOW walked AS (ORDER BY ${listed(walk)} ROWS UNBOUNDED PRECEDING)
+  WINDOW running AS (ORDER BY ${listOrder(pageDirection)} ROWS UNBOUNDED PRECEDING)
 ) page`;
 
-/** Joins the messages themselves: those that fit into one response, and at least the first. No other one is read. */
+/** Joins the message rows that fit into one response, and at least the first. Other rows are not read. */
 export const JOIN_BOUNDED = sql`
   JOIN messages m ON m.id = page.id AND page.total_bytes - page.bytes < ${sql.lit(LIMITS.listBytes)}`;

@@ -7,6 +7,8 @@ import type { EventStore } from '../events/events.store.js';
 import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
+import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
+import type { SummaryStore } from '../summaries/summaries.store.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
@@ -15,16 +17,17 @@ export interface WithdrawalDeps {
   withTransaction: WithTransaction;
   changes: MessageChangeStore;
   turns: Pick<TurnStore, 'finish' | 'isBusyElsewhere'>;
-  jobs: Pick<JobStore, 'lockAll' | 'remove'>;
+  jobs: Pick<JobStore, 'lockAll' | 'remove' | 'enqueue'>;
+  summaries: Pick<SummaryStore, 'forget'>;
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
   stopInRuntime: CancelRuntimeTurn;
-  live: (place: LiveEventsContext) => Pick<LiveEvents, 'status'>;
+  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
   metrics?: TurnMetrics;
 }
 
-export interface MessagePlace {
+export interface MessageContext {
   messageId: string;
   workspaceId: string;
   conversationId: string;
@@ -32,24 +35,23 @@ export interface MessagePlace {
 
 /** The steps of a transaction that withdraws messages, in the order in which they take their locks. */
 export interface Withdrawal {
-  /** The turns of the message. Those that are unfinished stay so until the transaction ends. */
+  /** The turns of the message. Unfinished turns are locked until the transaction ends. */
   turns: readonly ConcernedTurn[];
   /**
-   * Ends the unfinished ones among these turns. Agents that wait for a choice from the withdrawn messages stop waiting.
-   * Then it locks the workspace: nothing is sent to the conversation until the transaction ends.
+   * Ends the unfinished turns and the waiting of agents for a choice from the withdrawn messages. Then locks the
+   * workspace, which blocks sends to the conversation until the transaction ends.
    */
   end(turns: readonly ConcernedTurn[], withdrawn: readonly string[]): Promise<void>;
-  /** Deletes messages, with an event for each. Call it after `end`. @returns the ids of those that existed */
+  /** Deletes messages and appends an event per message. Call it after `end`. @returns the ids that existed */
   remove(messageIds: readonly string[]): Promise<string[]>;
 }
 
 /**
- * Runs a transaction that withdraws a message or the answers to it, then informs the runtime and the clients. `before`
- * runs first, for locks that come before those of turns. Locks are taken in the order in which turns take them: work,
- * agents, workspace, messages.
+ * Runs a transaction that withdraws a message or its answers, then notifies the runtime and the clients. `before` runs
+ * first, for locks that precede those of turns. The lock order is that of turns: work, agents, workspace, messages.
  */
 export type Withdraw = <Result>(
-  place: MessagePlace,
+  context: MessageContext,
   run: (withdrawal: Withdrawal, tx: Transaction) => Promise<Result>,
   before?: (tx: Transaction) => Promise<void>,
 ) => Promise<Result>;
@@ -59,7 +61,7 @@ class TurnsChanged extends Error {
   override name = 'TurnsChanged';
 }
 
-/** What the runtime and the clients are told after the commit. */
+/** The changes that the runtime and the clients are notified of after the commit. */
 interface Outcome {
   cancelled: ConcernedTurn[];
   freedAgents: string[];
@@ -71,12 +73,12 @@ export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean
   status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { withTransaction, changes, turns, jobs, agents, events, conversations } = deps;
+  const { withTransaction, changes, turns, jobs, agents, events, conversations, summaries } = deps;
 
   async function lockTurns(messageId: string, tx: Transaction): Promise<ConcernedTurn[]> {
     const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
     await jobs.lockAll(TURN_JOB, seen, tx);
-    // They may have ended while the locks were waited for.
+    // Turns may have ended while this transaction waited for the locks.
     const locked = await changes.turnsOf(messageId, tx);
     if (locked.some((turn) => isUnfinished(turn) && !seen.includes(turn.id))) throw new TurnsChanged();
     return locked;
@@ -94,8 +96,11 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     return idle;
   }
 
-  async function begin(place: MessagePlace, outcome: Outcome, tx: Transaction): Promise<Withdrawal> {
-    const { messageId, workspaceId, conversationId } = place;
+  async function begin(context: MessageContext, outcome: Outcome, tx: Transaction): Promise<Withdrawal> {
+    const { messageId, workspaceId, conversationId } = context;
+    // A summary or title that is being written may quote the message.
+    await jobs.remove(SUMMARY_JOB, [conversationId], tx);
+    await jobs.remove(TITLE_JOB, [conversationId], tx);
     const locked = await lockTurns(messageId, tx);
     const unfinished = new Set(locked.filter(isUnfinished).map(({ id }) => id));
     return {
@@ -107,7 +112,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         idle.push(...(await changes.waitingOnlyFor(withdrawn, tx)));
         outcome.freedAgents = [...new Set(idle)].toSorted();
         for (const agentId of outcome.freedAgents) await agents.setActivity(agentId, 'online', tx);
-        // Turns are queued under this lock alone, so that none can come after this look at them.
+        // Turns are queued only under this lock, so no turn can be added after this check.
         await events.lock(workspaceId, tx);
         const isKnown = (turn: ConcernedTurn): boolean =>
           isUnfinished(turn) ? unfinished.has(turn.id) : locked.some(({ id }) => id === turn.id);
@@ -124,8 +129,8 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     };
   }
 
-  function inform(
-    { workspaceId, conversationId }: MessagePlace,
+  function notify(
+    { workspaceId, conversationId }: MessageContext,
     { cancelled, freedAgents }: Outcome,
     seq: number,
   ): void {
@@ -136,23 +141,28 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     for (const agentId of freedAgents) deps.live({ workspaceId, conversationId, agentId }).status('online', seq);
   }
 
-  return async (place, run, before) => {
-    const { workspaceId, conversationId } = place;
+  return async (context, run, before) => {
+    const { workspaceId, conversationId } = context;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const outcome: Outcome = { cancelled: [], freedAgents: [] };
         const { result, seq } = await withTransaction(async (tx) => {
           await before?.(tx);
-          const done = await run(await begin(place, outcome, tx), tx);
-          // A title may quote a message that was deleted or edited.
+          const withdrawal = await begin(context, outcome, tx);
+          const messageSeq = (await changes.seqOf(context.messageId, tx)) ?? 0;
+          const done = await run(withdrawal, tx);
+          // The title may quote the deleted or edited message.
           const title = titleOf((await conversations.firstText(conversationId, tx)) ?? '') ?? null;
-          await conversations.setTitleFromMessage(conversationId, title, tx);
-          // Last message, unread count and preview may be others now.
+          await conversations.setTitleFromMessage(conversationId, { title, messageSeq }, tx);
+          if (await summaries.forget(conversationId, messageSeq, tx)) {
+            await jobs.enqueue({ kind: SUMMARY_JOB, subjectId: conversationId, workspaceId }, tx);
+          }
+          // Last message, unread count and preview may have changed.
           await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
           const last = await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
           return { result: done, seq: last };
         });
-        inform(place, outcome, seq);
+        notify(context, outcome, seq);
         return result;
       } catch (error) {
         if (!(error instanceof TurnsChanged) || attempt === ATTEMPTS) throw error;

@@ -1,26 +1,26 @@
 import type { Plan } from '../core/catalog.js';
 
-/** What is stored of a user's plan. */
+/** The stored plan of a user. */
 export interface StoredPlan {
   plan_code: string;
   plan_expires_at: Date | null;
 }
 
-/** The plan that applies, and until when. */
+/** The effective plan and its expiry. */
 export interface Subscription {
   plan: Plan;
-  /** Null if it does not end. */
+  /** Null if the plan does not expire. */
   expiresAt: Date | null;
 }
 
 export interface Plans {
   find(code: string): Plan | undefined;
   codes: string[];
-  /** One that has ended, or that there is no more, leaves the default plan. Pure. */
+  /** Returns the default plan if the stored plan has expired or no longer exists. Pure. */
   of(stored: StoredPlan, now: Date): Subscription;
 }
 
-/** The default plan, also in the database. */
+/** The default of the database column too. */
 const DEFAULT_PLAN = 'free';
 
 export function createPlans(list: readonly Plan[]): Plans {

@@ -7,7 +7,7 @@ describe('a limiter without Redis', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('lets the burst through, and then nothing until the window ends', async () => {
+  it('accepts the burst, and then nothing until the window ends', async () => {
     const limiter = createLimiter(policy);
     const seen = [];
     for (let n = 0; n < 4; n += 1) seen.push(await limiter('ada'));
@@ -23,7 +23,7 @@ describe('a limiter without Redis', () => {
     expect(await limiter('ada')).toMatchObject({ allowed: true, remaining: 2 });
   });
 
-  it('counts each key for itself', async () => {
+  it('counts keys separately', async () => {
     const limiter = createLimiter(policy);
     for (let n = 0; n < 4; n += 1) await limiter('ada');
     expect(await limiter('ben')).toMatchObject({ allowed: true, remaining: 2 });

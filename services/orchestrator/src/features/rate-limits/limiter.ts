@@ -7,19 +7,17 @@ export interface Quota {
   policy: RatePolicy;
   allowed: boolean;
   remaining: number;
-  /** Milliseconds until the whole burst is there again. */
+  /** Milliseconds until the full burst is available again. */
   resetMs: number;
 }
 
-/** Counts one more for the key. Never rejects. */
+/** Counts one request for the key. Never rejects. */
 export type Limiter = (key: string) => Promise<Quota>;
 
-/** Milliseconds that counting in Redis may take; an answer is worth more than an exact count. */
+/** Timeout of Redis in milliseconds. It is short: a fast response matters more than an exact count. */
 const REDIS_DEADLINE_MS = 100;
 
-/**
- * Counts in Redis, shared by all replicas; without Redis, or while it is unavailable, in this process only.
- */
+/** Counts in Redis for all replicas, or locally if Redis is not configured or unavailable. */
 export function createLimiter(
   policy: RatePolicy,
   redis?: RateLimitRedis,
@@ -35,7 +33,7 @@ export function createLimiter(
     resetMs: msBeforeNext,
   });
 
-  /** @throws errors other than a refusal */
+  /** @throws errors of Redis */
   async function count(limiter: RLWrapperTimeouts | RateLimiterMemory, key: string): Promise<Quota> {
     try {
       return quota(true, await limiter.consume(key));
@@ -69,7 +67,7 @@ function createShared(
     storeClient: client,
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
-    // Who is refused is refused without asking until the window ends: a flood does not reach Redis.
+    // Rejected keys are rejected locally until the window ends, so that a flood does not reach Redis.
     inMemoryBlockOnConsumed: options.points + 1,
   });
   return new RLWrapperTimeouts({ limiter, timeoutMs });

@@ -14,7 +14,7 @@ const settings: RateSettings = {
 };
 
 describe('rate policies', () => {
-  it('are the documented ones unless told otherwise', () => {
+  it('have the documented defaults', () => {
     expect(policiesOf(settings)).toEqual([
       { name: 'ip', burst: 300, windowS: 3 },
       { name: 'user', burst: 60, windowS: 3 },
@@ -23,7 +23,7 @@ describe('rate policies', () => {
     ]);
   });
 
-  it('are off at no request a second', () => {
+  it('are disabled at 0 requests per second', () => {
     const policies = policiesOf({ ...settings, RATE_USER_PER_S: 0 });
     expect(policies.map(({ name }) => name)).toEqual(['ip', 'sends', 'search']);
   });
@@ -31,7 +31,7 @@ describe('rate policies', () => {
   it.each([
     [20, 50],
     [20, 10],
-  ])('of %d a second cannot burst to %d', (perSecond, burst) => {
+  ])('reject a rate of %d per second with a burst of %d', (perSecond, burst) => {
     expect(() => policiesOf({ ...settings, RATE_SENDS_PER_S: perSecond, RATE_SENDS_BURST: burst })).toThrow(
       'RATE_SENDS_BURST is not a multiple of RATE_SENDS_PER_S',
     );

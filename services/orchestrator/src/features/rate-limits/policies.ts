@@ -1,11 +1,11 @@
 import { ConfigError } from '@uswarm/service-kit';
 
-/** What is counted: requests of an address, requests of a user, messages that a user sends, searches of a user. */
+/** `ip` and `health` count per address; the others per user. */
 export type RateName = 'ip' | 'user' | 'sends' | 'search' | 'health';
 
 /**
- * A limit per window that begins with the first request: a burst of `burst`, and `burst / windowS` per second
- * sustained.
+ * Allows `burst` requests in a window of `windowS` seconds that begins with the first request: a sustained rate of
+ * `burst / windowS` per second.
  */
 export interface RatePolicy {
   name: RateName;
@@ -24,7 +24,7 @@ export interface RateSettings {
   RATE_SEARCH_BURST: number;
 }
 
-/** The policies in force; one of no requests a second is off. @throws ConfigError */
+/** The enabled policies; a rate of 0 per second disables a policy. @throws ConfigError */
 export function policiesOf(config: RateSettings): RatePolicy[] {
   return [
     policyOf('ip', 'RATE_IP', config.RATE_IP_PER_S, config.RATE_IP_BURST),
@@ -36,7 +36,7 @@ export function policiesOf(config: RateSettings): RatePolicy[] {
 
 const HEALTH_TIMES = 10;
 
-/** Health checks of an address have a separate policy, ten times that of its other requests. */
+/** Health checks have a separate policy per address with ten times the burst. */
 export function healthPolicyOf(policies: readonly RatePolicy[]): RatePolicy | undefined {
   const ip = policies.find(({ name }) => name === 'ip');
   return ip === undefined ? undefined : { ...ip, name: 'health', burst: ip.burst * HEALTH_TIMES };
@@ -45,7 +45,7 @@ export function healthPolicyOf(policies: readonly RatePolicy[]): RatePolicy | un
 function policyOf(name: RateName, setting: string, perSecond: number, burst: number): RatePolicy | undefined {
   if (perSecond === 0) return undefined;
   const windowS = burst / perSecond;
-  // Windows are whole seconds, and a rate that is not quite the one asked for would be worse than none.
+  // Windows have whole seconds. Rounding would silently change the configured rate.
   if (!Number.isInteger(windowS) || windowS === 0) {
     throw new ConfigError(`${setting}_BURST is not a multiple of ${setting}_PER_S`);
   }

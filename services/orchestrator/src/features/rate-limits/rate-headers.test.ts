@@ -9,11 +9,11 @@ describe('rate limit headers', () => {
     expect(policyField([ip, user])).toBe('"ip";q=300;w=3, "user";q=60;w=3');
   });
 
-  it('state the remaining quota and the time until it is full again, in whole seconds', () => {
+  it('contain the remaining quota and the time until it is full again in whole seconds', () => {
     expect(quotaField({ policy: user, allowed: true, remaining: 59, resetMs: 2_001 })).toBe('"user";r=59;t=3');
   });
 
-  it('say that nothing is left', () => {
+  it('report an exhausted quota', () => {
     expect(exhaustedField('sends', 400)).toBe('"sends";r=0;t=1');
   });
 });

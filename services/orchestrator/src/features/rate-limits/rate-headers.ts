@@ -9,12 +9,12 @@ export function policyField(policies: readonly RatePolicy[]): string {
   return policies.map(({ name, burst, windowS }) => `"${name}";q=${burst};w=${windowS}`).join(', ');
 }
 
-/** A member of `RateLimit`: what remains (`r`), and the seconds (`t`) until the whole quota is there again. */
+/** A member of `RateLimit`: the remaining quota (`r`), and the seconds until the full quota is available again (`t`). */
 export function quotaField({ policy, remaining, resetMs }: Quota): string {
   return memberField(policy.name, remaining, resetMs);
 }
 
-/** The same of a limit that refused. */
+/** A member of `RateLimit` for an exhausted limit. */
 export function exhaustedField(limit: string, retryAfterMs: number): string {
   return memberField(limit, 0, retryAfterMs);
 }

@@ -4,19 +4,19 @@ import { createClient } from 'redis';
 export interface RateLimitRedisOptions {
   url: string;
   logger: Logger;
-  /** Milliseconds between two checks whether the server answers. Default: 1 s */
+  /** Milliseconds between two pings. Default: 1 s */
   heartbeatMs?: number;
-  /** Milliseconds without an answer after which the connection is replaced. Default: 3 s */
+  /** Milliseconds without a response after which the connection is replaced. Default: 3 s */
   answerDeadlineMs?: number;
 }
 
-/** A connection that is never awaited: callers do without it while Redis is unavailable. */
+/** A connection for which callers never wait: they count locally while Redis is unavailable. */
 export interface RateLimitRedis {
   client: ReturnType<typeof openClient>;
-  /** Whether it is worth asking now. */
+  /** False while Redis is unavailable, and for a moment after each failed call. */
   usable(): boolean;
   worked(): void;
-  /** It did not answer, or refused: left alone for a moment. */
+  /** Records a failed call. */
   failed(error: unknown): void;
   close(): void;
 }
@@ -24,7 +24,7 @@ export interface RateLimitRedis {
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
 const PAUSE_MS = 1_000;
 
-/** Nothing waits in it for a connection. */
+/** The client rejects commands while it is disconnected instead of queueing them. */
 function openClient(url: string, answerDeadlineMs: number) {
   return createClient({
     url,
@@ -32,7 +32,7 @@ function openClient(url: string, answerDeadlineMs: number) {
     disableOfflineQueue: true,
     socket: {
       connectTimeout: 2_000,
-      // Ends a handshake that is not answered; afterwards each heartbeat resets it.
+      // Ends a handshake without a response. After the handshake, each heartbeat resets the timeout.
       socketTimeout: answerDeadlineMs,
       reconnectStrategy: (retries) => backoffDelay(RECONNECT, retries),
     },
@@ -49,7 +49,7 @@ export function connectRateLimitRedis({
   const client = openClient(url, answerDeadlineMs);
   let pausedUntil = 0;
   let reported = false;
-  /** One line an outage, not one an attempt. */
+  /** Logs once per outage instead of once per attempt. */
   const report = (error: unknown): void => {
     if (!reported) logger.warn({ err: error }, 'rate limiter: Redis unavailable, falling back to local counters');
     reported = true;

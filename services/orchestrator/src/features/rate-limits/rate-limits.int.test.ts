@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, INTERNAL_PATHS } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
 import type { Answer, ApiClient } from '../../../test/api-client.js';
-import { eventually } from '../../../test/eventually.js';
 import { type Home, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 /** Windows longer than any test, of 128 s for a burst of two. */
@@ -21,24 +21,24 @@ describe('rate limits', () => {
   const start = async (environment: Record<string, string>): Promise<void> => {
     uswarm = await startTestOrchestrator({ environment });
   };
-  /** How many of `count` concurrent requests are accepted. */
+  /** Returns how many of `count` concurrent requests are accepted. */
   const letThrough = async (client: ApiClient, path: string, count: number): Promise<number> => {
     const answers = await Promise.all(Array.from({ length: count }, () => client.raw({ method: 'GET', path })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
     return answers.filter(({ status }) => status === 200).length;
   };
 
-  it('a user has a burst, whatever the routes, and others have theirs', async () => {
+  it('each user has one burst for all routes', async () => {
     await start(limits('USER', 60));
     const ada = await uswarm.user();
-    // Signing up was the first one.
+    // The sign-up was the first request.
     expect(await letThrough(ada, PROFILE, 40 + 60)).toBe(59);
     expect(await ada.refusal('GET', '/v1/workspaces')).toBe('rate_limited');
     expect(await ada.refusal('POST', '/v1/auth/sign-in')).toBe('rate_limited');
-    expect(await (await uswarm.stranger()).refusal('GET', PROFILE)).toBe('sign_up_required');
+    expect(await (await uswarm.newIdentity()).refusal('GET', PROFILE)).toBe('sign_up_required');
   });
 
-  it('the credential that a user comes with makes no difference', async () => {
+  it('all credentials of a user share one limit', async () => {
     await start(limits('USER', 5));
     const ada = await uswarm.user();
     expect(await letThrough(ada, PROFILE, 6)).toBe(4);
@@ -52,8 +52,8 @@ describe('rate limits', () => {
 
   it('an address has a burst, with or without credentials', async () => {
     await start(limits('IP', 20));
-    const stranger = await uswarm.stranger();
-    const mixed = [uswarm.anonymous.with({ 'x-token': 'none' }), uswarm.anonymous, stranger];
+    const identity = await uswarm.newIdentity();
+    const mixed = [uswarm.anonymous.with({ 'x-token': 'none' }), uswarm.anonymous, identity];
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) => mixed[n % 3]!.raw<ErrorBody>({ method: 'GET', path: PROFILE })),
     );
@@ -61,7 +61,7 @@ describe('rate limits', () => {
     expect(await uswarm.anonymous.refusal('GET', '/v1/nothing')).toBe('rate_limited');
   });
 
-  it('health has ten times the burst of an address, and neither counts for the other', async () => {
+  it('health checks of an address have a separate limit with ten times the burst', async () => {
     await start(limits('IP', 2));
     const answers = await Promise.all(
       Array.from({ length: 25 }, () => uswarm.anonymous.raw<ErrorBody>({ method: 'GET', path: '/v1/health' })),
@@ -73,27 +73,27 @@ describe('rate limits', () => {
     expect(await letThrough(uswarm.anonymous, MODELS, 3)).toBe(2);
   });
 
-  it('ignores an address that a client only claims', async () => {
+  it('an address from a client header is ignored without a trusted proxy', async () => {
     await start(limits('IP', 3));
     const claim = (n: number) => uswarm.anonymous.with({ 'x-forwarded-for': `203.0.113.${n}` });
     const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => claim(n).raw({ method: 'GET', path: MODELS })));
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(2);
   });
 
-  it('behind a trusted proxy it is the address that the proxy saw', async () => {
+  it('the address behind a trusted proxy is the one that the proxy reports', async () => {
     await start({ ...limits('IP', 3), HTTP_TRUSTED_PROXIES: 'loopback, 10.0.0.0/8' });
     const from = (addresses: string) => uswarm.anonymous.with({ 'x-forwarded-for': addresses });
     expect(await letThrough(from('203.0.113.1, 10.1.2.3'), MODELS, 5)).toBe(3);
-    // What the client itself wrote in front of it is not looked at.
+    // Addresses that the client added to the header are ignored.
     expect(await from('203.0.113.2, 203.0.113.1, 10.1.2.3').refusal('GET', MODELS)).toBe('rate_limited');
     expect((await from('203.0.113.2, 10.1.2.3').get(MODELS)).status).toBe(200);
-    // One network, many addresses.
+    // Addresses of one IPv6 network.
     expect(await letThrough(from('2001:db8::1'), MODELS, 5)).toBe(3);
     expect(await from('2001:db8::2').refusal('GET', MODELS)).toBe('rate_limited');
   });
 
-  describe('the headers of an answer', () => {
-    it('state the remaining quota of every limit that applies', async () => {
+  describe('the headers of a response', () => {
+    it('contain the remaining quota of each applicable limit', async () => {
       await start({ ...limits('IP', 300, 1), ...limits('USER', 60, 1), ...limits('SENDS', 20, 1) });
       const ada = await uswarm.user();
       const { headers } = await ada.get(PROFILE);
@@ -110,13 +110,13 @@ describe('rate limits', () => {
       expect(Object.keys((await uswarm.anonymous.get(MODELS)).headers).join()).not.toContain('ratelimit');
     });
 
-    it('when a refused client may come again', async () => {
+    it('contain the time after which a rejected client can retry', async () => {
       await start({ ...limits('IP', 300, 1), ...limits('USER', 2) });
       const ada = await uswarm.user();
       await ada.get(PROFILE);
       const { headers, body } = await ada.raw<ErrorBody>({ method: 'GET', path: PROFILE });
       const ms = body.extra?.retry_after_ms ?? 0;
-      expect([body.code, body.extra?.['limit']]).toEqual(['rate_limited', 'user']);
+      expect({ code: body.code, limit: body.extra?.['limit'] }).toEqual({ code: 'rate_limited', limit: 'user' });
       expect(ms).toBeGreaterThan(0);
       expect(ms).toBeLessThanOrEqual(128_000);
       const seconds = String(Math.ceil(ms / 1_000));
@@ -125,17 +125,17 @@ describe('rate limits', () => {
       expect(headers['content-type']).toBe('application/json; charset=utf-8');
     });
 
-    it('the truth: after that time it is let in', async () => {
+    it('contain a correct time: the client is accepted after it', async () => {
       await start(limits('USER', 2, 1));
       const ada = await uswarm.user();
       const call = () => ada.raw<ErrorBody>({ method: 'GET', path: PROFILE });
-      const { body } = await eventually(call, ({ status }) => status === 429);
+      const { body } = await eventually(call, { until: ({ status }) => status === 429 });
       await new Promise((resolve) => setTimeout(resolve, body.extra?.retry_after_ms));
       expect((await ada.get(PROFILE)).status).toBe(200);
     });
   });
 
-  describe('sends', () => {
+  describe('sent messages', () => {
     const message = (localId: string = crypto.randomUUID()) => ({
       local_id: localId,
       content: { type: 'text', text: `hi ${localId}` },
@@ -160,7 +160,7 @@ describe('rate limits', () => {
       expect((await ada.get(home.messages)).status).toBe(200);
     });
 
-    it('that are stored already are answered regardless of the limit', async () => {
+    it('that are already stored are returned regardless of the limit', async () => {
       await start(limits('SENDS', 2));
       const ada = await uswarm.user();
       const home = await uswarm.home(ada);
@@ -171,7 +171,7 @@ describe('rate limits', () => {
       expect(again.map(({ status, body }) => [status, body])).toEqual(stored.map(({ body }) => [201, body]));
     });
 
-    it('by REST and by sockets count together', async () => {
+    it('count together for REST and sockets', async () => {
       await start(limits('SENDS', 2));
       const ada = await uswarm.user();
       const home = await uswarm.home(ada);
@@ -200,7 +200,7 @@ describe('rate limits', () => {
     });
   });
 
-  it('events of sockets that cost a query count for the user, whatever they are', async () => {
+  it('all socket events that cause a query count for the user', async () => {
     await start(limits('USER', 2));
     const ada = await uswarm.user();
     const { id } = await uswarm.database.selectFrom('users').select('id').executeTakeFirstOrThrow();
@@ -218,22 +218,22 @@ describe('rate limits', () => {
     expect((await subscribe()).status).toBe(200);
     const refused = { status: 429, body: { code: 'rate_limited', extra: { retry_after_ms: expect.any(Number) } } };
     expect(await subscribe()).toMatchObject(refused);
-    // A send that was stored already costs a query too.
+    // A retry of a stored message causes a query too.
     const sent = { workspace_id: id, conversation_id: id, local_id: 'l', content: { type: 'text', text: 'hi' } };
     expect(await ask(INTERNAL_PATHS.send, { ...sent, mentions: [], attachments: [] })).toMatchObject(refused);
-    // Signing up was one request over REST, which is counted apart.
+    // The sign-up was a REST request, which is counted separately.
     expect((await ada.raw({ method: 'GET', path: PROFILE })).status).toBe(200);
   });
 
-  it('sockets that connect count for the address that the gateway names', async () => {
+  it('socket connections count for the address that the gateway reports', async () => {
     await start(limits('IP', 2));
-    const stranger = await uswarm.stranger();
+    const identity = await uswarm.newIdentity();
     const token = await signInternalToken(parseSigningKey(uswarm.internalKey), 'realtime-gateway');
     const connect = async (address: string): Promise<unknown> => {
       const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, 'x-forwarded-for': address },
-        body: JSON.stringify({ credentials: { 'x-token': stranger.token } }),
+        body: JSON.stringify({ credentials: { 'x-token': identity.token } }),
       });
       return ((await answer.body.json()) as ErrorBody).code;
     };

@@ -9,7 +9,7 @@ import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSe
 /** Each method counts one request and returns undefined if the limit is not set. @throws ApiError `rate_limited` */
 export interface RateLimits {
   policies: readonly RatePolicy[];
-  /** Of health checks, which do not count for other policies. */
+  /** The policies of health checks, which do not count for other policies. */
   healthPolicies: readonly RatePolicy[];
   /** A request from this address, from any caller. */
   request(address: string): Promise<Quota | undefined>;
@@ -17,7 +17,7 @@ export interface RateLimits {
   health(address: string): Promise<Quota | undefined>;
   /** A request of an authenticated caller. */
   call(identity: Pick<Identity, 'issuer' | 'subject'>): Promise<Quota | undefined>;
-  /** An event of a user's socket that costs a query: counted as a request, apart from those over REST. */
+  /** A socket event that causes a query. Counted like a request, but separately from REST requests. */
   socketCall(userId: string): Promise<Quota | undefined>;
   /** A message that is stored. */
   send(userId: string): Promise<Quota | undefined>;
@@ -28,9 +28,9 @@ export interface RateLimits {
 
 export interface RateLimitsDeps {
   config: RateSettings;
-  /** Where replicas count together; each for itself without. */
+  /** The Redis server in which replicas share their counters. Without it, each replica counts locally. */
   redisUrl: string | undefined;
-  /** Milliseconds that counting there may take. Default: 100 */
+  /** Timeout of a count in Redis, in milliseconds. Default: 100 */
   redisDeadlineMs?: number;
   metrics: Registry;
   logger: Logger;
@@ -45,9 +45,14 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   const redis =
     redisUrl === undefined || policies.length === 0 ? undefined : connectRateLimitRedis({ url: redisUrl, logger });
   const limiters = new Map(all.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
-  const refusals = initializedCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
-    limit: all.map(({ name }) => name),
-  });
+  const refusals = initializedCounter(
+    metrics,
+    'uswarm_rate_limited_total',
+    'Total requests rejected by a rate limit.',
+    {
+      limit: all.map(({ name }) => name),
+    },
+  );
   const shared = '1 if replicas share rate limits in Redis, 0 while each counts locally because Redis is unavailable.';
   readGauge(metrics, 'uswarm_rate_limits_shared', shared, () => (redis?.usable() === false ? 0 : 1));
 
@@ -71,7 +76,7 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   };
 }
 
-/** Identities of the provider are not stored in Redis. */
+/** A hash, so that Redis does not store identities. */
 function identityKey(issuer: string, subject: string): string {
   return createHash('sha256')
     .update(JSON.stringify([issuer, subject]))

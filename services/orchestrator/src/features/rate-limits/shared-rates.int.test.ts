@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createMetrics, type Logger, createLogger, silentLogger } from '@uswarm/service-kit';
-import { describeWith, type RunningValkey, startValkey } from '@uswarm/testkit';
+import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createClient } from 'redis';
-import { eventually } from '../../../test/eventually.js';
 import { connectRateLimitRedis } from './rate-limit-redis.js';
 import { createRateLimits, type RateLimits } from './rate-limits.js';
 
@@ -56,7 +57,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     replicas.push(replica);
     return replica;
   };
-  /** What Redis has counted; only connected replicas write there. */
+  /** The counts in Redis. Only connected replicas write them. */
   async function counted(): Promise<number> {
     const client = createClient({ url: valkey.url });
     await client.connect();
@@ -65,7 +66,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     await client.close();
     return values.reduce((sum, value) => sum + Number(value), 0);
   }
-  /** Two that count in Redis, by now; each has counted at least once. */
+  /** Two replicas that are connected to Redis. Each has counted at least once. */
   async function twoConnected(): Promise<[RateLimits, RateLimits]> {
     const pair: [RateLimits, RateLimits] = [open(valkey.url), open(valkey.url)];
     for (const [index, replica] of pair.entries()) {
@@ -74,7 +75,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
         return counted();
       };
       const before = await counted();
-      expect(await eventually(seen, (count) => count > before)).toBeGreaterThan(before);
+      expect(await eventually(seen, { until: (count) => count > before })).toBeGreaterThan(before);
     }
     return pair;
   }
@@ -83,17 +84,17 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       () => true,
       () => false,
     );
-  /** How many of `count` concurrent requests, spread over the replicas, are accepted. */
+  /** Returns how many of `count` concurrent requests to both replicas are accepted. */
   async function letThrough(over: RateLimits[], count: number): Promise<number> {
     const taken = Array.from({ length: count }, (_, n) => take(over[n % over.length]!));
     return (await Promise.all(taken)).filter(Boolean).length;
   }
 
-  it('are one limit', async () => {
+  it('share one limit', async () => {
     expect(await letThrough(await twoConnected(), 3 * BURST)).toBe(BURST);
   });
 
-  it('leave no identity in Redis, and nothing without an expiry', async () => {
+  it('store no identity in Redis, and no key without an expiry', async () => {
     const [one] = await twoConnected();
     await one.call(ada);
     const client = createClient({ url: valkey.url });
@@ -106,11 +107,11 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     expect(times.filter((seconds) => seconds < 0 || seconds > BURST)).toEqual([]);
   });
 
-  it('go on, each replica for itself, when Redis is killed, and come together again', async () => {
+  it('are local per replica while Redis is down, and shared again afterwards', async () => {
     const pair = await twoConnected();
     expect(await letThrough(pair, 10)).toBe(10);
     await valkey.kill();
-    // Not one is refused because of that, and the limit still is one.
+    // The recovery causes no rejection, and the limit is shared.
     expect(await letThrough([pair[0]], BURST + 20)).toBe(BURST);
     expect(await letThrough([pair[1]], BURST + 20)).toBe(BURST);
     expect(warnings()).toHaveLength(2);
@@ -123,11 +124,11 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       }
       return counted();
     };
-    expect(await eventually(probe, (count) => count >= before + 2)).toBeGreaterThanOrEqual(before + 2);
+    expect(await eventually(probe, { until: (count) => count >= before + 2 })).toBeGreaterThanOrEqual(before + 2);
     expect(lines.join('')).toContain('rate limiter: Redis recovered');
   });
 
-  it('go on when Redis hangs', async () => {
+  it('are local per replica while Redis hangs', async () => {
     const [one] = await twoConnected();
     process.kill(valkey.pid, 'SIGSTOP');
     try {
@@ -137,7 +138,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     }
   });
 
-  it('replace a connection on which Redis does not answer, also under traffic', async () => {
+  it('use a new connection if Redis does not respond, also under traffic', async () => {
     const redis = connectRateLimitRedis({
       url: valkey.url,
       logger: silentLogger,
@@ -145,20 +146,20 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       answerDeadlineMs: 500,
     });
     const ready = () => redis.client.isReady;
-    expect(await eventually(ready, Boolean)).toBe(true);
+    expect(await eventually(ready, { until: Boolean })).toBe(true);
     const traffic = setInterval(() => void redis.client.get('uswarm:rate:none').catch(() => undefined), 20);
     try {
       process.kill(valkey.pid, 'SIGSTOP');
-      expect(await eventually(ready, (isReady) => !isReady)).toBe(false);
+      expect(await eventually(ready, { until: (isReady) => !isReady })).toBe(false);
     } finally {
       process.kill(valkey.pid, 'SIGCONT');
       clearInterval(traffic);
     }
-    expect(await eventually(ready, Boolean)).toBe(true);
+    expect(await eventually(ready, { until: Boolean })).toBe(true);
     redis.close();
   });
 
-  it('continue when Redis refuses commands and log it once', async () => {
+  it('are local per replica while Redis rejects commands, which is logged once', async () => {
     const admin = createClient({ url: valkey.url });
     await admin.connect();
     await admin.sendCommand(['ACL', 'SETUSER', 'channels', 'on', '>secret', '&ws:*', '+@pubsub', '+@connection']);
@@ -171,13 +172,13 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       await replica.call({ issuer: 'warm-up', subject: crypto.randomUUID() });
       return warnings();
     };
-    expect((await eventually(refused, (seen) => seen.length > 0)).join()).toContain('NOPERM');
+    expect((await eventually(refused, { until: (seen) => seen.length > 0 })).join()).toContain('NOPERM');
     expect(await letThrough([replica], BURST + 20)).toBe(BURST);
     expect(warnings()).toHaveLength(1);
     expect(lines.join('')).not.toContain('secret');
   });
 
-  it('are there from the first request on, also before Redis is', async () => {
+  it('apply from the first request, also before Redis is available', async () => {
     await valkey.kill();
     expect(await letThrough([open(valkey.url)], BURST + 20)).toBe(BURST);
   });

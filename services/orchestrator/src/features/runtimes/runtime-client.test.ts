@@ -6,19 +6,19 @@ import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, type RunTurnRequest } from '@uswarm/runtime-proto';
 import { generateCallKeys, verifyCallToken } from '@uswarm/service-kit';
-import { eventually } from '../../../../../packages/kube-client/test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createRuntimeClient, type RuntimeClient } from './runtime-client.js';
 
 describe('connections to runtimes', () => {
   let server: Http2Server;
-  let asked: number;
+  let received: number;
   let client: RuntimeClient;
 
   beforeEach(async () => {
-    asked = 0;
-    // It takes every call and answers none.
+    received = 0;
+    // The server accepts calls and never responds.
     server = createServer().on('stream', (stream) => {
-      asked += 1;
+      received += 1;
       stream.on('error', () => {});
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -34,7 +34,7 @@ describe('connections to runtimes', () => {
     const outcome = (workspaceId: string): Promise<unknown> =>
       client.identify({ workspaceId, address }).catch((error: { code?: unknown }) => error.code);
     const [leaving, staying] = [outcome('a'), outcome('b')];
-    await eventually(() => asked === 2);
+    await eventually(() => received === 2);
     client.forget('a');
     expect({ deleted: await leaving, other: await staying }).toEqual({
       deleted: Code.Canceled,
@@ -47,7 +47,7 @@ describe('during a key rotation', () => {
   const [before, now] = [generateCallKeys(), generateCallKeys()];
   let server: Http2Server;
   let client: RuntimeClient;
-  /** What the runtime was given. */
+  /** The key of the calls that the runtime accepts. */
   let publicKey: string;
   let refused: number;
 
@@ -90,7 +90,7 @@ describe('during a key rotation', () => {
   };
 
   it('a runtime with the previous key rejects one call only', async () => {
-    expect(await client.identify(target())).toEqual({ instanceId: 'i' });
+    expect(await client.identify(target())).toEqual({ instanceId: 'i', features: [] });
     expect(await client.status(target())).toMatchObject({ busy: true });
     expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 1 });
   });
@@ -99,7 +99,7 @@ describe('during a key rotation', () => {
     expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 1 });
     publicKey = now.publicKey;
     expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 2 });
-    expect(await client.identify(target())).toEqual({ instanceId: 'i' });
+    expect(await client.identify(target())).toEqual({ instanceId: 'i', features: [] });
   });
 
   it('a runtime that accepts no key causes an unauthenticated error', async () => {
@@ -157,8 +157,8 @@ describe('a runtime that shuts down behind a Service', () => {
       leaving.state.stopping = true;
       port = replacement.port;
       await expect(client.identify(target)).rejects.toMatchObject({ code: Code.Unavailable });
-      expect(await client.identify(target)).toEqual({ instanceId: 'replacement' });
-      await client.renewToolToken(target, { ...turn, toolToken: 'renewed' });
+      expect(await client.identify(target)).toMatchObject({ instanceId: 'replacement' });
+      await client.renewToolToken(target, { ...turn, toolToken: 'renewed', modelToken: '' });
       await client.stopTurn(target, turn);
       expect(leaving.state).toMatchObject({ renewals: ['renewed'], stops: ['t'] });
       expect(replacement.state.stops).toEqual([]);

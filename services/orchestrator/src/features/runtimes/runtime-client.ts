@@ -1,8 +1,15 @@
 import { createPrivateKey } from 'node:crypto';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { AgentRuntime, type RunTurnRequest, type TurnEvent } from '@uswarm/runtime-proto';
+import {
+  AgentRuntime,
+  type RunTurnRequest,
+  type SummarizeRequest,
+  type SummarizeResponse,
+  type TurnEvent,
+} from '@uswarm/runtime-proto';
 import { signCallToken, traceHeaders } from '@uswarm/service-kit';
+import { establish } from './establish.js';
 
 /** A runtime and its address. */
 export interface RuntimeTarget {
@@ -11,27 +18,37 @@ export interface RuntimeTarget {
   address: string;
 }
 
+export interface RuntimeIdentity {
+  instanceId: string;
+  /** Optional parts of the protocol that the runtime implements; none for release 0.2. */
+  features: readonly string[];
+}
+
 /** The gRPC client of runtimes. Errors are ConnectErrors. */
 export interface RuntimeClient {
   /** @throws ConnectError `unavailable` also if the runtime of another workspace responds at the address */
-  identify(target: RuntimeTarget, signal?: AbortSignal): Promise<{ instanceId: string }>;
+  identify(target: RuntimeTarget, signal?: AbortSignal): Promise<RuntimeIdentity>;
   /** Returns whether the runtime is busy, and for how many milliseconds it has been idle. */
   status(target: RuntimeTarget, signal?: AbortSignal): Promise<{ busy: boolean; idleMs: number }>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Cancels a turn. The stream of `runTurn` still reports its final status. */
   stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
-  /** Replaces the tool token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
+  /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
   renewToolToken(
     target: RuntimeTarget,
-    renewal: { turnId: string; generation: number; toolToken: string },
+    renewal: { turnId: string; generation: number; toolToken: string; modelToken: string },
     signal?: AbortSignal,
   ): Promise<void>;
+  /** Writes a summary or a title. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
+  summarize(target: RuntimeTarget, request: SummarizeRequest, signal: AbortSignal): Promise<SummarizeResponse>;
   /** Closes the connections to a deleted runtime. */
   forget(workspaceId: string): void;
   close(): void;
 }
 
 const CALL_MS = 3_000;
+/** A model call with retries. */
+const SUMMARIZE_MS = 180_000;
 const MESSAGE_BYTES = 4 * 1024 * 1024;
 
 interface Connection {
@@ -154,7 +171,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     const name = nameOf(target);
     if (connections.get(name) !== connection) return;
     connections.delete(name);
-    retired.set(connection, name);
+    if (connection.uses === 0) connection.session.abort();
+    else retired.set(connection, name);
   }
 
   /** Keeps the latest connection: a runtime that moves is called at both addresses for a short time. */
@@ -180,11 +198,12 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
 
   return {
     async identify(target, signal) {
+      await establish({ open: () => connect(target), discard: (connection) => retire(target, connection) });
       const identity = await call(target, (client) => client.identify({}, short(signal)));
       if (identity.workspaceId !== target.workspaceId) {
         throw new ConnectError('the runtime of another workspace responds at this address', Code.Unavailable);
       }
-      return { instanceId: identity.instanceId };
+      return { instanceId: identity.instanceId, features: identity.features };
     },
     async status(target, signal) {
       const { busy, idleMs } = await call(target, (client) => client.status({}, short(signal)));
@@ -196,6 +215,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     async renewToolToken(target, renewal, signal) {
       await call(target, (client) => client.renewToolToken(renewal, short(signal)), following.get(renewal.turnId));
     },
+    summarize: (target, request, signal) =>
+      call(target, (client) => client.summarize(request, { timeoutMs: SUMMARIZE_MS, signal })),
     runTurn: follow,
     forget: dropAll,
     close() {

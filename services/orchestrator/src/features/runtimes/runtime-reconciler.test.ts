@@ -111,7 +111,7 @@ describe('a reconcile that loses its lease', () => {
       const harness = createRuntimeHarness();
       takenOver(harness, after);
       await harness.reconcile();
-      // The platform completes the creation late.
+      // The platform completes the creation after the deletion.
       harness.platform.exists = true;
       expect(harness.lease.enqueued).toBe(1);
       expect(await harness.reconcile()).toEqual({ done: true });

@@ -9,13 +9,14 @@ import type { MessageData, Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { AgentRuntime } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
-import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
-import { type ScriptedApi, startScriptedApi } from '../../../../../packages/kube-client/test/scripted-api.js';
+import { type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
+import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { type ApiClient, createApiClient } from '../../../test/api-client.js';
 import { recordApplies, USER_SWARMS } from '../../../test/applied-user-swarms.js';
-import { type CuttableProxy, startCuttableProxy } from '../../../test/cuttable-proxy.js';
 import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
-import { eventually } from '../../../test/eventually.js';
 import { testEnvironment } from '../../../test/test-orchestrator.js';
 import { openDatabase } from '../../database/database.js';
 import { migrate } from '../../database/migrate.js';
@@ -26,7 +27,7 @@ const WITHIN_MS = 60_000;
 describe('the state of a runtime with several replicas', () => {
   let issuer: OidcIssuer;
   let testDatabase: TestDatabase;
-  let proxy: CuttableProxy;
+  let proxy: FaultInjectionProxy;
   let server: ScriptedApi;
   let runtime: Http2Server;
   let folder: string;
@@ -39,7 +40,7 @@ describe('the state of a runtime with several replicas', () => {
     issuer = await startOidcIssuer();
     testDatabase = await createTestDatabase();
     await migrate(testDatabase.url, silentLogger);
-    proxy = await startCuttableProxy(testDatabase.url);
+    proxy = await startFaultInjectionProxy(testDatabase.url);
     server = await startScriptedApi();
     recordApplies(server);
     runtime = await startRuntime();
@@ -58,7 +59,7 @@ describe('the state of a runtime with several replicas', () => {
     const client = await clientOf(0);
     await client.post('/v1/auth/sign-up', undefined, 204);
     workspaceId = (await client.get<{ data: Workspace[] }>('/v1/workspaces')).body.data[0]?.id ?? '';
-    await eventually(stored, (swarm) => swarm !== undefined, WITHIN_MS);
+    await eventually(stored, { until: (swarm) => swarm !== undefined, timeoutMs: WITHIN_MS });
     report('Ready');
     if ((await shows('ready')) !== 'ready') throw new Error('the runtime did not become ready');
   });
@@ -100,7 +101,7 @@ describe('the state of a runtime with several replicas', () => {
       const { body } = await client.raw<{ data?: Workspace[] }>({ method: 'GET', path: '/v1/workspaces' });
       return body.data?.[0]?.runtime.status;
     };
-    return eventually(readStatus, (shown) => shown === status, WITHIN_MS);
+    return eventually(readStatus, { until: (shown) => shown === status, timeoutMs: WITHIN_MS });
   }
 
   it('follows the status that the controller writes', async () => {
@@ -116,7 +117,7 @@ describe('the state of a runtime with several replicas', () => {
       response.destroy();
       return true;
     });
-    server.endWatches('cut');
+    server.endWatches('disconnect');
     report('Progressing');
     server.compact();
     restore();
@@ -126,14 +127,13 @@ describe('the state of a runtime with several replicas', () => {
   });
 
   it('is correct after a change during an outage of Postgres', async () => {
-    await proxy.cut();
+    await proxy.disconnect();
     report('Progressing');
-    await eventually(
-      () => replicas.map(({ lines }) => lines.join('')),
-      (logs) => logs.every((log) => log.includes('comparing changed runtimes failed')),
-      WITHIN_MS,
-    );
-    await proxy.mend();
+    await eventually(() => replicas.map(({ lines }) => lines.join('')), {
+      until: (logs) => logs.every((log) => log.includes('comparing changed runtimes failed')),
+      timeoutMs: WITHIN_MS,
+    });
+    await proxy.restore();
     expect(await shows('provisioning')).toBe('provisioning');
     report('Ready');
     expect(await shows('ready')).toBe('ready');
@@ -152,7 +152,7 @@ describe('the state of a runtime with several replicas', () => {
     const content = { type: 'text', text: 'wake up' };
     await client.post<{ data: MessageData }>(`${home}/${conversation?.id}/messages`, { content }, 201);
     const suspended = () => (stored()?.['spec'] as { suspend?: boolean } | undefined)?.suspend;
-    expect(await eventually(suspended, (value) => value === false, WITHIN_MS)).toBe(false);
+    expect(await eventually(suspended, { until: (value) => value === false, timeoutMs: WITHIN_MS })).toBe(false);
     report('Ready');
     expect(await shows('ready', 1)).toBe('ready');
   });
@@ -164,7 +164,7 @@ describe('the state of a runtime with several replicas', () => {
     await database.updateTable('work').set({ run_at: new Date() }).where('kind', '=', 'runtime').execute();
     await database.destroy();
     const suspended = () => (stored()?.['spec'] as { suspend?: boolean } | undefined)?.suspend;
-    expect(await eventually(suspended, (value) => value === true, WITHIN_MS)).toBe(true);
+    expect(await eventually(suspended, { until: (value) => value === true, timeoutMs: WITHIN_MS })).toBe(true);
     report('Suspended');
   }
 });

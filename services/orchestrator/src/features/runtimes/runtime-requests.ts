@@ -22,7 +22,7 @@ export interface RuntimeRequests {
 
 export interface RuntimeRequestsDeps {
   store: Pick<RuntimeStore, 'create' | 'markDeleted' | 'lock' | 'resume'>;
-  jobs: Pick<JobStore, 'enqueue' | 'nudge'>;
+  jobs: Pick<JobStore, 'enqueue' | 'tryMakeDueNow'>;
   /** Uses the connections of background work. */
   makeDueNow: JobStore['makeDueNow'];
   metrics: Pick<RuntimeMetrics, 'resumed'>;
@@ -47,9 +47,9 @@ export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: Runt
       if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
       if (desired === 'running') return false;
       await store.resume(workspaceId, tx);
-      // In the transaction, so that the job is due even if this process dies after the commit. It skips a locked row:
-      // the runtime is locked already, and waiting for the job row in this order can deadlock.
-      await jobs.nudge(RUNTIME_JOB, workspaceId, tx);
+      // In the transaction, so that the job is due even if the process crashes after the commit. Skips a locked row:
+      // the runtime is locked already, so waiting for the job row violates the lock order.
+      await jobs.tryMakeDueNow(RUNTIME_JOB, workspaceId, tx);
       tx.afterCommit(() => {
         metrics.resumed();
         return makeDueNow(RUNTIME_JOB, workspaceId);

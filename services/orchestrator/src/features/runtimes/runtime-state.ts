@@ -74,7 +74,7 @@ function observedState(
     failures: countObservations(row, phase, cause),
     silent_since: null,
     ...released,
-    // The runtime was healthy until now. Waiting turns measure their patience from this time.
+    // The runtime was healthy until now: the timeout of waiting turns starts at this time.
     ...(row.phase === 'Ready' && row.silent_since === null && { identified_at: now }),
   });
   if (observed.phase === 'Suspended') {

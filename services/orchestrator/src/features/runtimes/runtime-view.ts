@@ -42,12 +42,12 @@ export function agentStatus(activity: AgentActivity, runtime: RuntimeState, now:
 
 const WORKING: ReadonlySet<AgentStatus> = new Set(['reading', 'thinking', 'writing']);
 
-/** The coarser status of agent routes.*/
+/** The coarser status of agent routes. */
 export function agentRouteStatus(status: AgentStatus): AgentRouteStatus {
   return WORKING.has(status) ? 'busy' : (status as AgentRouteStatus);
 }
 
-/** The status of an agent inside a message.*/
+/** The status of an agent inside a message. */
 export function agentDataStatus(status: AgentStatus): AgentDataStatus {
   if (WORKING.has(status) || status === 'pending') return 'busy';
   return status === 'online' ? 'online' : 'offline';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
-import { eventually } from '../../../test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { runtimeRow } from '../../../test/runtime-row.js';
 import { PlatformUnreachable, type RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeWatch, type RuntimeWatch, type RuntimeWatchDeps } from './runtime-watch.js';
@@ -50,7 +50,7 @@ describe('the runtime watch', () => {
         },
       },
       jobs: {
-        async rouse(_kind, ids, withinMs) {
+        async ensureDue(_kind, ids, withinMs) {
           if (ids.length > 0) madeDue.push({ ids, withinMs });
           return ids.length;
         },
@@ -73,7 +73,7 @@ describe('the runtime watch', () => {
         async identify({ workspaceId }) {
           const instanceId = instances.get(workspaceId);
           if (instanceId === undefined) throw new Error('no response');
-          return { instanceId };
+          return { instanceId, features: [] };
         },
       },
       metrics: { differed: (found, runtimes) => void differed.push(...Array(runtimes).fill(found)) },
@@ -84,7 +84,7 @@ describe('the runtime watch', () => {
     });
   }
   const allMadeDue = () => madeDue.flatMap(({ ids }) => ids);
-  const madeDueNow = (n: number) => eventually(allMadeDue, ({ length }) => length >= n);
+  const madeDueNow = (n: number) => eventually(allMadeDue, { until: ({ length }) => length >= n });
 
   it('makes the job of a reported runtime due only if the runtime differs', async () => {
     rows = [ready(1), ready(2)];

@@ -1,4 +1,5 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
+import { isId } from '../../database/id.js';
 import { createPollLoop } from '../../jobs/poll-loop.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { RuntimeClient } from './runtime-client.js';
@@ -10,7 +11,7 @@ import type { ListedRuntime, RuntimeStore } from './runtimes.store.js';
 
 export interface RuntimeWatchDeps {
   store: Pick<RuntimeStore, 'list' | 'page'>;
-  jobs: Pick<JobStore, 'rouse'>;
+  jobs: Pick<JobStore, 'ensureDue'>;
   driver: Pick<RuntimeDriver, 'peek' | 'onChange' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
   metrics: Pick<RuntimeMetrics, 'differed'>;
@@ -36,7 +37,6 @@ const PROBES = 16;
 const FIRST = '00000000-0000-0000-0000-000000000000';
 /** A job that is due sooner than this is in progress: the reconciler handles the runtime anyway. */
 const IN_PROGRESS_MS = 60_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Makes the job of a runtime due if its observed state differs from the stored one: when the platform reports a change,
@@ -60,7 +60,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   }
 
   async function makeDue(workspaceIds: readonly string[], withinMs: number, found: DifferenceFound): Promise<void> {
-    const changedJobs = await jobs.rouse(RUNTIME_JOB, workspaceIds, withinMs);
+    const changedJobs = await jobs.ensureDue(RUNTIME_JOB, workspaceIds, withinMs);
     if (changedJobs > 0) metrics.differed(found, changedJobs);
   }
 
@@ -109,7 +109,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
 
   driver.onChange((workspaceId) => {
     // Names of UserSwarms are chosen by their creators, so they can be anything.
-    if (!UUID.test(workspaceId)) return;
+    if (!isId(workspaceId)) return;
     changed.add(workspaceId);
     changes.wake();
   });

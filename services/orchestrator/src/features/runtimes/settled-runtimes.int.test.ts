@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createMetrics, silentLogger, systemClock } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { eventually } from '../../../test/eventually.js';
-import { fillWorkspaces } from '../../../test/fill.js';
+import { insertWorkspaces } from '../../../test/bulk-data.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createJobWorker, type JobWorker } from '../../jobs/job-worker.js';
@@ -34,7 +34,7 @@ describe('the cost of settled runtimes', () => {
   beforeAll(async () => {
     db = await createMigratedDatabase(20);
     stores = createStores(db.database, wakeUps);
-    await fillWorkspaces(db.database, SUSPENDED + READY);
+    await insertWorkspaces(db.database, SUSPENDED + READY);
     await sql`DELETE FROM work`.execute(db.database);
     await sql`DELETE FROM runtimes`.execute(db.database);
     await sql`
@@ -86,7 +86,7 @@ describe('the cost of settled runtimes', () => {
       );
       return rows[0]?.count;
     };
-    expect(await eventually(busy, (count) => count === 0, 120_000)).toBe(0);
+    expect(await eventually(busy, { until: (count) => count === 0, timeoutMs: 120_000 })).toBe(0);
   }
 
   function startReplica(listeners: ((workspaceId: string) => void)[]): (typeof replicas)[number] {
@@ -105,7 +105,7 @@ describe('the cost of settled runtimes', () => {
       onChange: (listener) => void listeners.push(listener),
     };
     const client = {
-      identify: async () => ({ instanceId: 'i' }),
+      identify: async () => ({ instanceId: 'i', features: [] }),
       status: async () => ({ busy: true, idleMs: 0 }),
       forget: () => undefined,
     };
@@ -141,11 +141,10 @@ describe('the cost of settled runtimes', () => {
       (row) => row.workspace_id,
     );
   const phaseOnceIn = (phase: 'Progressing' | 'Ready', workspaceId: string) =>
-    eventually(
-      async () => (await stores.runtimes.get(workspaceId))?.phase,
-      (current) => current === phase,
-      30_000,
-    );
+    eventually(async () => (await stores.runtimes.get(workspaceId))?.phase, {
+      until: (current) => current === phase,
+      timeoutMs: 30_000,
+    });
 
   it('does not include any row write for 1,000 suspended and 1,000 Ready runtimes while nothing changes', async () => {
     expect(await idsOf('Suspended')).toHaveLength(SUSPENDED);
@@ -153,11 +152,7 @@ describe('the cost of settled runtimes', () => {
     const [before, polls] = [await writes(), claims];
     for (let round = 0; round < ROUNDS; round += 1) await resyncAll();
     // The job workers polled during that time.
-    await eventually(
-      () => claims,
-      (count) => count >= polls + 20,
-      60_000,
-    );
+    await eventually(() => claims, { until: (count) => count >= polls + 20, timeoutMs: 60_000 });
     expect(await writes()).toBe(before);
   });
 

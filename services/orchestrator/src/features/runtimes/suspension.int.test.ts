@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AgentSummary, BusEnvelope, MessageData, Workspace } from '@uswarm/contract';
 import { createMetrics, silentLogger, systemClock } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { eventually } from '../../../test/eventually.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -38,7 +38,7 @@ describe('the runtime of an idle workspace', () => {
 
   const workspace = async () => (await user.get<{ data: Workspace }>(home.workspace)).body.data;
   const shows = async (status: string) =>
-    (await eventually(workspace, ({ runtime }) => runtime.status === status, 60_000)).runtime;
+    (await eventually(workspace, { until: ({ runtime }) => runtime.status === status, timeoutMs: 60_000 })).runtime;
   const processes = async () =>
     uswarm.database
       .selectFrom('runtime_processes')
@@ -51,7 +51,7 @@ describe('the runtime of an idle workspace', () => {
       (await user.get<{ data: MessageData[] }>(`${home.messages}?limit=2`)).body.data.find(
         ({ role, created_at }) => role === 'agent' && created_at >= sent.body.data.created_at,
       );
-    return (await eventually(replies, (reply) => reply?.status === 'delivered', 40_000))?.status;
+    return (await eventually(replies, { until: (reply) => reply?.status === 'delivered', timeoutMs: 40_000 }))?.status;
   }
 
   it('is suspended, and API and events show it as offline', async () => {
@@ -66,13 +66,12 @@ describe('the runtime of an idle workspace', () => {
         event === 'agent.status' ? [(payload as { status: string }).status] : [],
       ),
     });
-    const { updates, statuses } = await eventually(
-      seen,
-      (all) => all.updates.length > 0 && all.statuses.length >= agents.length,
-    );
+    const { updates, statuses } = await eventually(seen, {
+      until: (all) => all.updates.length > 0 && all.statuses.length >= agents.length,
+    });
     expect(updates[0]).toMatchObject({ workspace: { runtime: { status: 'offline', phase: 'Pending' } } });
     expect(statuses).toEqual(agents.map(() => 'offline'));
-    expect(await eventually(processes, ({ length }) => length === 0)).toEqual([]);
+    expect(await eventually(processes, { until: ({ length }) => length === 0 })).toEqual([]);
   });
 
   it('is resumed by a message and completes its turn', async () => {
@@ -85,7 +84,7 @@ describe('the runtime of an idle workspace', () => {
     await user.delete('/v1/auth/delete', undefined, 204);
     const left = () =>
       uswarm.database.selectFrom('runtimes').select('phase').where('workspace_id', '=', home.workspaceId).execute();
-    expect(await eventually(left, ({ length }) => length === 0)).toEqual([]);
+    expect(await eventually(left, { until: ({ length }) => length === 0 })).toEqual([]);
   });
 });
 
@@ -119,7 +118,7 @@ describe('a suspension concurrent with a message', () => {
         onChange: () => undefined,
       },
       client: {
-        identify: async () => ({ instanceId: 'i' }),
+        identify: async () => ({ instanceId: 'i', features: [] }),
         status: async () => ({ busy: false, idleMs: 3_600_000 }),
         forget: () => undefined,
       },
@@ -148,7 +147,7 @@ describe('a suspension concurrent with a message', () => {
     await stores.jobs.makeDueNow(RUNTIME_JOB, home.workspaceId);
     // A concurrent transaction can lock the job briefly.
     const claim = () => stores.jobs.claim(RUNTIME_JOB, 1, 60_000);
-    const [job] = mayBeTaken ? await claim() : await eventually(claim, ({ length }) => length > 0);
+    const [job] = mayBeTaken ? await claim() : await eventually(claim, { until: ({ length }) => length > 0 });
     if (job === undefined && mayBeTaken) return;
     if (job === undefined) throw new Error('the job is already claimed');
     try {
@@ -165,7 +164,7 @@ describe('a suspension concurrent with a message', () => {
     );
     return rows.length > 0;
   };
-  const blocked = () => eventually(hasLockWait, (waits) => waits);
+  const blocked = () => eventually(hasLockWait, { until: (waits) => waits });
 
   it('does not happen while the message is being stored', async () => {
     const requests = createRuntimeRequests({

@@ -18,8 +18,8 @@ describe('offeredContent', () => {
   });
 
   it.each([
-    ['nothing', undefined],
-    ['a text, which is what replies are for', { type: 'text', text: 'x' }],
+    ['undefined', undefined],
+    ['a text', { type: 'text', text: 'x' }],
     ['a system message', { type: 'system', text: 'x' }],
     ['a delegation', { type: 'delegation', status: 'running', task_preview: 'x' }],
     ['an unknown type', { type: 'video' }],

@@ -1,13 +1,14 @@
 import { MessageContent } from '@uswarm/contract';
+import { NUL } from '@uswarm/service-kit';
 
-/** Content that an agent may send in a separate message, besides its reply. */
+/** Content that an agent may send in a separate message in addition to its reply. */
 export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'artifact' | 'workflow' }>;
 
 const MAX_BYTES = 64 * 1024;
 
-/** Untrusted text as Postgres can store it: neither NUL nor half a character. */
+/** Removes NUL and lone surrogates from untrusted text, because Postgres cannot store them. */
 export function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\u0000', '');
+  return text.toWellFormed().replaceAll(NUL, '');
 }
 
 function storableJson(value: unknown): unknown {
@@ -17,7 +18,7 @@ function storableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, storableJson(entry)]));
 }
 
-/** Validates content of a runtime, which is as untrusted as its model. Undefined if it cannot be shown. */
+/** Validates the untrusted content of a runtime. @returns undefined if clients cannot display it */
 export function offeredContent(value: unknown): OfferedContent | undefined {
   const { data } = MessageContent.safeParse(storableJson(value));
   if (data === undefined || Buffer.byteLength(JSON.stringify(data)) > MAX_BYTES) return undefined;
@@ -27,7 +28,7 @@ export function offeredContent(value: unknown): OfferedContent | undefined {
       return data;
     case 'action_card': {
       const ids = new Set(data.actions.map(({ id }) => id));
-      // The choice is the user's.
+      // Only the user selects an action.
       return ids.size > 0 && ids.size === data.actions.length ? { ...data, selected_action_id: null } : undefined;
     }
     default:

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { createAdminStore } from '../admin/admin.store.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 
 describe('the turns of a banned user', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
-  const asked = async () => {
+  const queued = async () => {
     const body = { content: { type: 'text', text: 'why?' } };
     await world.user.post<{ data: MessageData }>(world.home.messages, body, 201);
-    return world.taker.claim();
+    return world.turnWorker.claim();
   };
   const ban = async () => {
     const { id } = await world.uswarm.database
@@ -21,19 +21,19 @@ describe('the turns of a banned user', () => {
   };
 
   it('are stopped while they run', async () => {
-    const work = await asked();
-    await (await world.taker.writerOf(work)).begin();
-    expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(false);
+    const work = await queued();
+    await (await world.turnWorker.writerOf(work)).begin();
+    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(false);
     await ban();
-    expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(true);
+    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
   });
 
   it('are recognized when they are claimed, and before the call to the runtime', async () => {
-    const work = await asked();
+    const work = await queued();
     await ban();
-    expect((await world.taker.turnOf(work)).user_banned).toBe(true);
+    expect((await world.turnWorker.turnOf(work)).user_banned).toBe(true);
     // The ban happened after the turn was read and before it begins.
-    await (await world.taker.writerOf(work)).begin();
-    expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(true);
+    await (await world.turnWorker.writerOf(work)).begin();
+    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
   });
 });

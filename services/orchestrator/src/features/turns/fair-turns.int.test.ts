@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Conversation, LIMITS, type MessageData } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   type Home,
   startTestOrchestrator,
@@ -14,11 +14,11 @@ const WITHIN_MS = 120_000;
 
 const draft = (text: string) => ({ content: { type: 'text', text } });
 
-/** A user, with what was published of the workspace so far. */
+/** A user, with the published events of the workspace. */
 interface Person {
   user: TestUser;
   home: Home;
-  /** Replies that were begun, also those of before. */
+  /** The ids of all replies that have begun. */
   begun: number;
   chunks: number;
 }
@@ -45,21 +45,22 @@ describe('the turns of several users', () => {
     });
     return someone;
   }
-  /** The runtime is ready from then on. */
+  /** Waits until the first turn completes, so that the runtime is ready. */
   async function answered({ user, home }: Person): Promise<void> {
     await user.post(home.messages, draft('Are you there?'), 201);
     const replies = async () => (await user.get<{ data: MessageData[] }>(home.messages)).body.data;
     const isAnswered = (all: MessageData[]) =>
       all.some(({ role, status }) => role === 'agent' && status === 'delivered');
-    if (!isAnswered(await eventually(replies, isAnswered, WITHIN_MS))) throw new Error('no answer came');
+    if (!isAnswered(await eventually(replies, { until: isAnswered, timeoutMs: WITHIN_MS })))
+      throw new Error('no answer came');
   }
-  /** In several conversations, because only some turns may wait in each. */
+  /** Uses several conversations, because the number of queued turns per conversation is limited. */
   async function queueMany({ user, home }: Person): Promise<void> {
-    for (let asked = 0; asked < QUEUED; asked += LIMITS.queuedTurns) {
-      const body = { type: 'agent', agent_id: home.agents[0]?.id, title: `Conversation ${asked}` };
+    for (let sent = 0; sent < QUEUED; sent += LIMITS.queuedTurns) {
+      const body = { type: 'agent', agent_id: home.agents[0]?.id, title: `Conversation ${sent}` };
       const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, body, 201);
       const path = `${home.workspace}/conversations/${made.body.data.id}/messages`;
-      for (let n = 0; n < LIMITS.queuedTurns; n += 1) await user.post(path, draft(`Question ${n}`), 201);
+      for (let n = 0; n < LIMITS.queuedTurns; n += 1) await user.post(path, draft(`Message ${n}`), 201);
     }
   }
 
@@ -68,11 +69,7 @@ describe('the turns of several users', () => {
     await queueMany(busy);
     other.chunks = 0;
     await other.user.post(other.home.messages, draft('And me?'), 201);
-    await eventually(
-      () => other.chunks,
-      (chunks) => chunks > 0,
-      WITHIN_MS,
-    );
+    await eventually(() => other.chunks, { until: (chunks) => chunks > 0, timeoutMs: WITHIN_MS });
     const waiting = QUEUED - (busy.begun - before);
     expect(other.chunks).toBeGreaterThan(0);
     expect(waiting).toBeGreaterThan(WORKERS);

@@ -4,7 +4,11 @@ import type { AgentStatus, BusEnvelope } from '@uswarm/contract';
 export interface LiveEvents {
   status(status: AgentStatus, afterSeq: number): void;
   tool(event: { tool: string; running: boolean; query?: string; failed?: boolean }, afterSeq: number): void;
-  chunk(event: { messageId: string; text: string; chunkSeq: number; generation: number }, afterSeq: number): void;
+  /** With an offset, the streamed text after this position is retracted. */
+  chunk(
+    event: { messageId: string; text: string; chunkSeq: number; generation: number; offset?: number },
+    afterSeq: number,
+  ): void;
 }
 
 export interface LiveEventsContext {
@@ -35,8 +39,15 @@ export function createLiveEvents(
       };
       void publish({ ...header(afterSeq), event: 'agent.tool', payload });
     },
-    chunk({ messageId, text, chunkSeq, generation }, afterSeq) {
-      const payload = { ...context, message_id: messageId, chunk: text, chunk_seq: chunkSeq, generation };
+    chunk({ messageId, text, chunkSeq, generation, offset }, afterSeq) {
+      const payload = {
+        ...context,
+        message_id: messageId,
+        chunk: text,
+        chunk_seq: chunkSeq,
+        generation,
+        ...(offset === undefined ? {} : { offset }),
+      };
       void publish({ ...header(afterSeq), event: 'message.chunk', payload });
     },
   };

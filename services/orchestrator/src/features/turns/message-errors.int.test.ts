@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MESSAGE_ERRORS, type MessageData, type MessagePage, type ReplayedEvent } from '@uswarm/contract';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { stoppedReply } from './reply.js';
 import type { TurnWriter } from './turn-writer.js';
 
@@ -13,12 +13,12 @@ const FAILED = {
 } as const;
 
 describe('the error of a message', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
   const ended = async (end: (writer: TurnWriter) => Promise<unknown>) => {
     const body = { content: { type: 'text', text: 'why?' } };
     await world.user.post<{ data: MessageData }>(world.home.messages, body, 201);
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     await writer.begin();
     await end(writer);
   };
@@ -26,12 +26,12 @@ describe('the error of a message', () => {
   const events = async () =>
     (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events?since=0`)).body.data;
 
-  it('states why a reply failed in lists, searches and events', async () => {
+  it('contains the reason of a failed reply in lists, searches and events', async () => {
     await ended((writer) => writer.finish(FAILED));
     const expected = errorOf('model_timeout');
-    const [reply, question] = await list();
+    const [reply, userMessage] = await list();
     expect(reply?.error).toEqual(expected);
-    expect(question?.error).toBe(null);
+    expect(userMessage?.error).toBe(null);
     expect((await list(`${world.home.messages}/search?q=half`))[0]?.error).toEqual(expected);
     const [updated, done] = (await events()).slice(-2);
     expect(updated).toMatchObject({ event: 'message.updated', payload: { message: { error: expected } } });
@@ -41,12 +41,12 @@ describe('the error of a message', () => {
   it.each([
     ['without a text', ''],
     ['with a text', 'Half of'],
-  ])('tells a stopped reply %s from a failed one', async (_what, text) => {
+  ])('distinguishes a stopped reply %s from a failed one', async (_what, text) => {
     await ended((writer) => writer.finish(stoppedReply(text)));
     expect((await list())[0]?.error).toEqual(errorOf('stopped'));
   });
 
-  it('is null in a reply that was delivered', async () => {
+  it('is null in a delivered reply', async () => {
     const done = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;
     await ended((writer) => writer.finish(done));
     expect((await list()).map(({ error }) => error)).toEqual([null, null]);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { Conversation, ListedMessage, MessageData, MessagePage, ReplayedEvent, Workspace } from '@uswarm/contract';
 import { sql } from 'kysely';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 
 const MIGRATION = new URL('../../../migrations/0008_message_order.sql', import.meta.url);
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;
@@ -15,7 +15,7 @@ const CARD = {
 } as const;
 
 describe('the order of what a turn writes', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
   const list = async (query: string, path = world.home.messages): Promise<MessagePage> =>
     (await world.user.get<MessagePage>(`${path}?${query}`)).body;
@@ -30,7 +30,7 @@ describe('the order of what a turn writes', () => {
     (await world.user.post<{ data: MessageData }>(messages, { content: { type: 'text', text } }, 201)).body.data;
   /** A turn that has begun. */
   const begun = async () => {
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     await writer.begin();
     return writer;
   };
@@ -59,9 +59,9 @@ describe('the order of what a turn writes', () => {
 
   it('is kept when another worker takes over the turn', async () => {
     await ask();
-    const work = await world.taker.claim();
-    await (await world.taker.writerOf(work)).begin();
-    const writer = await world.taker.writerOf(work);
+    const work = await world.turnWorker.claim();
+    await (await world.turnWorker.writerOf(work)).begin();
+    const writer = await world.turnWorker.writerOf(work);
     await writer.begin();
     await writer.tool(1, { callId: 'c', content: TOOL });
     expect(await forward()).toEqual(['why?', 'tool Searching', 'loading']);
@@ -175,12 +175,12 @@ describe('the order of what a turn writes', () => {
     await writer.tool(1, { callId: 'c', content: TOOL });
     await writer.offer('card', { ...CARD, actions: [...CARD.actions] });
     const [, up = '', down = ''] = readFileSync(MIGRATION, 'utf8').split(/-- (?:Up|Down) Migration/);
-    const places = sql`SELECT id, seq, before_seq FROM messages WHERE workspace_id = ${world.home.workspaceId} ORDER BY seq`;
-    const before = await places.execute(world.uswarm.database);
+    const positions = sql`SELECT id, seq, before_seq FROM messages WHERE workspace_id = ${world.home.workspaceId} ORDER BY seq`;
+    const before = await positions.execute(world.uswarm.database);
     const after = await world.uswarm.database.transaction().execute(async (tx) => {
       await sql.raw(down).execute(tx);
       await sql.raw(up).execute(tx);
-      return places.execute(tx);
+      return positions.execute(tx);
     });
     expect(after.rows).toEqual(before.rows);
     expect(after.rows.map((row) => (row as { before_seq: number | null }).before_seq !== null)).toEqual([

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Said, messageToText } from './message-to-text.js';
+import { type MessageParts, messageToText } from './message-to-text.js';
 
 const file = { name: 'a.png', mime_type: 'image/png', size: 3 };
 
 describe('what a model is told of a message', () => {
-  it.each<[string, Said, string]>([
+  it.each<[string, MessageParts, string]>([
     ['its text', { content: { type: 'text', text: 'hi' }, attachments: [] }, 'hi'],
     [
       'the names of what is attached',
@@ -30,7 +30,7 @@ describe('what a model is told of a message', () => {
       'Which?\n- This',
     ],
     ['nothing else', { content: { type: 'loading' }, attachments: [] }, ''],
-  ])('%s', (_what, said, text) => {
-    expect(messageToText(said)).toBe(text);
+  ])('%s', (_what, parts, text) => {
+    expect(messageToText(parts)).toBe(text);
   });
 });

@@ -1,14 +1,14 @@
 import type { MessageContent } from '@uswarm/contract';
 import type { StoredAttachment } from '../uploads/attachments.js';
 
-/** The parts of a message that the model receives. */
-export interface Said {
+/** The fields of a message from which its text is rendered. */
+export interface MessageParts {
   content: MessageContent;
   attachments: readonly Pick<StoredAttachment, 'name' | 'mime_type' | 'size'>[];
 }
 
 /** Renders a message as text, with the names of attachments and the options of cards. Pure. */
-export function messageToText({ content, attachments }: Said): string {
+export function messageToText({ content, attachments }: MessageParts): string {
   const files = attachments.map(({ name, mime_type, size }) => `[attached: ${name}, ${mime_type}, ${size} bytes]`);
   return [...textLines(content), ...files].join('\n');
 }

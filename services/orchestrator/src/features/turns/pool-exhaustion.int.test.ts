@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import pg from 'pg';
-import { eventually } from '../../../test/eventually.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { TURN_JOB } from './turn-queue.js';
 
 const LEASE_MS = 1_500;
 const SLOW_REQUESTS = 40;
-/** A quarter of a minute of the demo model's time: many leases. */
+/** The demo model streams this for about 15 seconds, which is many lease periods. */
 const LONG = Array.from({ length: 150 }, (_, n) => `word${n}`).join(' ');
 
 describe('a running turn while requests use all connections of their pool', () => {
@@ -30,7 +30,7 @@ describe('a running turn while requests use all connections of their pool', () =
   };
   const waiting = () => metric('uswarm_database_pool_pending{pool="requests",');
 
-  /** Requests that do not get past the check of their token, again and again, until the returned function is called. */
+  /** Sends requests that block in the token check, until the returned function is called. */
   async function holdAllConnections(token: string): Promise<() => Promise<void>> {
     let on = true;
     const locker = new pg.Client({ connectionString: uswarm.databaseUrl });
@@ -44,7 +44,7 @@ describe('a running turn while requests use all connections of their pool', () =
       }
     };
     const asking = Array.from({ length: SLOW_REQUESTS }, ask);
-    await eventually(waiting, (count) => count > 0);
+    await eventually(waiting, { until: (count) => count > 0 });
     return async () => {
       on = false;
       await locker.end();
@@ -59,7 +59,7 @@ describe('a running turn while requests use all connections of their pool', () =
     await uswarm.bus.subscribe(home.workspaceId, ({ event }) => void events.push(event));
     const chunks = (): number => events.filter((event) => event === 'message.chunk').length;
     await user.post(home.messages, { content: { type: 'text', text: LONG } }, 201);
-    await eventually(chunks, (count) => count > 2);
+    await eventually(chunks, { until: (count) => count > 2 });
 
     const release = await holdAllConnections(user.token);
     const before = chunks();
@@ -78,10 +78,10 @@ describe('a running turn while requests use all connections of their pool', () =
         }
         return events.includes('message.done');
       },
-      (ended) => ended,
+      { until: (ended) => ended },
     );
-    // Still exhausted at the end.
-    const stillWaiting = await eventually(waiting, (count) => count > 0);
+    // The pool is still exhausted.
+    const stillWaiting = await eventually(waiting, { until: (count) => count > 0 });
     await release();
 
     expect(done).toBe(true);

@@ -5,7 +5,7 @@ import { renewToolToken } from './renew-tool-token.js';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A renewal every second; `outcomes` are what the runtime answers, one per call. */
+/** Renews every second; `outcomes` are the responses of the runtime, one per call. */
 function start(outcomes: (Code | 'ok')[], allowed = true) {
   const errors: unknown[] = [];
   let calls = 0;

@@ -11,7 +11,7 @@ export interface ToolTokenRenewalOptions {
 
 /**
  * Renews the tool token of a running turn until the returned function is called. A failed renewal is tried again after
- * `everyMs`; a runtime of release 0.2 does not know the call and is not asked again.
+ * `everyMs`; a runtime of release 0.2 does not implement the call and is not called again.
  */
 export function renewToolToken({ allowed, renew, everyMs, onError }: ToolTokenRenewalOptions): () => void {
   let renewing = false;

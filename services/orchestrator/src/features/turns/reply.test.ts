@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
-import type { MessageContent } from '@uswarm/contract';
+import { LIMITS, type MessageContent } from '@uswarm/contract';
 import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import type { AgentActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
@@ -11,53 +11,53 @@ import type { TurnRow, UsageEntry } from './turns.store.js';
 const done = (outcome: Outcome, more: { text?: string; errorCode?: string; errorMessage?: string } = {}): Done =>
   create(DoneSchema, { outcome, ...more });
 
-describe('a finished reply', () => {
+describe('finishedReply', () => {
   it.each([
     [
-      'completed is done and delivered',
+      'completed as done and delivered',
       done(Outcome.COMPLETED, { text: 'whole' }),
       { turnStatus: 'done', messageStatus: 'delivered', text: 'whole', errorCode: null },
     ],
     [
-      'completed without a text has what was streamed',
+      'completed without a text as done with the streamed text',
       done(Outcome.COMPLETED),
       { turnStatus: 'done', messageStatus: 'delivered', text: 'streamed', errorCode: null },
     ],
     [
-      'is silent has no text, regardless of the streamed text',
+      'silent as done without a text, regardless of the streamed text',
       done(Outcome.SILENT, { text: 'hm' }),
       { turnStatus: 'done', messageStatus: 'silent', text: '', errorCode: null },
     ],
     [
-      'stopped is incomplete with what there is',
+      'stopped as incomplete with the text so far',
       done(Outcome.STOPPED),
       { turnStatus: 'stopped', messageStatus: 'incomplete', text: 'streamed', errorCode: null },
     ],
     [
-      'incomplete is failed, and keeps its text',
+      'incomplete as failed with its text',
       done(Outcome.INCOMPLETE, { errorCode: 'model_timeout' }),
       { turnStatus: 'failed', messageStatus: 'incomplete', text: 'streamed', errorCode: 'model_timeout' },
     ],
     [
-      'incomplete without a code has one',
+      'incomplete without an error code as an internal error',
       done(Outcome.INCOMPLETE),
       { turnStatus: 'failed', messageStatus: 'incomplete', text: 'streamed', errorCode: 'internal_error' },
     ],
     [
-      'failed has a code',
+      'failed as failed with its error code',
       done(Outcome.FAILED, { errorCode: 'model_unavailable', errorMessage: 'Sorry.' }),
       { turnStatus: 'failed', messageStatus: 'failed', text: 'streamed', errorCode: 'model_unavailable' },
     ],
     [
-      'without an outcome is failed',
+      'unspecified as failed',
       done(Outcome.UNSPECIFIED),
       { turnStatus: 'failed', messageStatus: 'failed', text: 'streamed', errorCode: 'internal_error' },
     ],
-  ])('that %s', (_what, event, reply) => {
+  ])('maps the outcome %s', (_what, event, reply) => {
     expect(finishedReply(event, 'streamed')).toEqual(reply);
   });
 
-  it('that failed without text shows the reason', () => {
+  it('uses the error message as the text of a failure without a text', () => {
     expect(finishedReply(done(Outcome.FAILED, { errorMessage: 'The model cannot be reached.' }), '').text).toBe(
       'The model cannot be reached.',
     );
@@ -81,7 +81,7 @@ const TURN: TurnRow = {
   stop_requested: false,
 };
 
-/** A reply whose writer and live events only note what they get. */
+/** A reply whose writer and live events record their calls. */
 function noted(
   { activityAfterwards }: { activityAfterwards: AgentActivity | undefined } = { activityAfterwards: 'online' },
 ) {
@@ -96,8 +96,14 @@ function noted(
     usage: [],
     finished: [],
   };
-  const shown: { chunks: string[]; tools: Parameters<LiveEvents['tool']>[0][]; statuses: string[] } = {
+  const shown: {
+    chunks: string[];
+    offsets: (number | undefined)[];
+    tools: Parameters<LiveEvents['tool']>[0][];
+    statuses: string[];
+  } = {
     chunks: [],
+    offsets: [],
     tools: [],
     statuses: [],
   };
@@ -117,7 +123,10 @@ function noted(
   const live: LiveEvents = {
     status: (status) => void shown.statuses.push(status),
     tool: (event) => void shown.tools.push(event),
-    chunk: ({ text }) => void shown.chunks.push(text),
+    chunk({ text, offset }) {
+      shown.chunks.push(text);
+      shown.offsets.push(offset);
+    },
   };
   const reply = createReply({ turn: { ...TURN }, writer, live }, { replyId: 'r', seq: 1 });
   let number = 0n;
@@ -125,20 +134,20 @@ function noted(
   return { reply, stored, shown, apply };
 }
 
-describe('what a model writes', () => {
+describe('untrusted text of a runtime', () => {
   const BAD = 'a\u0000b\ud800c😀';
   const GOOD = 'ab\ufffdc😀';
   const event = (init: Parameters<typeof create<typeof TurnEventSchema>>[1] & object): TurnEvent['event'] =>
     create(TurnEventSchema, init).event;
 
-  it('has neither NUL nor half a character in what is streamed', async () => {
+  it('has no NUL and no lone surrogate in chunks', async () => {
     const { reply, shown, apply } = noted();
     await apply(event({ event: { case: 'chunk', value: { text: BAD } } }));
     expect(shown.chunks).toEqual([GOOD]);
     expect(reply.text).toEqual(GOOD);
   });
 
-  it('has neither in a tool call, stored or shown', async () => {
+  it('has no NUL and no lone surrogate in tool calls, stored or streamed', async () => {
     const { stored, shown, apply } = noted();
     const tool = { callId: BAD, tool: BAD, state: ToolState.RUNNING, description: BAD, query: BAD };
     await apply(event({ event: { case: 'tool', value: tool } }));
@@ -148,7 +157,7 @@ describe('what a model writes', () => {
     expect(shown.tools).toEqual([{ tool: GOOD, running: true, failed: false, query: GOOD }]);
   });
 
-  it('has neither in what a provider calls itself and its model', async () => {
+  it('has no NUL and no lone surrogate in names of providers and models', async () => {
     const { stored, apply } = noted();
     await apply(event({ event: { case: 'usage', value: { step: 1, provider: BAD, model: BAD } } }));
     expect(stored.usage).toEqual([expect.objectContaining({ provider: GOOD, model: GOOD })]);
@@ -158,26 +167,100 @@ describe('what a model writes', () => {
     ['the whole text', done(Outcome.COMPLETED, { text: BAD }), { text: GOOD }],
     ['the reason of a failure', done(Outcome.FAILED, { errorMessage: BAD }), { text: GOOD }],
     ['the code of a failure', done(Outcome.FAILED, { errorCode: BAD }), { errorCode: GOOD }],
-  ])('has neither in %s', async (_what, value, finished) => {
+  ])('has no NUL and no lone surrogate in %s', async (_what, value, finished) => {
     const { stored, apply } = noted();
     expect(await apply({ case: 'done', value })).toBe(true);
     expect(stored.finished).toEqual([expect.objectContaining(finished)]);
   });
 });
 
+describe('retracted text', () => {
+  const chunk = (text: string, offset?: number): TurnEvent['event'] =>
+    create(TurnEventSchema, { event: { case: 'chunk', value: { text, ...(offset === undefined ? {} : { offset }) } } })
+      .event;
+
+  it('is removed from the reply, and published with its position', async () => {
+    const { reply, shown, stored, apply } = noted();
+    await apply(chunk('Paris is', 0));
+    await apply(chunk(' in Ita', 8));
+    await apply(chunk(' the capital.', 8));
+    expect(reply.text).toBe('Paris is the capital.');
+    expect(shown.offsets).toEqual([undefined, undefined, 8]);
+    await apply({ case: 'done', value: done(Outcome.STOPPED) });
+    expect(stored.finished[0]?.text).toBe('Paris is the capital.');
+  });
+
+  it('is removed by a chunk without a text', async () => {
+    const { reply, shown, apply } = noted();
+    await apply(chunk('Wrong'));
+    await apply(chunk('', 0));
+    expect(reply.text).toBe('');
+    expect(shown).toMatchObject({ chunks: ['Wrong', ''], offsets: [undefined, 0] });
+  });
+
+  it('is found although characters before it were not stored', async () => {
+    const { reply, shown, apply } = noted();
+    await apply(chunk('a\u0000b wrong'));
+    await apply(chunk(' right', 3));
+    expect(reply.text).toBe('ab right');
+    expect(shown.offsets).toEqual([undefined, 2]);
+  });
+
+  it('does not count against the size limit of a reply', async () => {
+    const { reply, apply } = noted();
+    const half = 'x'.repeat(LIMITS.replyBytes / 2 + 1);
+    await apply(chunk(half));
+    await apply(chunk(half, 0));
+    expect(reply.text).toBe(half);
+  });
+
+  it('ends the reply if the runtime retracts text without end', async () => {
+    const { apply } = noted();
+    const repeat = async () => {
+      for (;;) {
+        await apply(chunk('x'));
+        await apply(chunk('', 0));
+      }
+    };
+    await expect(repeat()).rejects.toThrow('reply_too_many_parts');
+  });
+});
+
 describe('a reply', () => {
   const FINISHED: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'x', errorCode: null };
 
-  it('that ends shows what the agent does then', async () => {
+  it('publishes the next activity of the agent when it ends', async () => {
     const { reply, shown } = noted({ activityAfterwards: 'error' });
     await reply.finish(FINISHED);
     expect(shown.statuses).toEqual(['error']);
   });
 
-  it('that ends shows no status while the agent is busy elsewhere', async () => {
+  it('publishes no status when it ends while the agent runs another turn', async () => {
     const { reply, shown } = noted({ activityAfterwards: undefined });
     await reply.finish(FINISHED);
     expect(shown.statuses).toEqual([]);
+  });
+
+  it('stores cached and reasoning tokens, and whether the usage is estimated', async () => {
+    const { stored, apply } = noted();
+    const usage = {
+      step: 1,
+      promptTokens: 9n,
+      completionTokens: 5n,
+      cachedTokens: 7n,
+      reasoningTokens: 4n,
+      estimated: true,
+    };
+    await apply(create(TurnEventSchema, { event: { case: 'usage', value: usage } }).event);
+    expect(stored.usage).toEqual([
+      expect.objectContaining({
+        promptTokens: 9,
+        completionTokens: 5,
+        cachedTokens: 7,
+        reasoningTokens: 4,
+        estimated: true,
+      }),
+    ]);
   });
 
   it('ignores an event that it has already applied', async () => {

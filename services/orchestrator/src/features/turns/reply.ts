@@ -3,20 +3,22 @@ import {
   AgentActivity,
   Outcome,
   ToolState as ProtoToolState,
+  type Chunk,
   type Done,
   type Message,
   type Tool,
   type TurnEvent,
+  type Usage,
 } from '@uswarm/runtime-proto';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { offeredContent, storable } from './agent-content-schema.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
-import type { TurnRow } from './turns.store.js';
+import type { TurnRow, UsageEntry } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
 
-/** A runtime, which is not trusted, streamed more than a reply may have. */
+/** An untrusted runtime exceeded a limit of a reply. */
 export class ReplyLimitExceeded extends Error {
   override name = 'ReplyLimitExceeded';
   readonly code: MessageErrorCode;
@@ -26,15 +28,16 @@ export class ReplyLimitExceeded extends Error {
   }
 }
 
-/** UTF-16 code units of keys, ids and names of tools, and of what is shown of a tool or an error. */
-const NAME_LENGTH = 256;
-const NOTE_LENGTH = 4_000;
-/** Events that are stored: a part may change a few times. */
-const STORED_EVENTS = 10 * LIMITS.replyParts;
+/** Maximum length of keys, ids and names of tools, in UTF-16 code units. */
+const MAX_NAME_LENGTH = 256;
+/** Maximum length of descriptions of tools and errors, in UTF-16 code units. */
+const MAX_NOTE_LENGTH = 4_000;
+/** Maximum number of events that write to the database: a part can change several times. */
+const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
 
 /** @throws ReplyLimitExceeded */
 function checkNames(...names: string[]): void {
-  if (names.some((name) => name.length > NAME_LENGTH)) throw new ReplyLimitExceeded('runtime_output_invalid');
+  if (names.some((name) => name.length > MAX_NAME_LENGTH)) throw new ReplyLimitExceeded('runtime_output_invalid');
 }
 
 export interface ReplyDeps {
@@ -43,15 +46,15 @@ export interface ReplyDeps {
   live: LiveEvents;
 }
 
-/** What the orchestrator knows of a reply while the runtime writes it. */
+/** The state of a reply while the runtime streams it. */
 export interface Reply {
   generation: number;
-  /** Events of this generation that were applied. */
+  /** The number of applied events of this generation. */
   events: number;
   text: string;
-  /** The last durable event of the turn: what is shown live waits for it. */
+  /** The sequence of the last durable event of the turn. Clients process ephemeral events after it. */
   seq: number;
-  /** The tokens of the period are used up while the runtime continues. */
+  /** Set once the token limit is reached while the runtime continues. */
   overLimit: LimitReached | undefined;
   /** Discards the output of an earlier generation. */
   restart(generation: number): void;
@@ -71,11 +74,13 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   const { turn, writer, live } = deps;
   let chunkSeq = 0;
   let bytes = 0;
-  let stored = 0;
+  /** The text as the runtime sent it. */
+  let received = '';
+  let storedEvents = 0;
   const parts = new Set<string>();
-  let read = false;
-  // Taking the turn showed this already.
-  let shown: StoredActivity = 'reading';
+  let markedRead = false;
+  // `TurnWriter.begin` has stored this activity already.
+  let currentActivity: StoredActivity = 'reading';
   let reached: LimitReached | undefined;
 
   const reply: Reply = {
@@ -89,26 +94,27 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       Object.assign(reply, { generation, events: 0, text: '' });
       chunkSeq = 0;
       bytes = 0;
-      stored = 0;
+      received = '';
+      storedEvents = 0;
       parts.clear();
     },
 
     async apply({ number, event }) {
       if (Number(number) <= reply.events) return false;
-      if (event.case !== 'chunk' && event.case !== 'done') countStored();
-      if (!read) {
-        read = true;
+      if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent();
+      if (!markedRead) {
+        markedRead = true;
         await writer.markRead();
       }
       reply.events = Number(number);
-      // What follows the last model call (the rest of its text, the end) costs nothing.
+      // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
       if (event.case === 'activity' || event.case === 'tool') reply.overLimit = reached;
       switch (event.case) {
         case 'activity':
           await showActivity(event.value.activity);
           return false;
         case 'chunk':
-          showChunk(storable(event.value.text));
+          showChunk(event.value);
           return false;
         case 'tool':
           await showTool(event.value);
@@ -117,16 +123,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           await offer(event.value);
           return false;
         case 'usage':
-          reached = await writer.usage({
-            turnId: turn.id,
-            userId: turn.user_id,
-            workspaceId: turn.workspace_id,
-            step: event.value.step,
-            provider: storable(event.value.provider.slice(0, NAME_LENGTH)),
-            model: storable(event.value.model.slice(0, NAME_LENGTH)),
-            promptTokens: Number(event.value.promptTokens),
-            completionTokens: Number(event.value.completionTokens),
-          });
+          reached = await writer.usage(usageEntry(turn, event.value));
           return false;
         case 'done':
           await end(event.value);
@@ -144,9 +141,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     },
   };
 
-  function countStored(): void {
-    stored += 1;
-    if (stored > STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts');
+  function countStoredEvent(): void {
+    storedEvents += 1;
+    if (storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts');
   }
 
   function countPart(part: string): void {
@@ -157,31 +154,55 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   async function end(done: Done): Promise<void> {
     if (Buffer.byteLength(done.text) > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long');
     checkNames(done.errorCode);
-    done.errorMessage = done.errorMessage.slice(0, NOTE_LENGTH);
+    done.errorMessage = done.errorMessage.slice(0, MAX_NOTE_LENGTH);
     const finished = finishedReply(done, reply.text);
     if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
     await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));
     return reply.finish(limitedReply(done.text || reply.text));
   }
 
-  function showChunk(text: string): void {
-    if (text === '') return;
+  /** @returns the position of the retracted text in the stored text; undefined if the chunk retracts nothing */
+  function retract(offset: number | undefined): number | undefined {
+    if (offset === undefined || offset >= received.length) return undefined;
+    countStoredEvent();
+    received = received.slice(0, offset);
+    // Characters that cannot be stored shift the positions.
+    const position = storable(received).length;
+    reply.text = reply.text.slice(0, position);
+    bytes = Buffer.byteLength(reply.text);
+    return position;
+  }
+
+  function showChunk(chunk: Chunk): void {
+    const offset = retract(chunk.offset);
+    received += chunk.text;
+    const text = storable(chunk.text);
+    if (text === '' && offset === undefined) return;
     bytes += Buffer.byteLength(text);
     if (bytes > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long');
     reply.text += text;
     chunkSeq += 1;
-    live.chunk({ messageId: begun.replyId, text, chunkSeq, generation: reply.generation }, reply.seq);
+    live.chunk(
+      {
+        messageId: begun.replyId,
+        text,
+        chunkSeq,
+        generation: reply.generation,
+        ...(offset === undefined ? {} : { offset }),
+      },
+      reply.seq,
+    );
   }
 
   async function showActivity(value: AgentActivity): Promise<void> {
     const activity = ACTIVITIES[value];
-    if (activity === undefined || activity === shown) return;
-    shown = activity;
+    if (activity === undefined || activity === currentActivity) return;
+    currentActivity = activity;
     await writer.activity(activity);
     live.status(activity, reply.seq);
   }
 
-  /** What cannot be shown is left out: a runtime that sends it is newer than we, or not ours. */
+  /** Ignores content that clients cannot display, for example from a newer or custom runtime. */
   async function offer({ key, content }: Message): Promise<void> {
     checkNames(key);
     countPart(`message:${key}`);
@@ -200,7 +221,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       content: {
         type: 'tool_status',
         tool: storable(tool),
-        description: storable(description.slice(0, NOTE_LENGTH)),
+        description: storable(description.slice(0, MAX_NOTE_LENGTH)),
         state: toolState,
       },
     });
@@ -209,7 +230,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
         tool: storable(tool),
         running,
         failed,
-        ...(query === '' ? {} : { query: storable(query.slice(0, NOTE_LENGTH)) }),
+        ...(query === '' ? {} : { query: storable(query.slice(0, MAX_NOTE_LENGTH)) }),
       },
       reply.seq,
     );
@@ -218,9 +239,25 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   return reply;
 }
 
+function usageEntry(turn: TurnRow, usage: Usage): UsageEntry {
+  return {
+    turnId: turn.id,
+    userId: turn.user_id,
+    workspaceId: turn.workspace_id,
+    step: usage.step,
+    provider: storable(usage.provider.slice(0, MAX_NAME_LENGTH)),
+    model: storable(usage.model.slice(0, MAX_NAME_LENGTH)),
+    promptTokens: Number(usage.promptTokens),
+    completionTokens: Number(usage.completionTokens),
+    cachedTokens: Number(usage.cachedTokens),
+    reasoningTokens: Number(usage.reasoningTokens),
+    estimated: usage.estimated,
+  };
+}
+
 export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
 
-/** The final state of a stopped reply: its text so far is kept. Pure. */
+/** The final state of a stopped reply, which keeps its text so far. Pure. */
 export function stoppedReply(text: string): FinishedReply {
   const incomplete = text !== '';
   return {
@@ -231,7 +268,7 @@ export function stoppedReply(text: string): FinishedReply {
   };
 }
 
-/** How the runtime's outcome shows in the turn and in its message. Pure. */
+/** Maps the outcome of the runtime to the final state of the turn and its message. Pure. */
 export function finishedReply(done: Done, streamed: string): FinishedReply {
   const text = done.text || streamed;
   const errorCode = done.errorCode === '' ? null : done.errorCode;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AgentSummary, LIMITS, type ListedMessage, type MessageData, type MessagePage } from '@uswarm/contract';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { TURN_JOB } from './turn-queue.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
 describe('a message that mentions several agents', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
   const agents = (): [AgentSummary, AgentSummary] => [world.home.agents[2]!, world.home.agents[1]!];
   const draft = () => {
@@ -23,18 +23,18 @@ describe('a message that mentions several agents', () => {
     content.type === 'text' && agent !== null ? content.text : content.type,
   ];
   const claimed = async () => {
-    const work = await world.taker.claim();
-    const writer = await world.taker.writerOf(work);
+    const work = await world.turnWorker.claim();
+    const writer = await world.turnWorker.writerOf(work);
     await writer.begin();
     return { work, writer };
   };
   const stop = (id: string) => world.user.post(`${world.home.workspace}/messages/${id}/stop`, undefined, 204);
 
-  it('starts one turn per agent, which run one after the other in the order of the mentions', async () => {
+  it('starts one turn per agent, and they run sequentially in the order of the mentions', async () => {
     await ask();
     const [first, second] = agents();
     const one = await claimed();
-    expect(await world.taker.stores.jobs.claim(TURN_JOB, 5, 60_000)).toEqual([]);
+    expect(await world.turnWorker.stores.jobs.claim(TURN_JOB, 5, 60_000)).toEqual([]);
     await one.writer.markRead();
     await one.writer.finish({ ...DONE, text: 'One.' });
     const two = await claimed();
@@ -44,26 +44,25 @@ describe('a message that mentions several agents', () => {
       [first.id, 'delivered', 'One.'],
       [second.id, 'delivered', 'Two.'],
     ]);
-    expect(await world.taker.stores.jobs.claim(TURN_JOB, 5, 60_000)).toEqual([]);
+    expect(await world.turnWorker.stores.jobs.claim(TURN_JOB, 5, 60_000)).toEqual([]);
   });
 
-  it('shows later agents what the earlier ones answered', async () => {
-    const question = await ask();
+  it('sends earlier replies to later agents', async () => {
+    const userMessage = await ask();
     const [first] = agents();
     await (await claimed()).writer.finish({ ...DONE, text: 'One.' });
     const { work } = await claimed();
-    const history = await world.taker.stores.turns.history(await world.taker.turnOf(work), 200);
-    expect(history.map(({ id, agent_id, text }) => (id === question.id ? 'question' : [agent_id, text]))).toEqual([
-      [first.id, 'One.'],
-      'question',
-    ]);
+    const history = await world.turnWorker.stores.turns.history(await world.turnWorker.turnOf(work), 200);
+    expect(
+      history.map(({ id, agent_id, text }) => (id === userMessage.id ? 'user message' : [agent_id, text])),
+    ).toEqual([[first.id, 'One.'], 'user message']);
   });
 
-  it('is refused as a whole if the queue has no room for all of them', async () => {
+  it('is rejected as a whole if the queue has no room for all turns', async () => {
     const text = { content: { type: 'text', text: 'hi' } };
     const first = (await world.user.post<{ data: MessageData }>(world.home.messages, text, 201)).body.data;
-    const place = { workspace_id: world.home.workspaceId, conversation_id: world.home.conversationId };
-    const turn = { ...place, agent_id: agents()[0].id, user_message_id: first.id };
+    const context = { workspace_id: world.home.workspaceId, conversation_id: world.home.conversationId };
+    const turn = { ...context, agent_id: agents()[0].id, user_message_id: first.id };
     const queued = Array.from({ length: LIMITS.queuedTurns - 2 }, () => ({ ...turn, id: crypto.randomUUID() }));
     await world.uswarm.database.insertInto('turns').values(queued).execute();
     const before = await list();
@@ -76,7 +75,7 @@ describe('a message that mentions several agents', () => {
     await ask();
     const statuses = [];
     for (const code of ['runtime_not_ready', 'runtime_not_ready']) {
-      await (await world.taker.writerOf(await world.taker.claim())).abandon(code, 'Nothing.');
+      await (await world.turnWorker.writerOf(await world.turnWorker.claim())).abandon(code, 'Nothing.');
       statuses.push((await list())[0]?.extended_status);
     }
     expect(statuses).toEqual(['sent', 'failed']);
@@ -87,15 +86,15 @@ describe('a message that mentions several agents', () => {
     const { writer } = await claimed();
     await writer.markRead();
     await writer.finish({ ...DONE, text: 'One.' });
-    await (await world.taker.writerOf(await world.taker.claim())).abandon('runtime_not_ready', 'Nothing.');
+    await (await world.turnWorker.writerOf(await world.turnWorker.claim())).abandon('runtime_not_ready', 'Nothing.');
     expect((await list()).map(({ extended_status }) => extended_status)).toEqual(['read', 'delivered', 'failed']);
   });
 
   it('starts no further turn after it is stopped', async () => {
-    const question = await ask();
+    const userMessage = await ask();
     const { work } = await claimed();
-    await stop(question.id);
-    expect(await world.taker.stores.turns.stopRequested(work.subjectId)).toBe(true);
+    await stop(userMessage.id);
+    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
     expect((await list()).map(shown)).toEqual([
       ['user', 'delivered', 'text'],
       [agents()[0].id, 'pending', 'loading'],

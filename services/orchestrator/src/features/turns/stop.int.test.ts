@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
-import { storedRows } from '../../../test/stored.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { useTurnWorld } from '../../../test/turns.js';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { LeaseLost } from './turn-writer.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
 
 describe('a stop request for a queued turn', () => {
-  const world = useTurnWorld();
+  const world = useTurnFixture();
 
   const ask = async (text: string) =>
     (await world.user.post<{ data: MessageData }>(world.home.messages, body(text), 201)).body.data.id;
@@ -29,11 +29,11 @@ describe('a stop request for a queued turn', () => {
     ).map(({ status, stop_requested }) => (stop_requested ? `${status}, to be stopped` : status));
 
   it('POST …/messages/{mid}/stop returns 204 and stops the turn immediately', async () => {
-    const question = await ask('why?');
-    expect((await stop(question)).body).toBeUndefined();
+    const userMessage = await ask('why?');
+    expect((await stop(userMessage)).body).toBeUndefined();
     expect(await turns()).toEqual(['stopped']);
     expect(await messages()).toMatchObject([
-      { id: question, extended_status: 'failed' },
+      { id: userMessage, extended_status: 'failed' },
       { role: 'agent', extended_status: 'failed', content: { type: 'text', text: 'The reply was stopped.' } },
     ]);
     const events = (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
@@ -53,7 +53,7 @@ describe('a stop request for a queued turn', () => {
 
   it('does not stop the running turn before it', async () => {
     const first = await ask('one');
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     await writer.begin();
     const second = await ask('two');
     await stop(second);
@@ -73,23 +73,23 @@ describe('a stop request for a queued turn', () => {
   });
 
   it('takes the lease from a worker that has not begun the turn', async () => {
-    const question = await ask('why?');
-    const writer = await world.taker.writerOf(await world.taker.claim());
-    await stop(question);
+    const userMessage = await ask('why?');
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
+    await stop(userMessage);
     await expect(writer.begin()).rejects.toThrow(LeaseLost);
   });
 
   it('either stops the turn or requests its stop, when the turn begins concurrently', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const question = await ask('why?');
-      const work = await world.taker.claim();
-      const writer = await world.taker.writerOf(work);
+      const userMessage = await ask('why?');
+      const work = await world.turnWorker.claim();
+      const writer = await world.turnWorker.writerOf(work);
       const [began] = await Promise.all([
         writer.begin().then(
           () => true,
           () => false,
         ),
-        stop(question),
+        stop(userMessage),
       ]);
       expect((await turns()).at(-1)).toBe(began ? 'running, to be stopped' : 'stopped');
       await world.uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
@@ -97,10 +97,10 @@ describe('a stop request for a queued turn', () => {
   });
 
   it('only requests the stop of a running turn, which its worker ends', async () => {
-    const question = await ask('why?');
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const userMessage = await ask('why?');
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     const { replyId } = await writer.begin();
-    for (const id of [question, replyId]) await stop(id);
+    for (const id of [userMessage, replyId]) await stop(id);
     expect(await turns()).toEqual(['running, to be stopped']);
     await writer.finish({ turnStatus: 'stopped', messageStatus: 'incomplete', text: 'Becau', errorCode: null });
     expect((await messages())[1]).toMatchObject({ id: replyId, status: 'failed', extended_status: 'incomplete' });
@@ -109,18 +109,20 @@ describe('a stop request for a queued turn', () => {
   it('returns turn_not_running for a turn that has ended', async () => {
     const [answered, stopped] = [await ask('one'), await ask('two')];
     await stop(stopped);
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     const { replyId } = await writer.begin();
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'One.', errorCode: null });
-    const before = await storedRows(world.uswarm.database);
+    const before = await allRows(world.uswarm.database);
     for (const id of [answered, replyId, stopped]) expect(await refusal(id)).toBe('turn_not_running');
-    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
   it('stops the turn once when it is sent twenty times concurrently', async () => {
-    const question = await ask('why?');
+    const userMessage = await ask('why?');
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => world.user.raw<{ code?: string }>({ method: 'POST', path: pathOf(question) })),
+      Array.from({ length: 20 }, () =>
+        world.user.raw<{ code?: string }>({ method: 'POST', path: pathOf(userMessage) }),
+      ),
     );
     const outcomes = new Set(answers.map(({ status, body: answer }) => answer?.code ?? status));
     expect([...outcomes].every((outcome) => outcome === 204 || outcome === 'turn_not_running')).toBe(true);
@@ -129,12 +131,12 @@ describe('a stop request for a queued turn', () => {
   });
 
   it('of another user returns not_found, and the turn continues', async () => {
-    const question = await ask('why?');
+    const userMessage = await ask('why?');
     const otherUser = await world.uswarm.user();
     const own = await world.uswarm.home(otherUser);
     for (const path of [
-      pathOf(question),
-      pathOf(question, own.workspace),
+      pathOf(userMessage),
+      pathOf(userMessage, own.workspace),
       pathOf(crypto.randomUUID(), own.workspace),
     ]) {
       expect(await otherUser.refusal('POST', path)).toMatch(/^(workspace|message)_not_found$/);
@@ -162,22 +164,24 @@ describe('a stop request for a running turn', () => {
     await uswarm.bus.subscribe(home.workspaceId, (envelope) => {
       if (envelope.event === 'message.chunk') chunks.push(envelope.payload.chunk);
     });
-    const question = await user.post<{ data: MessageData }>(home.messages, body(LONG), 201);
-    await eventually(
-      () => chunks.length,
-      (count) => count > 2,
-      60_000,
-    );
-    await user.post(`${home.workspace}/messages/${question.body.data.id}/stop`, undefined, 204);
+    const userMessage = await user.post<{ data: MessageData }>(home.messages, body(LONG), 201);
+    await eventually(() => chunks.length, { until: (count) => count > 2, timeoutMs: 60_000 });
+    await user.post(`${home.workspace}/messages/${userMessage.body.data.id}/stop`, undefined, 204);
     const reply = async () =>
       (await user.get<MessagePage>(home.messages)).body.data.find(({ role }) => role === 'agent');
-    const ended = await eventually(reply, (message) => message?.extended_status === 'incomplete', 15_000);
+    const ended = await eventually(reply, {
+      until: (message) => message?.extended_status === 'incomplete',
+      timeoutMs: 15_000,
+    });
     expect(ended).toMatchObject({ status: 'failed', extended_status: 'incomplete', content: { type: 'text' } });
     const text = ended?.content.type === 'text' ? ended.content.text : '';
     expect(text.startsWith('[demo] You')).toBe(true);
     expect(text.endsWith('word1999')).toBe(false);
     await user.post(home.messages, body('and now?'), 201);
-    const next = await eventually(reply, (message) => message?.extended_status === 'delivered', 30_000);
+    const next = await eventually(reply, {
+      until: (message) => message?.extended_status === 'delivered',
+      timeoutMs: 30_000,
+    });
     expect(next?.content).toMatchObject({ text: expect.stringContaining('and now?') });
   });
 });

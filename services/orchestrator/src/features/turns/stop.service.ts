@@ -16,7 +16,7 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
   access: WorkspaceAccess;
   stopInRuntime: CancelRuntimeTurn;
-  live: (place: LiveEventsContext) => Pick<LiveEvents, 'status'>;
+  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
 }
 
 export interface StopService {
@@ -29,34 +29,34 @@ export interface StopService {
   stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
 }
 
-/** Long enough to write how it ends. */
+/** Milliseconds; long enough to store the end of the turn. */
 const LEASE_MS = 10_000;
 
 export function createStopService(deps: StopServiceDeps): StopService {
   const { withTransaction, messages, turns, jobs, access } = deps;
 
-  /** @returns what is to be stopped, the last one first: none of them begins because the one before it ended */
+  /** @returns the unfinished turns, the last one first, so that the end of one does not start the next */
   async function requireTurns(workspaceId: string, messageId: string): Promise<TurnRow[]> {
     const [message] = await messages.find([messageId]);
     if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
-    const found = await turns.ofMessage(workspaceId, messageId);
-    const unfinished = found.filter(({ status }) => status === 'queued' || status === 'running');
+    const turnsOfMessage = await turns.ofMessage(workspaceId, messageId);
+    const unfinished = turnsOfMessage.filter(({ status }) => status === 'queued' || status === 'running');
     if (unfinished.length === 0) throw new ApiError('turn_not_running');
     return unfinished.toReversed();
   }
 
-  /** @returns the lease of a queued turn, now held here; undefined if the turn runs and was asked to end */
-  async function decide({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
-    // What begins or ends a turn holds this lock, so that the status below is the last word.
-    const waits = await jobs.lock(TURN_JOB, id, tx);
+  /** @returns the lease of a queued turn; undefined if the turn runs and its stop was requested */
+  async function claimOrRequestStop({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
+    // The lock is held when a turn begins or ends, so the status below is final.
+    const exists = await jobs.lock(TURN_JOB, id, tx);
     const status = await turns.status(id, tx);
-    if (!waits || (status !== 'queued' && status !== 'running')) throw new ApiError('turn_not_running');
+    if (!exists || (status !== 'queued' && status !== 'running')) throw new ApiError('turn_not_running');
     if (status === 'queued') return jobs.takeOver(TURN_JOB, id, LEASE_MS, tx);
     await turns.requestStop(id, tx);
     return undefined;
   }
 
-  async function endWaiting(turn: TurnRow, lease: LeasedJob): Promise<void> {
+  async function endQueued(turn: TurnRow, lease: LeasedJob): Promise<void> {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
     const ended = await createTurnWriter(deps, turn, lease).abandon('stopped', STOPPED_SENTENCE, 'stopped');
     if (ended.activity === undefined) return;
@@ -65,10 +65,10 @@ export function createStopService(deps: StopServiceDeps): StopService {
 
   /** @throws ApiError `turn_not_running` */
   async function stopTurn(turn: TurnRow): Promise<void> {
-    const lease = await withTransaction((tx) => decide(turn, tx));
+    const lease = await withTransaction((tx) => claimOrRequestStop(turn, tx));
     if (lease !== undefined) {
-      await endWaiting(turn, lease).catch((error: unknown) => {
-        // A concurrent request stops it and took over the lease.
+      await endQueued(turn, lease).catch((error: unknown) => {
+        // A concurrent stop request took over the lease.
         if (!(error instanceof LeaseLost)) throw error;
       });
       return;
@@ -86,7 +86,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
           await stopTurn(turn);
           stopped += 1;
         } catch (error) {
-          // It ended meanwhile.
+          // The turn has ended in the meantime.
           if (!(error instanceof ApiError) || error.code !== 'turn_not_running') throw error;
         }
       }

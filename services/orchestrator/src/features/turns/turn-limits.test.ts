@@ -39,7 +39,7 @@ describe('the limits of a stream', () => {
     ],
     ['too many changes of one tool', 'reply_too_many_parts', many(10 * LIMITS.replyParts + 1, () => tool('c'))],
     [
-      'changes of its activity without end',
+      'endless changes of the activity',
       'reply_too_many_parts',
       many(10 * LIMITS.replyParts + 1, (n) => ({
         case: 'activity',

@@ -24,8 +24,7 @@ export interface TurnMetricsDeps {
 const OTHER = 'other';
 const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
-/** Custom runtime images also use Anthropic. */
-const PROVIDERS = ['anthropic', ...MODEL_PROVIDERS];
+const PROVIDERS: string[] = MODEL_PROVIDERS;
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {

@@ -13,11 +13,10 @@ const QUEUE_RETRY_MS = 5_000;
 /** The length of the timestamp at the start of a UUID of version 7. */
 const TIMESTAMP_LENGTH = 13;
 
-/** The queue of turns. */
 export interface TurnQueue {
   /**
-   * `ordinal` is the seq of the user's message: turns of a conversation run in this order, one at a time; those of one
-   * message in the order in which they are enqueued.
+   * Turns of a conversation run one at a time in the order of `ordinal`, the seq of the user message. Turns of one user
+   * message run in the order in which they are enqueued.
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
@@ -27,10 +26,10 @@ export interface TurnQueue {
 export function createTurnQueue(
   store: Pick<TurnStore, 'insert'>,
   jobs: Pick<JobStore, 'enqueue'>,
-  limits: Pick<UsageLimits, 'requireRoom'>,
+  limits: Pick<UsageLimits, 'requireTokensLeft'>,
 ): TurnQueue {
   let last = '';
-  /** Ids order the turns of one message; UUIDs of one millisecond are not ordered by themselves. */
+  /** Returns increasing ids, which order the turns of one message. UUIDs of the same millisecond are unordered. */
   function nextId(): string {
     let id = randomUUIDv7();
     while (id.slice(0, TIMESTAMP_LENGTH) === last.slice(0, TIMESTAMP_LENGTH) && id <= last) id = randomUUIDv7();
@@ -40,8 +39,8 @@ export function createTurnQueue(
 
   return {
     async enqueue({ ordinal, ...turn }, tx) {
-      // Checked here, so that every request for a turn is refused before anything is stored.
-      await limits.requireRoom(turn.workspaceId, tx);
+      // Rejects every request for a turn before anything is stored.
+      await limits.requireTokensLeft(turn.workspaceId, tx);
       const id = nextId();
       const inserted = await store.insert({ id, ...turn }, LIMITS.queuedTurns, tx);
       if (inserted === undefined) {

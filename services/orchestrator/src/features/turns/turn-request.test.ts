@@ -59,7 +59,7 @@ describe('the request of a turn', () => {
   const agentContext: AgentContext = {
     model: 'opus',
     responseLength: 'short',
-    prompts: ['Be kind.', 'Be brief.'],
+    prompts: ['Be kind.', 'Be brief.'].map((content) => ({ id: content, name: 'n', description: '', content })),
     tools: ['web_search_tool'],
     memories: [{ key: 'tea', content: 'green', category: 'core' }],
   };
@@ -69,9 +69,13 @@ describe('the request of a turn', () => {
     members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
     agentContext,
+    summary: 'They talked about tea.',
+    features: [],
+    limits: undefined,
     firstStep: 3,
     fromEvent: 7,
     toolToken: 'token',
+    modelToken: 'model-token',
     now: new Date('2026-11-22T23:30:00.000Z'),
     reader: { name: 'Ada', language: 'de', time_zone: 'Pacific/Auckland' },
   };
@@ -98,7 +102,7 @@ describe('the request of a turn', () => {
   it('contains settings, tools and memories of the agent of the turn only', () => {
     const { agent, tools, memories, colleagues } = turnRequest(input);
     expect({ agent, tools, memories }).toMatchObject({
-      agent: { model: 'opus', responseLength: 'short', prompts: agentContext.prompts },
+      agent: { model: 'opus', responseLength: 'short', prompts: ['Be kind.', 'Be brief.'] },
       tools: agentContext.tools,
       memories: agentContext.memories,
     });
@@ -112,6 +116,25 @@ describe('the request of a turn', () => {
     expect(turnRequest({ ...input, agentContext: { ...agentContext, model: null } }).agent?.model).toBe('');
   });
 
+  it('contains the limits of the model if they are known', () => {
+    const capabilities = {
+      tools: true,
+      parallel_tool_calls: true,
+      images: true,
+      documents: false,
+      reasoning: false,
+      caching: false,
+    };
+    const prices = { input: 1, cached_input: 1, output: 1 };
+    const limits = { context_window: 8_192, max_output_tokens: 1_024, capabilities, prices };
+    expect(turnRequest({ ...input, limits }).limits).toMatchObject({
+      contextWindow: 8_192,
+      maxOutputTokens: 1_024,
+      images: true,
+    });
+    expect(turnRequest(input).limits).toBeUndefined();
+  });
+
   it('contains the current time and the profile of the user', () => {
     expect(turnRequest(input).context).toMatchObject({
       nowMs: BigInt(Date.UTC(2026, 10, 22, 23, 30)),
@@ -119,6 +142,10 @@ describe('the request of a turn', () => {
       language: 'de',
       userName: 'Ada',
     });
+  });
+
+  it('contains the summary of older messages', () => {
+    expect(turnRequest(input).summary).toBe('They talked about tea.');
   });
 
   it('contains role and agent of each message', () => {

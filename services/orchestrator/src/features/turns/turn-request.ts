@@ -6,6 +6,7 @@ import {
   HistoryMessageSchema,
   HistoryRole,
   MemorySchema,
+  ModelLimitsSchema,
   RunTurnRequestSchema,
   type Agent,
   type HistoryMessage,
@@ -13,8 +14,10 @@ import {
 } from '@uswarm/runtime-proto';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { AgentContext } from '../agents/agent-context.js';
+import type { ModelLimits } from '../core/models.js';
 import type { Reader } from '../users/users.store.js';
 import type { HistoryRow } from './history.store.js';
+import { instructionsOf } from './skills.js';
 import type { TurnRow } from './turns.store.js';
 
 export const HISTORY_MESSAGES = 200;
@@ -23,11 +26,11 @@ const HISTORY_BYTES = 512 * 1024;
 /** The newest messages within the limits, oldest first; always contains the user message. Pure. */
 export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HISTORY_BYTES): HistoryRow[] {
   const rows = newestFirst.slice(0, HISTORY_MESSAGES);
-  // Other agents may have answered the question already.
-  const question = rows.find(({ role }) => role === 'user');
+  // Replies of other agents to the same user message can be newer.
+  const userMessage = rows.find(({ role }) => role === 'user');
   const kept = new Set<HistoryRow>();
   let bytes = 0;
-  for (const row of new Set([...(question === undefined ? [] : [question]), ...rows])) {
+  for (const row of new Set([...(userMessage === undefined ? [] : [userMessage]), ...rows])) {
     bytes += Buffer.byteLength(row.text);
     if (bytes > maxBytes && kept.size > 0) break;
     kept.add(row);
@@ -40,6 +43,12 @@ export interface TurnRequestInput {
   generation: number;
   members: readonly SwarmMember[];
   history: readonly HistoryRow[];
+  /** A summary of the messages before the history; empty if there is none. */
+  summary: string;
+  /** Optional parts of the protocol that the runtime implements. */
+  features: readonly string[];
+  /** Limits of the agent's model; undefined if they are unknown. */
+  limits: ModelLimits | undefined;
   /** The context of the agent of the turn. */
   agentContext: AgentContext;
   firstStep: number;
@@ -50,6 +59,8 @@ export interface TurnRequestInput {
   fromEvent: number;
   /** The token for tool calls; empty if the agent has no tools. */
   toolToken: string;
+  /** The token for model calls; empty without a model gateway. */
+  modelToken: string;
 }
 
 export function turnRequest(input: TurnRequestInput): RunTurnRequest {
@@ -60,13 +71,16 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     turnId: turn.id,
     generation: input.generation,
     fromEvent: BigInt(input.fromEvent),
-    agent: withContext(toAgent(answering), agentContext),
+    agent: withContext(toAgent(answering), agentContext, input.features),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
     history: input.history.map(toHistory),
+    summary: input.summary,
     tools: agentContext.tools,
     memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
     toolToken: input.toolToken,
+    modelToken: input.modelToken,
+    ...(input.limits === undefined ? {} : { limits: toLimits(input.limits) }),
     context: create(AnswerContextSchema, {
       nowMs: BigInt(input.now.getTime()),
       timeZone: input.reader.time_zone,
@@ -76,7 +90,15 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
   });
 }
 
-function toAgent(member: SwarmMember): Agent {
+export function toLimits({ context_window, max_output_tokens, capabilities }: ModelLimits) {
+  return create(ModelLimitsSchema, {
+    contextWindow: context_window,
+    maxOutputTokens: max_output_tokens,
+    images: capabilities.images,
+  });
+}
+
+export function toAgent(member: SwarmMember): Agent {
   return create(AgentSchema, {
     id: member.id,
     slug: member.slug,
@@ -88,11 +110,15 @@ function toAgent(member: SwarmMember): Agent {
 }
 
 /** Adds the settings of the agent of the turn. */
-function withContext(agent: Agent, { model, responseLength, prompts }: AgentContext): Agent {
-  return { ...agent, model: model ?? '', responseLength, prompts };
+function withContext(
+  agent: Agent,
+  { model, responseLength, prompts }: AgentContext,
+  features: readonly string[],
+): Agent {
+  return { ...agent, model: model ?? '', responseLength, ...instructionsOf(prompts, features) };
 }
 
-function toHistory(row: HistoryRow): HistoryMessage {
+export function toHistory(row: HistoryRow): HistoryMessage {
   return create(HistoryMessageSchema, {
     id: row.id,
     role: row.role === 'user' ? HistoryRole.USER : HistoryRole.AGENT,

@@ -142,7 +142,7 @@ describe('the turn runner', () => {
     let refusals = 0;
     let reads = 0;
     const runtime = {
-      // Ready until it refuses, then unavailable for two minutes.
+      // The runtime is Ready until it rejects a call, then unavailable for two minutes.
       get phase() {
         if (refusals === 0 || reads >= 2) return 'Ready' as const;
         reads += 1;

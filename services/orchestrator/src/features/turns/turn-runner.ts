@@ -2,35 +2,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-kit';
+import type { Transaction } from '../../database/database.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
-import type { AgentStore } from '../agents/agents.store.js';
-import type { AgentContext } from '../agents/agent-context.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
-import { RENEW_TOOL_TOKEN_MS, type ToolTokens } from '../runtimes/tool-tokens.js';
-import type { Reader, UserStore } from '../users/users.store.js';
+import { RENEW_TOOL_TOKEN_MS } from '../runtimes/tool-tokens.js';
+import type { FollowUps } from '../summaries/follow-ups.js';
 import { createLiveEvents } from './live-events.js';
+import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
 import { renewToolToken } from './renew-tool-token.js';
 import { createReply, type Reply, ReplyLimitExceeded, stoppedReply } from './reply.js';
 import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
-import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import { createTurnWriter, LeaseLost, TokensReserved, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
-export interface TurnRunnerDeps extends TurnWriterDeps {
-  turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'history' | 'nextStep' | 'stopRequested'>;
+export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
+  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
-  agents: Pick<AgentStore, 'members' | 'setActivity'>;
-  /** The agent's current settings, tools and memories. */
-  loadAgentContext: (agentId: string) => Promise<AgentContext>;
-  users: Pick<UserStore, 'reader'>;
+  agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
-  /** Creates the tokens with which the runtime calls tools. */
-  toolTokens: ToolTokens;
+  /** Enqueues the jobs that follow an answered turn. */
+  followUps?: FollowUps | undefined;
   publish: Parameters<typeof createLiveEvents>[0];
   /** Milliseconds from the start of a turn to its deadline. Default: half an hour. */
   deadlineMs?: number;
@@ -42,13 +38,13 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
 
 /** A lost turn starts again once. */
 const GENERATIONS = 2;
-/** A turn that no runtime became ready for in this time fails. */
+/** A turn fails if its runtime is not ready within this time. */
 const READY_WITHIN_MS = 10 * 60_000;
-/** A turn whose runtime cannot be reached for this long fails. */
+/** A turn fails if its runtime is unreachable for this long. */
 const REACHABLE_WITHIN_MS = 60_000;
-/** Longer than any model call or tool may take: a stream that is silent for this long is broken. */
+/** A stream without events for this long is broken: no model call and no tool call takes longer. */
 const SILENT_MS = 5 * 60_000;
-/** A turn that ended in an internal error this often fails. */
+/** The number of internal errors after which a turn fails. */
 const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 const NOT_READY_MS = 2_000;
@@ -58,8 +54,6 @@ const STOP_POLL_MS = 1_000;
 const DEADLINE_MS = 30 * 60_000;
 /** The delay before a turn tries again to reserve tokens. */
 const RESERVED_MS = 1_000;
-/** The user was deleted while the turn ran. */
-const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
 /** Errors that a retry does not change. */
 const FINAL_CODES = new Set([
@@ -70,7 +64,7 @@ const FINAL_CODES = new Set([
   Code.Unimplemented,
 ]);
 
-/** The runtime is suspended: the turn waits without a worker and without a time limit. */
+/** The runtime is suspended. The turn is released and waits without a time limit. */
 class RuntimeSuspended extends Error {
   override name = 'RuntimeSuspended';
 }
@@ -81,16 +75,19 @@ interface Run {
   writer: TurnWriter;
   reply: Reply;
   signal: AbortSignal;
-  /** The runtime was asked to stop. */
+  /** Whether the runtime was asked to stop. */
   stopped: boolean;
+  /** The jobs that follow the turn if it is answered. */
+  needed: { summary: boolean };
   /** The deadline in milliseconds of the clock. */
   deadlineAt: number;
 }
 
 /** The handler of turn jobs: runs a turn to its end, across restarts of runtimes and orchestrators. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
-  const { turns, agents, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
+  const { turns, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
+  const loadRequest = createTurnRequestLoader(deps);
 
   /** @throws RuntimeSuspended */
   async function target(workspaceId: string): Promise<RuntimeTarget | undefined> {
@@ -100,50 +97,21 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return { workspaceId, address: runtime.address };
   }
 
-  /** The result for a turn that cannot begin yet; undefined if it can. */
-  async function notYet(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
+  /** @returns the job result if the turn must wait; undefined if it can begin */
+  async function waitResult(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
     // A turn that is about to end needs no runtime.
     if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
     const to = await target(turn.workspace_id);
     return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
   }
 
-  async function request({ turn, reply }: Run) {
-    const [members, agentContext, reader, newestFirst, firstStep] = await Promise.all([
-      agents.members(turn.workspace_id),
-      deps.loadAgentContext(turn.agent_id),
-      deps.users.reader(turn.user_id),
-      turns.history(turn, HISTORY_MESSAGES),
-      turns.nextStep(turn.id),
-    ]);
-    const history = boundedHistory(newestFirst);
-    const { generation, events: fromEvent } = reply;
-    const context = { now: clock.now(), reader: reader ?? UNKNOWN_READER };
-    // An agent without tools needs no token.
-    const toolToken = agentContext.tools.length === 0 ? '' : await toolTokenOf(turn);
-    return turnRequest({
-      turn,
-      generation,
-      members,
-      agentContext,
-      history,
-      firstStep,
-      fromEvent,
-      toolToken,
-      ...context,
-    });
-  }
-
-  const toolTokenOf = ({ id, workspace_id, agent_id }: TurnRow): Promise<string> =>
-    deps.toolTokens({ workspaceId: workspace_id, agentId: agent_id, turnId: id });
-
-  /** A turn that is deleted, stopped or of a banned user gets no new token. */
+  /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
   async function mayUseTools(turnId: string): Promise<boolean> {
     const turn = await turns.get(turnId);
     return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
   }
 
-  /** The runtime lost this turn. @returns false if it was lost once before. */
+  /** Restarts a turn that the runtime lost. @returns false if it was restarted before */
   async function restart({ writer, reply, turn }: Run): Promise<boolean> {
     const generation = await writer.nextGeneration(GENERATIONS);
     turn.runtime_instance = null;
@@ -162,8 +130,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /**
-   * A stop was requested. @returns whether the runtime was notified, which then ends the turn; without a runtime that
-   * has the turn, it is ended here
+   * Forwards a stop request to the runtime, which then ends the turn.
+   *
+   * @returns false if no runtime has the turn, so that the caller must end it
    */
   async function stopInRuntime({ turn, reply, signal }: Run): Promise<boolean> {
     const runtime = await runtimes.get(turn.workspace_id);
@@ -178,7 +147,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  /** The tokens of the period were used up while the turn waited or before it could restart. */
+  /** Adds a note if the token limit is reached. @returns whether it is reached */
   async function limitReached({ turn, writer }: Pick<Run, 'turn' | 'writer'>): Promise<boolean> {
     const limit = await deps.limits.reached(turn.workspace_id);
     if (limit === undefined) return false;
@@ -189,13 +158,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   /** Follows the turn until it is done. @returns 'lost' if the turn must be restarted in the runtime. */
   async function follow(run: Run, to: RuntimeTarget): Promise<'done' | 'lost' | 'interrupted'> {
     const { turn, writer, reply, signal } = run;
-    const { instanceId } = await client.identify(to, signal);
+    const { instanceId, features } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
     if (turn.runtime_instance === null) {
       await writer.setInstance(instanceId);
       turn.runtime_instance = instanceId;
     }
-    // Leaving the loop does not end the stream, and a silent one would never be left.
+    // Ends the stream: a stream without events would never leave the loop below.
     const leave = new AbortController();
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
     const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
@@ -207,9 +176,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
     let endRenewals = (): void => undefined;
     try {
-      const asked = await request(run);
-      if (asked.toolToken !== '') endRenewals = renewals(run, to);
-      const events = client.runTurn(to, asked, AbortSignal.any([signal, leave.signal]));
+      const { request: runRequest, needsSummary } = await loadRequest(turn, reply, features);
+      run.needed.summary = needsSummary;
+      if (runRequest.toolToken !== '' || runRequest.modelToken !== '') endRenewals = renewals(run, to);
+      const events = client.runTurn(to, runRequest, AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) return 'done';
@@ -230,8 +200,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     renewToolToken({
       allowed: () => mayUseTools(turn.id),
       async renew() {
-        const toolToken = await toolTokenOf(turn);
-        await client.renewToolToken(to, { turnId: turn.id, generation: reply.generation, toolToken }, signal);
+        const toolToken = await deps.toolTokens(tokenTurn(turn));
+        const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+        const renewal = { turnId: turn.id, generation: reply.generation, toolToken, modelToken };
+        await client.renewToolToken(to, renewal, signal);
       },
       everyMs: renewToolTokenMs,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a tool token was not renewed'),
@@ -239,7 +211,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   const overdue = ({ deadlineAt }: Run): boolean => clock.now().getTime() >= deadlineAt;
 
-  /** Ends a reply that broke a limit; the runtime is told, if it can be. */
+  /** Ends a turn that exceeded a limit, and stops it in the runtime if possible. */
   async function cutOff(run: Run, errorCode: MessageErrorCode): Promise<void> {
     await stopInRuntime(run);
     await fail(run, errorCode);
@@ -279,18 +251,18 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         outage = { since: now, events: reply.events };
         interruptions = 0;
       }
-      // One that no runtime has begun waits as long as one in the queue: its pod may be on the way out or in.
+      // A turn that no runtime has begun waits as long as a queued one: its pod may be starting or terminating.
       const begun = to !== undefined || turn.runtime_instance !== null;
       if (now - outage.since > (begun ? REACHABLE_WITHIN_MS : READY_WITHIN_MS)) {
         return fail(run, 'runtime_unreachable');
       }
-      // Once: a runtime that keeps dying is started again at the lifecycle's own pace.
+      // Only on the first interruption: the reconciler backs off for a runtime that crashes repeatedly.
       if (interruptions === 0) await deps.jobs.makeDueNow(RUNTIME_JOB, turn.workspace_id);
       await sleep(backoffDelay(RETRY, interruptions), undefined, { signal });
     }
   }
 
-  /** As `follow`, with what an error of the runtime means for the turn. */
+  /** Calls `follow` and maps errors of the runtime to an outcome. */
   async function attempt(run: Run, to: RuntimeTarget) {
     try {
       return await follow(run, to);
@@ -305,12 +277,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   async function waitForRuntime(turn: TurnRow, writer: TurnWriter): Promise<JobResult> {
     const runtime = await runtimes.get(turn.workspace_id);
-    const wellAt = Math.max(
+    const healthySince = Math.max(
       turn.created_at.getTime(),
       runtime?.identified_at?.getTime() ?? 0,
       runtime?.wanted_at.getTime() ?? 0,
     );
-    if (clock.now().getTime() - wellAt > READY_WITHIN_MS) {
+    if (clock.now().getTime() - healthySince > READY_WITHIN_MS) {
       return giveUp(turn, writer, 'runtime_not_ready');
     }
     return { againInMs: NOT_READY_MS };
@@ -337,13 +309,15 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
     const turn = await turns.get(job.subjectId);
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
-    const writer = createTurnWriter(deps, turn, job);
+    const needed = { summary: false };
+    const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();
+    const writer = createTurnWriter({ ...deps, followUp }, turn, job);
     if (job.failures >= FAILURES) {
       return giveUp(turn, writer, 'internal_error');
     }
     try {
-      const later = await notYet(turn, writer);
-      if (later !== undefined) return later;
+      const waiting = await waitResult(turn, writer);
+      if (waiting !== undefined) return waiting;
       if (turn.status === 'queued' && turn.user_banned) return giveUp(turn, writer, 'user_banned', 'stopped');
       if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
         return giveUp(turn, writer, TOKEN_LIMIT_REACHED);
@@ -353,7 +327,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       live.status('reading', begun.seq);
       const reply = createReply({ turn, writer, live }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
-      const run = { turn, writer, reply, signal, stopped: false, deadlineAt };
+      const run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
         runToEnd(run).catch((error: unknown) => {
           if (!(error instanceof ReplyLimitExceeded)) throw error;
@@ -362,7 +336,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       );
       return { done: true };
     } catch (error) {
-      // This process stops: the next holder goes on from here.
+      // The process is shutting down: the next lease holder continues.
       if (signal.aborted) return { againInMs: 0 };
       if (error instanceof RuntimeSuspended) return { againInMs: SUSPENDED_MS };
       if (error instanceof TokensReserved) return { againInMs: RESERVED_MS };

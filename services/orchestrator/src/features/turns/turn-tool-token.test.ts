@@ -1,6 +1,6 @@
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../../../packages/kube-client/test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { ANSWERED, chunk, createTurnHarness, done, failure } from '../../../test/turn-harness.js';
 import type { TurnRow } from './turns.store.js';
 
@@ -31,10 +31,11 @@ describe('the tool token of a turn', () => {
   });
 
   it('is renewed while the turn runs', async () => {
-    const harness = createTurnHarness(
-      [{ events: [chunk('4')], atTheEnd: () => eventually(() => harness.recorded.renewals.length >= 2) }, ANSWERED],
-      { tools: TOOLS, renewToolTokenMs: 5 },
-    );
+    const renewed = async (): Promise<void> => void (await eventually(() => harness.recorded.renewals.length >= 2));
+    const harness = createTurnHarness([{ events: [chunk('4')], atTheEnd: renewed }, ANSWERED], {
+      tools: TOOLS,
+      renewToolTokenMs: 5,
+    });
     expect(await harness.run()).toEqual({ done: true });
     expect(harness.recorded.renewals.slice(0, 2)).toEqual(['token of w a t 2', 'token of w a t 3']);
   });
@@ -60,5 +61,28 @@ describe('the tool token of a turn', () => {
     );
     await harness.run();
     expect(harness.recorded.renewals).toEqual([]);
+  });
+});
+
+describe('the model token of a turn', () => {
+  const TOKEN = 'model token of w a t for a turn';
+
+  it('is sent with the request and renewed, also for an agent without tools', async () => {
+    const renewed = async (): Promise<void> =>
+      void (await eventually(() => harness.recorded.modelRenewals.length >= 2));
+    const harness = createTurnHarness([{ events: [chunk('4')], atTheEnd: renewed }, ANSWERED], {
+      tools: [],
+      modelGateway: true,
+      renewToolTokenMs: 5,
+    });
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.requests[0]?.modelToken).toBe(TOKEN);
+    expect(harness.recorded.modelRenewals.slice(0, 2)).toEqual([TOKEN, TOKEN]);
+  });
+
+  it('is empty without a model gateway', async () => {
+    const harness = createTurnHarness([ANSWERED], { tools: TOOLS });
+    await harness.run();
+    expect(harness.recorded.requests[0]?.modelToken).toBe('');
   });
 });

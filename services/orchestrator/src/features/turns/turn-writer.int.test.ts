@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageContent, MessageData, MessagePage } from '@uswarm/contract';
 import type { Stores } from '../../../test/stores.js';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import {
   type Home,
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { createTurnTaker, LEASE_MS, type TurnTaker } from '../../../test/turns.js';
+import { createTestTurnWorker, LEASE_MS, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import { TURN_JOB } from './turn-queue.js';
 import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js';
@@ -18,14 +18,14 @@ const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searc
 
 describe('the turn writer', () => {
   let uswarm: TestOrchestrator;
-  let taker: TurnTaker;
+  let turnWorker: TestTurnWorker;
   let stores: Stores;
   let user: TestUser;
   let home: Home;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
-    taker = createTurnTaker(uswarm.database);
-    stores = taker.stores;
+    turnWorker = createTestTurnWorker(uswarm.database);
+    stores = turnWorker.stores;
   });
   afterAll(() => uswarm.close());
 
@@ -34,13 +34,13 @@ describe('the turn writer', () => {
     await uswarm.database.deleteFrom('work').execute();
     user = await uswarm.user();
     home = await uswarm.home(user);
-    const question = await user.post<{ data: MessageData }>(
+    const userMessage = await user.post<{ data: MessageData }>(
       home.messages,
       { content: { type: 'text', text: 'why?' } },
       201,
     );
-    const work = await taker.claim();
-    return { question: question.body.data, work, writer: await taker.writerOf(work) };
+    const work = await turnWorker.claim();
+    return { userMessage: userMessage.body.data, work, writer: await turnWorker.writerOf(work) };
   };
   const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
   const tools = async () => (await messages()).filter(({ content }) => content.type === 'tool_status');
@@ -68,7 +68,7 @@ describe('the turn writer', () => {
   it('stores one reply although the turn begins repeatedly', async () => {
     const { writer, work } = await claimTurn();
     const begun = await writer.begin();
-    expect((await (await taker.writerOf(work)).begin()).replyId).toBe(begun.replyId);
+    expect((await (await turnWorker.writerOf(work)).begin()).replyId).toBe(begun.replyId);
     expect(await messages()).toHaveLength(2);
   });
 
@@ -172,15 +172,23 @@ describe('the turn writer', () => {
       model: 'm',
       promptTokens: 3,
       completionTokens: 4,
+      cachedTokens: 2,
+      reasoningTokens: 1,
+      estimated: true,
     };
     for (const step of [1, 1, 2]) await writer.usage({ ...entry, step });
     expect(await stores.turns.nextStep(work.subjectId)).toBe(3);
     const rows = await uswarm.database
       .selectFrom('usage_entries')
-      .select('step')
+      .select(['step', 'cached_tokens', 'reasoning_tokens', 'estimated', 'kind'])
       .where('turn_id', '=', work.subjectId)
+      .orderBy('step')
       .execute();
-    expect(rows).toHaveLength(2);
+    const details = { cached_tokens: 2, reasoning_tokens: 1, estimated: true, kind: 'step' };
+    expect(rows).toEqual([
+      { step: 1, ...details },
+      { step: 2, ...details },
+    ]);
   });
 
   it('starts a new generation once, and fails running tools', async () => {
@@ -259,7 +267,7 @@ describe('the turn writer', () => {
       );
       const messagesPath = `${home.workspace}/conversations/${conversation.body.data.id}/messages`;
       await user.post(messagesPath, { content: { type: 'text', text: 'and?' } }, 201);
-      await (await taker.writerOf(await taker.claim())).begin();
+      await (await turnWorker.writerOf(await turnWorker.claim())).begin();
     };
 
     it('is reading after the begin', async () => {
@@ -319,18 +327,18 @@ describe('the turn writer', () => {
       .set({ lease_expires_at: new Date(0) })
       .where('subject_id', '=', work.subjectId)
       .execute();
-    await taker.claim();
-    const before = await storedRows(uswarm.database);
+    await turnWorker.claim();
+    const before = await allRows(uswarm.database);
     await expect(write(writer)).rejects.toThrow(LeaseLost);
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
   it.each(lost)('cannot %s after the account is deleted', async (_what, write) => {
     const { writer } = await claimTurn();
     await writer.begin();
     await user.delete('/v1/auth/delete', {}, 204);
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     await expect(write(writer)).rejects.toThrow(LeaseLost);
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 });

@@ -11,12 +11,12 @@ import type { OfferedContent } from './agent-content-schema.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
-/** Another replica has the turn now; whatever this one still does must not be written. */
+/** Another replica holds the lease of the turn. Nothing may be written. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
-/** The tokens that are left are reserved by replies that are being written: this one waits for them. */
+/** Running turns have reserved the remaining tokens, so this turn must wait. */
 export class TokensReserved extends Error {
   override name = 'TokensReserved';
 }
@@ -42,6 +42,8 @@ export interface TurnWriterDeps {
   };
   limits: Pick<UsageLimits, 'reached' | 'reserve'>;
   events: Pick<EventStore, 'append'>;
+  /** Runs in the transaction that ends an answered turn, before it takes further locks. */
+  followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
 }
 
@@ -66,29 +68,33 @@ export interface FinishedReply {
 
 /** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
 export interface TurnWriter {
-  /** Marks the user's message as delivered, the agent as reading, and stores the reply as loading. @returns its id and seq @throws TokensReserved */
+  /**
+   * Marks the user message as delivered and the agent as reading, and stores a loading reply.
+   *
+   * @returns id and seq of the reply
+   * @throws TokensReserved
+   */
   begin(): Promise<{ replyId: string; seq: number }>;
   markRead(): Promise<void>;
-  /** What the agent does now. */
   activity(activity: AgentActivity): Promise<void>;
   setInstance(instanceId: string): Promise<void>;
-  /** Restarts the turn after the runtime lost it. @returns undefined if that was done before. */
+  /** Restarts the turn after the runtime lost it. @returns undefined if it was restarted before */
   nextGeneration(limit: number): Promise<number | undefined>;
-  /** @returns the seq of the event that shows it. */
+  /** @returns the sequence of its event */
   tool(generation: number, tool: ToolMessage): Promise<number>;
-  /** Writes content in a separate message; the same key again changes that message. @returns as `tool` */
+  /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
-  /** @returns the limit that is reached with it, if any */
+  /** @returns the token limit if it is now reached */
   usage(entry: UsageEntry): Promise<LimitReached | undefined>;
-  /** Tells the user something, once for each key. */
+  /** Stores a system message once per key. */
   note(key: string, text: string): Promise<void>;
-  /** Ends the turn and its work. @returns the seq of `message.done`, and what the agent does then */
+  /** Ends the turn and its job. @returns the sequence of `message.done`, and the next activity of the agent */
   finish(reply: FinishedReply): Promise<Ended>;
-  /** Ends a turn without an answer: the user message fails, and a reply states the reason. */
+  /** Fails a turn: the user message fails, and the reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }
 
-/** The status of a question moves on from these. */
+/** The statuses of a user message that each new status can replace. */
 const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatus>> = {
   delivered: new Set(['sent', 'failed']),
   read: new Set(['sent', 'delivered', 'failed']),
@@ -111,14 +117,14 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
     events.append({ workspaceId, type, subjectId }, tx);
 
-  /** Moves the question on; another agent that answers it too may have done so before. */
+  /** Updates the status of the user message, unless the turn of another agent already did. */
   async function setUserMessage(
     status: 'delivered' | 'read' | 'failed',
     tx: Transaction,
     errorCode: string | null = null,
   ): Promise<void> {
-    const [question] = await messages.find([turn.user_message_id], tx);
-    if (question !== undefined && !REPLACED[status].has(question.status)) return;
+    const [userMessage] = await messages.find([turn.user_message_id], tx);
+    if (userMessage !== undefined && !REPLACED[status].has(userMessage.status)) return;
     await messages.update(turn.user_message_id, { status, errorCode }, tx);
     await append('message.updated', turn.user_message_id, tx);
   }
@@ -126,8 +132,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   async function insertReply(tx: Transaction): Promise<{ replyId: string; seq: number }> {
     const id = randomUUIDv7();
     const seq = await append('message.new', id, tx);
-    const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-    await messages.insert({ id, ...place, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
+    const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+    await messages.insert({ id, ...context, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
     await turns.start(turn.id, id, tx);
     turn.reply_message_id = id;
     replySeq = seq;
@@ -143,7 +149,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     }
   }
 
-  /** What a lost answer asked is not asked any more. */
+  /** Withdraws the open cards of a lost turn. */
   async function withdrawCards(tx: Transaction): Promise<void> {
     for (const id of await turns.openCards(turn.id, tx)) {
       await messages.update(id, { status: 'failed', errorCode: 'withdrawn' }, tx);
@@ -185,7 +191,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const isFirst = turn.reply_message_id === null;
       const begun = await fenced(async (tx) => {
         if (turn.status === 'queued' && !(await deps.limits.reserve(workspaceId, tx))) throw new TokensReserved();
-        // Agents before events everywhere: the other way round two turns could wait for each other.
+        // Lock order everywhere: agents, events.
         await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {
           const [reply] = await messages.find([turn.reply_message_id], tx);
@@ -216,17 +222,17 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async tool(generation, { callId, content }) {
       const shown = await fenced(async (tx) => {
         const key = `tool:${generation}:${callId}`;
-        const known = await messages.findOfTurn(turn.id, key, tx);
-        if (known !== undefined) {
-          await messages.update(known, { content }, tx);
-          return append('message.updated', known, tx);
+        const existingId = await messages.findOfTurn(turn.id, key, tx);
+        if (existingId !== undefined) {
+          await messages.update(existingId, { content }, tx);
+          return append('message.updated', existingId, tx);
         }
         const id = randomUUIDv7();
         const seq = await append('message.new', id, tx);
-        const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+        const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
         const before = replySeq === undefined ? {} : { beforeSeq: replySeq };
         await messages.insert(
-          { id, ...place, seq, ...before, role: 'agent', content, status: 'delivered', turn: { id: turn.id, key } },
+          { id, ...context, seq, ...before, role: 'agent', content, status: 'delivered', turn: { id: turn.id, key } },
           tx,
         );
         return seq;
@@ -237,20 +243,20 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     offer: (key, content) =>
       fenced(async (tx) => {
-        const known = await messages.findOfTurn(turn.id, `message:${key}`, tx);
-        if (known !== undefined) {
-          const seq = await append('message.updated', known, tx);
-          // Under the lock that came with the seq: a choice that was made meanwhile stays.
-          const [row] = await messages.find([known], tx);
+        const existingId = await messages.findOfTurn(turn.id, `message:${key}`, tx);
+        if (existingId !== undefined) {
+          const seq = await append('message.updated', existingId, tx);
+          // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
+          const [row] = await messages.find([existingId], tx);
           const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
-          if (!chosen) await messages.update(known, { content, status: 'delivered' }, tx);
+          if (!chosen) await messages.update(existingId, { content, status: 'delivered' }, tx);
           return seq;
         }
         const id = randomUUIDv7();
         const seq = await append('message.new', id, tx);
-        const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+        const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
         const owner = { id: turn.id, key: `message:${key}` };
-        await messages.insert({ id, ...place, seq, role: 'agent', content, status: 'delivered', turn: owner }, tx);
+        await messages.insert({ id, ...context, seq, role: 'agent', content, status: 'delivered', turn: owner }, tx);
         return seq;
       }),
 
@@ -269,15 +275,16 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         const id = randomUUIDv7();
         const seq = await append('message.new', id, tx);
         const content = { type: 'system', text } as const;
-        const place = { workspaceId, conversationId: turn.conversation_id };
+        const context = { workspaceId, conversationId: turn.conversation_id };
         await messages.insert(
-          { id, ...place, seq, role: 'system', content, status: 'delivered', turn: { id: turn.id, key } },
+          { id, ...context, seq, role: 'system', content, status: 'delivered', turn: { id: turn.id, key } },
           tx,
         );
       }),
 
     async finish(reply) {
       const ended = await fenced(async (tx) => {
+        if (reply.messageStatus === 'delivered') await deps.followUp?.(tx);
         const activity = await settleAgent(reply.turnStatus, tx);
         return { activity, seq: await endReply(reply, tx) };
       });

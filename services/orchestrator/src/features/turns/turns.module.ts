@@ -8,11 +8,15 @@ import { createAgentSettingsStore } from '../agents/agent-settings.store.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import { createMemoryStore } from '../agents/memories.store.js';
 import { loadTools } from '../core/catalog.js';
+import type { ModelCatalog } from '../core/models.js';
 import { createMessageStore } from '../messages/messages.store.js';
+import { createModelTokens } from '../model-calls/model-tokens.js';
 import type { Plans } from '../plans/plans.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import { createRuntimeStore } from '../runtimes/runtimes.store.js';
 import { createToolTokens } from '../runtimes/tool-tokens.js';
+import { createFollowUps } from '../summaries/follow-ups.js';
+import { createSummaryStore } from '../summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
 import { createUsageStore } from '../usage/usage.store.js';
 import { createUserStore } from '../users/users.store.js';
@@ -30,9 +34,10 @@ export interface TurnsModuleDeps {
   requests: Connections;
   background: Connections;
   bus: Pick<EventBus, 'publish'>;
-  /** On the connections of requests. */
+  /** Uses the connections of requests. */
   limits: UsageLimits;
   plans: Plans;
+  models: ModelCatalog;
   access: WorkspaceAccess;
   client: RuntimeClient;
   metrics: Registry;
@@ -89,8 +94,13 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
       memories: createMemoryStore(database),
       tools: loadTools(),
     }),
+    models: deps.models,
+    summaries: createSummaryStore(database),
+    followUps:
+      config.SUMMARY_WORKERS === 0 ? undefined : createFollowUps({ jobs, store: createSummaryStore(database) }),
     client,
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
+    modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
     publish: deps.bus.publish,
     deadlineMs: config.TURN_DEADLINE_S * 1_000,
     metrics,

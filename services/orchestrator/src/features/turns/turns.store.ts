@@ -23,16 +23,14 @@ export interface TurnRow {
   generation: number;
   runtime_instance: string | null;
   created_at: Date;
-  /** When its reply was begun. */
   started_at: Date | null;
   user_id: string;
-  /** The user is banned: the turn is to end, and calls no model. */
+  /** The user is banned: the turn must end without another model call. */
   user_banned: boolean;
-  /** A stop was requested. */
   stop_requested: boolean;
 }
 
-/** A turn that a runtime works on. */
+/** A running turn. */
 export interface RunningTurn {
   id: string;
   agentId: string;
@@ -48,34 +46,42 @@ export interface UsageEntry {
   model: string;
   promptTokens: number;
   completionTokens: number;
+  /** Part of `promptTokens`. */
+  cachedTokens: number;
+  /** Part of `completionTokens`. */
+  reasoningTokens: number;
+  /** Whether the runtime estimated the tokens. */
+  estimated: boolean;
+  /** Default: a step of the turn. */
+  kind?: 'step' | 'summary' | 'title';
 }
 
 export interface TurnStore {
-  /** @returns whose turn it is; undefined if the conversation already has the maximum of queued or running turns */
+  /** @returns the owner; undefined if the conversation already has `most` queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<{ userId: string } | undefined>;
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
-  /** @returns the new generation; undefined if `limit` is reached. */
+  /** @returns the new generation; undefined if `limit` is reached */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
-  /** Whether another reply of the agent is being written. */
+  /** Whether another turn of the agent is running. */
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
-  /** Whether another turn answers the same message, did so, or is still to do so. */
+  /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
-  /** Messages up to the user message of the turn, newest first. */
+  /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
     turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
     limit: number,
+    afterSeq?: number,
   ): Promise<HistoryRow[]>;
-  /** Those of a conversation whose reply is being written. */
+  /** The running turns of a conversation. */
   running(conversationId: string, db: Database): Promise<RunningTurn[]>;
-  /** Agents that wait for a card which their last turn left in this conversation. */
+  /** Agents that wait for a choice on a card of their last turn in this conversation. */
   waitingAgents(conversationId: string, db: Database): Promise<string[]>;
-  /** The turns that answer this message, or whose reply it is, in their order. */
+  /** The turns with this user message or this reply, in their order. */
   ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
-  /** Requests the end of the turn from its lease holder. */
   requestStop(id: string, db: Database): Promise<void>;
   /** Whether the turn must end: a stop was requested, or the user was banned. */
   stopRequested(id: string): Promise<boolean>;
@@ -83,10 +89,17 @@ export interface TurnStore {
   openCards(turnId: string, db: Database): Promise<string[]>;
   /** Tool messages that an earlier generation left running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; content: MessageContent }[]>;
-  /** Once per (turn, step); a repetition changes nothing. @returns whether it is new */
+  /**
+   * Idempotent per turn and step. The usage that a runtime reports is ignored if the calls of the turn pass the model
+   * gateway, which counts them; a runtime of release 0.2 does not use the gateway.
+   *
+   * @returns false if the step was recorded before, or if the gateway counts the calls
+   */
   recordUsage(entry: UsageEntry, db: Database): Promise<boolean>;
-  /** One more than the last step recorded; 1 where there is none. */
-  nextStep(turnId: string): Promise<number>;
+  /** The last recorded step plus one. */
+  nextStep(turnId: string, db?: Database): Promise<number>;
+  /** Locks the turn until the transaction ends. */
+  lock(id: string, db: Database): Promise<void>;
 }
 
 export function createTurnStore(database: Database): TurnStore {
@@ -111,7 +124,7 @@ export function createTurnStore(database: Database): TurnStore {
         't.stop_requested',
         'w.owner_id as user_id',
       ]);
-  // Only what a turn wrote besides its reply has a key; saying so lets the index be used.
+  // All messages of a turn except its reply have a key; the condition matches a partial index.
   const written = (turnId: string, db: Database) =>
     db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
 
@@ -187,8 +200,11 @@ export function createTurnStore(database: Database): TurnStore {
         .execute();
     },
 
-    history: ({ conversation_id: conversationId, user_message_id: messageId, agent_id: agentId }, limit) =>
-      readHistory(database, { conversationId, messageId, agentId }, limit),
+    history: (
+      { conversation_id: conversationId, user_message_id: messageId, agent_id: agentId },
+      limit,
+      afterSeq = 0,
+    ) => readHistory(database, { conversationId, messageId, agentId, afterSeq }, limit),
 
     runningTools: (turnId, db) =>
       written(turnId, db)
@@ -246,6 +262,14 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     async recordUsage(entry, db) {
+      const metered = await db
+        .selectFrom('usage_entries')
+        .select('step')
+        .where('turn_id', '=', entry.turnId)
+        .where('call_id', 'is not', null)
+        .limit(1)
+        .executeTakeFirst();
+      if (metered !== undefined) return false;
       const result = await db
         .insertInto('usage_entries')
         .values({
@@ -257,14 +281,22 @@ export function createTurnStore(database: Database): TurnStore {
           model: entry.model,
           prompt_tokens: entry.promptTokens,
           completion_tokens: entry.completionTokens,
+          cached_tokens: entry.cachedTokens,
+          reasoning_tokens: entry.reasoningTokens,
+          estimated: entry.estimated,
+          kind: entry.kind ?? 'step',
         })
         .onConflict((conflict) => conflict.columns(['turn_id', 'step']).doNothing())
         .executeTakeFirst();
       return result.numInsertedOrUpdatedRows === 1n;
     },
 
-    async nextStep(turnId) {
-      const row = await database
+    async lock(id, db) {
+      await db.selectFrom('turns').select('id').where('id', '=', id).forUpdate().execute();
+    },
+
+    async nextStep(turnId, db = database) {
+      const row = await db
         .selectFrom('usage_entries')
         .select(({ fn }) => fn.max('step').as('step'))
         .where('turn_id', '=', turnId)

@@ -28,14 +28,14 @@ describe('attachments', () => {
   const withTransaction: WithTransaction = (run) => createWithTransaction(uswarm.database)(run);
   const resolve = (owner: string, ids: string[]) => withTransaction((tx) => attachments.resolve(owner, ids, tx));
 
-  it('describe the stored upload whatever the client claims, and get a link only when they are returned', async () => {
+  it('describe the stored upload regardless of the fields from the client, and get a link only when they are rendered', async () => {
     const { url: _, ...uploaded } = await upload(user, { content: 'hello', name: 'a.txt' });
     const [stored] = await resolve(userId, [uploaded.id]);
     expect(stored).toEqual(uploaded);
     expect(stored && attachments.render(stored)).toEqual({ ...uploaded, url: `signed/${uploaded.id}` });
   });
 
-  it('come in the order asked for, each once', async () => {
+  it('keep the requested order without duplicates', async () => {
     const ids = [];
     for (const content of ['1', '2', '3']) ids.push((await upload(user, { content })).id);
     const [one = '', two = '', three = ''] = ids;
@@ -47,16 +47,16 @@ describe('attachments', () => {
     expect(await resolve(userId, [])).toEqual([]);
   });
 
-  it('of another user are as unknown as those that do not exist', async () => {
+  it('of another user cause the same error as unknown ones', async () => {
     const own = await upload(user, { content: 'x' });
-    const stranger = await uswarm.user();
-    const foreign = await upload(stranger, { content: 'x' });
+    const otherUser = await uswarm.user();
+    const foreign = await upload(otherUser, { content: 'x' });
     for (const id of [foreign.id, UNKNOWN]) {
       await expect(resolve(userId, [own.id, id])).rejects.toMatchObject({ code: 'attachment_invalid' });
     }
   });
 
-  it('of a message that is being stored do not keep its account from being deleted', async () => {
+  it('of a message that is being stored do not block the deletion of its account', async () => {
     const leaving = await uswarm.user();
     const [{ id }, owner] = [await upload(leaving, { content: 'x' }), await idOf(leaving)];
     const storing = withTransaction(async (tx) => {
@@ -64,11 +64,11 @@ describe('attachments', () => {
       expect((await leaving.delete('/v1/auth/delete', {}, 204)).status).toBe(204);
       await attachments.attach(UNKNOWN, stored, tx);
     });
-    // The message has nothing to be stored in any more.
+    // The message can no longer be stored: its conversation is deleted.
     await expect(storing).rejects.toThrow(/foreign key/);
   });
 
-  it('of two messages that name the same files in another order go to both', async () => {
+  it('of two concurrent messages can be the same files in a different order', async () => {
     const ids: string[] = [];
     for (const content of ['1', '2', '3', '4']) ids.push((await upload(user, { content })).id);
     const { messages } = await uswarm.home(user);

@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/database.js';
 import type { UploadLinks } from './upload-links.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
-/** An attachment as a message stores it: its link is made when it is shown, never stored. */
+/** An attachment as messages store it. Its link is created on each read. */
 export type StoredAttachment = Omit<Attachment, 'url'>;
 
 export interface AttachmentsDeps {
@@ -11,17 +11,18 @@ export interface AttachmentsDeps {
   links: Pick<UploadLinks, 'url'>;
 }
 
-/** What messages need of uploads. */
+/** The uploads of messages. */
 export interface Attachments {
   /**
-   * The named uploads, each once and in the order asked for. None of them is removed until the
-   * transaction ends, by when the message has it.
-   * @throws ApiError `attachment_invalid` where one is not an upload of this user
+   * Returns the uploads in the given order without duplicates, and locks them against deletion until the transaction
+   * ends.
+   *
+   * @throws ApiError `attachment_invalid` if one is not an upload of this user
    */
   resolve(userId: string, uploadIds: readonly string[], tx: Transaction): Promise<StoredAttachment[]>;
-  /** Ties resolved uploads to a message that was inserted, in the same transaction. */
+  /** Links resolved uploads to an inserted message, in the transaction that resolved them. */
   attach(messageId: string, attachments: readonly StoredAttachment[], tx: Transaction): Promise<void>;
-  /** As clients see it: with a link that works for 15 minutes from now. */
+  /** Adds a link that expires after 15 minutes. */
   render(attachment: StoredAttachment): Attachment;
 }
 
@@ -55,7 +56,7 @@ export function storedAttachment({ id, type, name, size, mime_type }: UploadRow)
   return { id, type, name, size, mime_type, duration: null };
 }
 
-/** spec: orchestrator §2.10 */
+// RES-060
 export function renderAttachment(attachment: StoredAttachment, links: Pick<UploadLinks, 'url'>): Attachment {
   return { ...attachment, url: links.url(attachment.id) };
 }

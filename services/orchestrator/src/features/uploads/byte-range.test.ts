@@ -10,12 +10,12 @@ describe('a Range header', () => {
     ['bytes=-3', { start: 7, end: 9 }],
     ['bytes=-99', { start: 0, end: 9 }],
     ['Bytes=1-2', { start: 1, end: 2 }],
-  ])('%s is a part of ten bytes', (header, part) => {
+  ])('%s selects a part of ten bytes', (header, part) => {
     expect(requestedRange(header, 10)).toEqual(part);
   });
 
   it.each([undefined, '', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=5-2', 'bytes=0-1,3-4', 'lines=0-1'])(
-    '%s gives the whole file',
+    '%s selects the whole file',
     (header) => {
       expect(requestedRange(header, 10)).toBe('whole');
     },
@@ -27,7 +27,7 @@ describe('a Range header', () => {
     ['bytes=-0', 10],
     ['bytes=0-', 0],
     ['bytes=-5', 0],
-  ])('%s names nothing of %d bytes', (header, size) => {
+  ])('%s is unsatisfiable for %d bytes', (header, size) => {
     expect(requestedRange(header, size)).toBe('unsatisfiable');
   });
 });

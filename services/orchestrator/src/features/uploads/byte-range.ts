@@ -2,7 +2,8 @@ import type { ByteRange } from './object-store.js';
 
 /**
  * The part of a file that a `Range` header requests (RFC 9110 §14): one part; `whole` without a header or with one that
- * may be ignored (another unit, several parts, malformed); or a part that does not exist.
+ * may be ignored (another unit, several parts, malformed); or a part that does not exist. `req.range()` of express rejects
+ * suffixes longer than the file and ranges that end before they begin.
  */
 export function requestedRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? [];

@@ -19,11 +19,11 @@ export interface OpenedFile {
   size: number;
   /** Undefined: the whole file. */
   range: ByteRange | undefined;
-  /** @throws ApiError the code of what is not there, `service_unavailable` */
+  /** @throws ApiError `notFound` of the opener, `service_unavailable` */
   open: () => Promise<Readable>;
 }
 
-/** Opens objects as the `Range` of a request wants them; objects are never changed. */
+/** Opens the part of an object that the `Range` header requests. Objects are immutable, so the key is the ETag. */
 export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: ErrorCode) {
   async function open(key: string, range: ByteRange | undefined): Promise<Readable> {
     try {
@@ -45,7 +45,7 @@ export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: E
   };
 }
 
-/** A file is saved, never shown: whatever is in it, a browser does not run it in the name of this host. */
+/** Responds with a file as an attachment, so that a browser does not run it with the origin of this host. */
 export function savedFile({ etag, size, range, open }: OpenedFile, name: string, mediaType: string): FileAnswer {
   const length = range === undefined ? size : range.end - range.start + 1;
   return new FileAnswer({

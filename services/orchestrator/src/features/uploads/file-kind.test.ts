@@ -9,17 +9,17 @@ describe('the media type of a file', () => {
     ['a PDF', Buffer.from('%PDF-1.7\n%âãÏÓ'), 'application/pdf'],
     ['an MP3', Buffer.concat([Buffer.from('fffb9000', 'hex'), Buffer.alloc(500)]), 'audio/mpeg'],
     ['text', Buffer.from('Grüße, 世界\n'), 'text/plain'],
-    ['text that is cut within a character', Buffer.from('世界').subarray(0, 5), 'text/plain'],
-    ['a script, which is text to us', Buffer.from('alert(1)'), 'text/plain'],
+    ['text that ends within a character', Buffer.from('世界').subarray(0, 5), 'text/plain'],
+    ['a script', Buffer.from('alert(1)'), 'text/plain'],
     ['HTML', Buffer.from('\n<!DOCTYPE html><title>x</title>'), 'text/html'],
-    ['HTML behind a byte order mark', Buffer.from('\ufeff<script>alert(1)</script>'), 'text/html'],
+    ['HTML after a byte order mark', Buffer.from('\ufeff<script>alert(1)</script>'), 'text/html'],
     ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'image/svg+xml'],
     ['XML', Buffer.from('<?xml version="1.0"?><a/>'), 'application/xml'],
     ['a comparison', Buffer.from('1 < 2'), 'text/plain'],
-    ['bytes without meaning', Buffer.from([0xc3, 0x28, 0xa0, 0xff]), 'application/octet-stream'],
+    ['invalid UTF-8', Buffer.from([0xc3, 0x28, 0xa0, 0xff]), 'application/octet-stream'],
     ['control characters', Buffer.from('a\u0000b'), 'application/octet-stream'],
-    ['nothing', Buffer.alloc(0), 'application/octet-stream'],
-  ])('of %s', async (_what, head, type) => {
+    ['an empty file', Buffer.alloc(0), 'application/octet-stream'],
+  ])('is detected in %s', async (_what, head, type) => {
     expect(await sniffMediaType(head)).toBe(type);
   });
 });
@@ -37,7 +37,7 @@ describe('the type of an attachment', () => {
   });
 });
 
-describe('the type that a file is handed out with', () => {
+describe('the media type of a download', () => {
   it.each(['text/html', 'image/svg+xml', 'application/xml', 'text/xml', 'application/xhtml+xml', 'text/javascript'])(
     'is not %s, which a browser would run',
     (mediaType) => {

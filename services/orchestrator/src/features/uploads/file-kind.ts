@@ -1,4 +1,5 @@
 import type { AttachmentType } from '@uswarm/contract';
+import { BINARY_CONTROLS } from '@uswarm/service-kit';
 import { fileTypeFromBuffer } from 'file-type';
 
 /** Bytes of a file that are read to detect its type. */
@@ -18,13 +19,13 @@ function isText(head: Buffer): boolean {
   if (head.length === 0) return false;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
-    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(text);
+    return !BINARY_CONTROLS.test(text);
   } catch {
     return false;
   }
 }
 
-/** Markup is told apart from text, because a browser that trusts the type would run it. */
+/** Distinguishes markup from plain text, because a browser runs scripts in markup. */
 function textType(head: Buffer): string {
   const start = new TextDecoder().decode(head).trimStart().toLowerCase();
   if (/^<svg[\s>]/.test(start) || /^<\?xml[^>]*>\s*(<!doctype svg|<svg)/.test(start)) return 'image/svg+xml';
@@ -32,7 +33,7 @@ function textType(head: Buffer): string {
   return /^<(!doctype html|!--|[a-z][\w:-]*[\s/>])/.test(start) ? 'text/html' : 'text/plain';
 }
 
-/** spec: orchestrator §2.1 */
+// ENUM-013
 export function attachmentType(mediaType: string): AttachmentType {
   if (mediaType === 'image/svg+xml') return 'file';
   const [family] = mediaType.split('/');
@@ -55,7 +56,7 @@ const INERT = new Set([
   'text/plain',
 ]);
 
-/** As what a file is handed out: no type that a browser would run, so only those known to be inert. */
+/** The media type of a download. Only types that a browser does not run are served as such. */
 export function servedType(mediaType: string): string {
   if (mediaType === 'text/plain') return 'text/plain; charset=utf-8';
   return INERT.has(mediaType) || /^(audio|video)\//.test(mediaType) ? mediaType : UNKNOWN;

@@ -20,17 +20,17 @@ describe('the name of a file', () => {
     expect(cleanName(sent)).toBe(name);
   });
 
-  it('keeps its ending when it is cut', () => {
+  it('keeps its extension when it is shortened', () => {
     const name = cleanName(`${'a'.repeat(500)}.jpeg`);
     expect(name).toMatch(/^a+\.jpeg$/);
     expect(name).toHaveLength(200);
   });
 
-  it('is cut between characters, not within one', () => {
+  it('is not shortened within a character', () => {
     expect(cleanName('😀'.repeat(500)).isWellFormed()).toBe(true);
   });
 
-  it('is unchanged by a second cleaning', () => {
+  it('does not change when it is cleaned again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (sent) => {
         expect(cleanName(cleanName(sent))).toBe(cleanName(sent));
@@ -40,13 +40,13 @@ describe('the name of a file', () => {
 });
 
 describe('Content-Disposition', () => {
-  it('has the name twice where ASCII cannot say it', () => {
+  it('has an additional encoded name if the name is not ASCII', () => {
     expect(savedAs('Bericht "Ä" 報.pdf')).toBe(
       String.raw`attachment; filename="Bericht \"?\" ?.pdf"; filename*=UTF-8''Bericht%20%22%C3%84%22%20%E5%A0%B1.pdf`,
     );
   });
 
-  it('is one header, of one disposition, whatever a client calls its file', () => {
+  it('is a single header with a single disposition for any file name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (sent) => {
         const header = savedAs(cleanName(sent));

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type ObjectStore, ObjectMissing } from './object-store.js';
 
-/** Objects as files of a folder that this process alone, or several on one machine, write to. */
+/** Stores objects as files of a local folder. Several processes on one machine can use the folder. */
 export function createFileObjects(directory: string): ObjectStore {
   const pathOf = (key: string): string => {
     if (!/^[\w-]+$/.test(key)) throw new Error('a key is one word');
-    // Ids end at random: no folder gets too full.
+    // Ids end in random characters, which distributes the files evenly over subfolders.
     return join(directory, key.slice(-2), key);
   };
   const partOf = (key: string): string => `${pathOf(key)}.part`;
@@ -22,7 +22,7 @@ export function createFileObjects(directory: string): ObjectStore {
         await rename(part, path);
         await syncFolder(dirname(path));
       } catch (error) {
-        // A stream that is not read to its end would block its source.
+        // A stream that is not consumed blocks its source.
         content.destroy();
         await rm(part, { force: true });
         throw error;
@@ -45,7 +45,7 @@ export function createFileObjects(directory: string): ObjectStore {
   };
 }
 
-/** A name is durable once its folder is. */
+/** A rename is durable only after its folder is synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -1,21 +1,20 @@
 import type { Readable } from 'node:stream';
 
-/** The first and the last byte of a part of an object; both are in it. */
+/** The positions of the first and the last byte of a part, both inclusive. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** Where the bytes of uploads are: S3, or a folder. Every failure but `ObjectMissing` means that it may work later. */
+/** Stores the bytes of uploads in S3 or in a folder. Every error except `ObjectMissing` is retryable. */
 export interface ObjectStore {
   /**
-   * Stores what the stream gives, chunk by chunk. When it rejects (the stream failed, the store did),
-   * nothing is there under the key, unless the store could not even be told to drop it: see `remove`.
+   * Stores a stream. If the stream or the store fails, the partial object is deleted; if that fails too, call `remove`.
    */
   put(key: string, content: Readable): Promise<void>;
   /** @throws ObjectMissing */
   open(key: string, range?: ByteRange): Promise<Readable>;
-  /** Removes the object and whatever an unfinished `put` left of it; what is not there is removed already. */
+  /** Deletes the object and the parts of an unfinished `put`. Succeeds if there are none. */
   remove(key: string): Promise<void>;
   close(): void;
 }

@@ -6,8 +6,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { describeWith, type RunningS3, S3_START_MS, startS3 } from '@uswarm/testkit';
-import { eventually } from '../../../test/eventually.js';
+import { type RunningS3, S3_START_MS, startS3 } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type BucketView, s3Environment, viewBucket } from '../../../test/s3.js';
 import { createFileObjects } from './file-objects.js';
 import { ObjectMissing, type ObjectStore } from './object-store.js';
@@ -17,11 +18,11 @@ const MIB = 1024 * 1024;
 
 interface Place {
   objects: ObjectStore;
-  /** Everything that is stored, finished or not. */
+  /** All stored objects, complete and partial. */
   stored: () => Promise<unknown[]>;
 }
 
-/** Content that the test feeds, ends or fails. */
+/** A stream that the test controls. */
 function fed(): { content: Readable; feed: (bytes: Buffer) => void } {
   const content = new Readable({ read: () => undefined });
   return { content, feed: (bytes) => void content.push(bytes) };
@@ -36,12 +37,12 @@ function behavesAsStore(place: () => Place): void {
   const read = async (...where: Parameters<ObjectStore['open']>): Promise<Buffer> =>
     buffer(await place().objects.open(...where));
 
-  it.each([0, 1, 5 * MIB, 5 * MIB + 1, 12 * MIB])('gives back the %d bytes that it was given', async (size) => {
+  it.each([0, 1, 5 * MIB, 5 * MIB + 1, 12 * MIB])('returns the %d stored bytes', async (size) => {
     const content = randomBytes(size);
     expect((await read(await put(content))).equals(content)).toBe(true);
   });
 
-  it('gives a part of an object', async () => {
+  it('returns a part of an object', async () => {
     const key = await put(Buffer.from('0123456789'));
     expect(String(await read(key, { start: 2, end: 5 }))).toBe('2345');
   });
@@ -57,24 +58,21 @@ function behavesAsStore(place: () => Place): void {
   });
 
   it.each([
-    ['before anything was stored', MIB],
-    ['with the first part stored', 7 * MIB],
-  ])('keeps nothing of a content that fails %s', async (_when, size) => {
+    ['before the first part is stored', MIB],
+    ['after the first part is stored', 7 * MIB],
+  ])('deletes the partial object if the content fails %s', async (_when, size) => {
     const before = await place().stored();
     const { content, feed } = fed();
     const putting = place().objects.put(randomUUID(), content);
     feed(randomBytes(size));
-    await eventually(
-      () => content.readableLength,
-      (left) => left === 0,
-    );
+    await eventually(() => content.readableLength, { until: (left) => left === 0 });
     content.destroy(new Error('broken off'));
     await expect(putting).rejects.toThrow('broken off');
     expect(await place().stored()).toEqual(before);
   });
 }
 
-describe('the folder', () => {
+describe('the object store in a folder', () => {
   let folder: string;
   let place: Place;
   beforeAll(async () => {
@@ -89,34 +87,34 @@ describe('the folder', () => {
 
   behavesAsStore(() => place);
 
-  it('shows an object under its name only when all of it is there, and to its owner alone', async () => {
+  it('creates an object atomically, readable only by its owner', async () => {
     const [{ content, feed }, key] = [fed(), randomUUID()];
     const putting = place.objects.put(key, content);
     feed(randomBytes(MIB));
-    await eventually(place.stored, (names) => names.includes(`${key}.part`));
+    await eventually(place.stored, { until: (names) => names.includes(`${key}.part`) });
     await expect(place.objects.open(key)).rejects.toThrow(ObjectMissing);
     content.push(null);
     await putting;
     expect((await stat(join(folder, key.slice(-2), key))).mode & 0o777).toBe(0o600);
   });
 
-  it('forgets what a crash left half written', async () => {
+  it('deletes a partial object after a crash', async () => {
     const [{ content, feed }, key] = [fed(), randomUUID()];
     const putting = place.objects.put(key, content);
     feed(randomBytes(MIB));
-    await eventually(place.stored, (names) => names.includes(`${key}.part`));
+    await eventually(place.stored, { until: (names) => names.includes(`${key}.part`) });
     await createFileObjects(folder).remove(key);
     expect(await place.stored()).not.toContain(`${key}.part`);
     content.destroy(new Error('crash'));
     await expect(putting).rejects.toThrow('crash');
   });
 
-  it.each(['../escape', 'a/b', ''])('takes no key that leads elsewhere: %j', async (key) => {
+  it.each(['../escape', 'a/b', ''])('rejects a key that is not a file name: %j', async (key) => {
     await expect(place.objects.open(key)).rejects.toThrow('a key is one word');
   });
 });
 
-describeWith('s3', 'the bucket', () => {
+describeWith('s3', 'the object store in a bucket', () => {
   let server: RunningS3;
   let view: BucketView;
   let place: Place;
@@ -137,18 +135,18 @@ describeWith('s3', 'the bucket', () => {
 
   behavesAsStore(() => place);
 
-  it('gets each part while the content still comes in', async () => {
+  it('receives each part while the content is still being sent', async () => {
     const { content, feed } = fed();
     const putting = place.objects.put(randomUUID(), content);
     feed(randomBytes(11 * MIB));
-    const [unfinished] = await eventually(view.unfinished, (found) => found[0]?.parts === 2);
+    const [unfinished] = await eventually(view.unfinished, { until: (found) => found[0]?.parts === 2 });
     expect(unfinished?.parts).toBe(2);
     content.push(null);
     await putting;
     expect(await view.unfinished()).toEqual([]);
   });
 
-  it('is rid of the parts that a crash left', async () => {
+  it('deletes the parts of a crashed upload', async () => {
     const [left, other] = [randomUUID(), randomUUID()];
     for (const key of [left, other]) {
       const at = { Bucket: server.bucket, Key: `uploads/${key}` };
@@ -171,11 +169,11 @@ describeWith('s3', 'the bucket', () => {
     expect(String(await buffer(await place.objects.open(key)))).toBe('x');
   });
 
-  it('does not take a wrong key for an object that is not there', async () => {
+  it('does not report a wrong key as a missing object', async () => {
     const { S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket } = s3Environment(server);
     const credentials = { accessKeyId: server.accessKeyId, secretAccessKey: 'wrong' };
-    const stranger = createS3Objects({ endpoint, region, bucket, prefix: '', credentials, pathStyle: true });
-    await expect(stranger.open('x')).rejects.not.toThrow(ObjectMissing);
-    stranger.close();
+    const wrongKey = createS3Objects({ endpoint, region, bucket, prefix: '', credentials, pathStyle: true });
+    await expect(wrongKey.open('x')).rejects.not.toThrow(ObjectMissing);
+    wrongKey.close();
   });
 });

@@ -17,12 +17,12 @@ import type { ObjectStore } from './object-store.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
-/** A file while it comes in. */
+/** A file that is being received. */
 export interface IncomingFile {
   name: string | undefined;
-  /** Fails where the file is too large or breaks off. */
+  /** Fails if the file is too large or the connection closes early. */
   content: Readable;
-  /** Settles with the request that carries the file; rejects where that breaks off after it. */
+  /** Resolves at the end of the request; rejects if the request is aborted after the file. */
   complete: Promise<void>;
 }
 
@@ -32,16 +32,16 @@ export interface ReceiveUploadDeps {
   jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
-  /** Bytes that all files of a user may have. */
+  /** Maximum total bytes of the files of a user. */
   bytesPerUser: number;
-  /** Files that a user may have. */
+  /** Maximum number of files of a user. */
   filesPerUser: number;
   logger: Logger;
 }
 
 /**
- * The row is written first, in state `receiving`, so that a job that is due after the longest upload finds what a crash
- * leaves. The object is written second, and the row is marked as complete last.
+ * Stores the row in state `receiving`, then the object, and then marks the row as complete. If the process crashes in
+ * between, the retention job deletes what is left.
  */
 export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   if (await deps.idempotency.isUsed(owner)) return receiveAgain(deps, owner, file);
@@ -54,7 +54,7 @@ export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file
     if (bytes >= deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
     if (files >= deps.filesPerUser) throw new ApiError('upload_limit_reached');
     await store.insert(id, userId, tx);
-    await lookAgain(deps, id, ABANDONED_AFTER_MS, tx);
+    await scheduleRetention(deps, id, ABANDONED_AFTER_MS, tx);
   });
   let request: CreatingRequest | undefined;
   try {
@@ -71,7 +71,7 @@ export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file
   }
 }
 
-/** Reads the file, only to know whether it is the same one. */
+/** Reads a file that was uploaded before, to compare its digest. */
 async function receiveAgain(deps: ReceiveUploadDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   const hash = createHash('sha256');
   for await (const chunk of file.content) hash.update(chunk as Buffer);
@@ -92,11 +92,11 @@ const requestOf = (owner: KeyOwner, { name }: IncomingFile, digest: string): Cre
   content: { name: name ?? null, digest },
 });
 
-function lookAgain({ jobs }: ReceiveUploadDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
+function scheduleRetention({ jobs }: ReceiveUploadDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
   return jobs.enqueue({ kind: UPLOAD_JOB, subjectId: id, workspaceId: id, dueInMs }, tx);
 }
 
-/** Holds the lock of the user, so that two uploads that end concurrently cannot both use the last free bytes. */
+/** Locks the user, so that concurrent uploads cannot exceed the quota together. */
 async function admit(
   deps: ReceiveUploadDeps,
   request: CreatingRequest,
@@ -109,10 +109,10 @@ async function admit(
   await deps.idempotency.claim(request)(upload.id, tx);
   if ((await store.stored(userId, tx)).bytes + upload.size > bytesPerUser) throw new ApiError('upload_quota_exceeded');
   if (!(await store.finish(upload, tx))) throw new ApiError('internal_error');
-  await lookAgain(deps, upload.id, ORPHANED_AFTER_MS, tx);
+  await scheduleRetention(deps, upload.id, ORPHANED_AFTER_MS, tx);
 }
 
-/** @throws what the content fails with; ApiError `service_unavailable` where the store does */
+/** @throws the error of the content; ApiError `service_unavailable` if the store fails */
 async function storeObject(
   { objects }: ReceiveUploadDeps,
   id: string,
@@ -145,7 +145,7 @@ async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> 
   return result.done === true ? undefined : result.value;
 }
 
-/** Takes chunks until there is enough of them to tell what the file is. */
+/** Reads enough chunks to detect the type of the file. */
 async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; start: Buffer[] }> {
   const start: Buffer[] = [];
   for (let length = 0; length < SNIFFED_BYTES;) {
@@ -157,7 +157,7 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; 
   return { head: Buffer.concat(start).subarray(0, SNIFFED_BYTES), start };
 }
 
-/** The object first: were the row gone before, nothing would lead to the object any more. */
+/** Deletes the object before its row, because only the row refers to the object. */
 async function forget({ objects, store, jobs, withTransaction, logger }: ReceiveUploadDeps, id: string): Promise<void> {
   try {
     await objects.remove(id);

@@ -11,37 +11,37 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { type ObjectStore, ObjectMissing } from './object-store.js';
 
 export interface S3Options {
-  /** Absent: Amazon's own for the region. */
+  /** Default: the AWS endpoint of the region. */
   endpoint?: string;
   region: string;
   bucket: string;
-  /** What keys begin with. */
+  /** The prefix of all keys. */
   prefix: string;
-  /** Absent: found by the SDK, as a role of the pod or the machine. */
+  /** Default: the credential chain of the SDK, such as the role of the pod. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
-  /** `<endpoint>/<bucket>/…` in place of `<bucket>.<endpoint>/…`. */
+  /** Use `<endpoint>/<bucket>/…` instead of `<bucket>.<endpoint>/…`. */
   pathStyle: boolean;
 }
 
-/** The smallest that S3 takes: so much of each upload is in memory, twice for a moment. */
+/** The minimum part size of S3. Each upload keeps one or two parts in memory. */
 const PART_BYTES = 5 * 1024 * 1024;
 
 const TIMEOUTS = {
   connectionTimeout: 3_000,
-  /** Until the answer begins; a part of an upload has to be sent by then. */
+  /** Time until the response begins, including the transfer of one part. */
   requestTimeout: 60_000,
   throwOnRequestTimeout: true,
-  /** A download may stand still so long, because its reader does. */
+  /** Idle time of a connection. A slow reader pauses a download. */
   socketTimeout: 120_000,
 };
 
-/** Objects of a bucket of any server that speaks S3. */
+/** Stores objects in a bucket of any S3-compatible server. */
 export function createS3Objects({ bucket, prefix, pathStyle, ...options }: S3Options): ObjectStore {
   const client = new S3Client({
     ...options,
     forcePathStyle: pathStyle,
     maxAttempts: 3,
-    // Newer checksums are Amazon's own; many servers refuse them.
+    // Many S3-compatible servers reject the newer checksums of AWS.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { ...TIMEOUTS, httpAgent: { maxSockets: 256 }, httpsAgent: { maxSockets: 256 } },
@@ -59,8 +59,7 @@ export function createS3Objects({ bucket, prefix, pathStyle, ...options }: S3Opt
   return {
     async put(key, content) {
       const params = { ...at(key), Body: content, ContentType: 'application/octet-stream' };
-      // Not by its abort(): that rejects before the parts are dropped. A content that fails ends it
-      // as well, and then it drops them first.
+      // Do not call `upload.abort()`: it rejects before the parts are deleted. An error of the content deletes them first.
       const upload = new Upload({ client, params, partSize: PART_BYTES, queueSize: 1 });
       try {
         await upload.done();

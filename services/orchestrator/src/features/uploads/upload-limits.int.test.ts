@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, LIMITS } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { beginUpload, type BegunUpload, formOf, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
 
 const KIB = 1024;
 
-describe('limits of uploads', () => {
+describe('upload limits', () => {
   let uswarm: TestOrchestrator;
   let folder: string;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('limits of uploads', () => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   };
-  /** Everything that there is of uploads: rows, their work, files. */
+  /** All rows, jobs and files of uploads. */
   const traces = async () => ({
     rows: (await uswarm.database.selectFrom('uploads').select('id').orderBy('id').execute()).map(({ id }) => id),
     work: (
@@ -54,7 +54,7 @@ describe('limits of uploads', () => {
     expect((await upload(user, { content: Buffer.alloc(256 * KIB) })).size).toBe(256 * KIB);
   });
 
-  it('a file with one more is upload_too_large, and nothing of it stays', async () => {
+  it('a file with one more byte is rejected with upload_too_large, and nothing is stored', async () => {
     const user = await uswarm.user();
     const before = await traces();
     const form = await formOf({ content: Buffer.alloc(256 * KIB + 1) });
@@ -62,13 +62,13 @@ describe('limits of uploads', () => {
     expect(await traces()).toEqual(before);
   });
 
-  it('a body with a Content-Length above the limit is refused before it is sent', async () => {
+  it('a body with a Content-Length above the limit is rejected before it is sent', async () => {
     const user = await uswarm.user();
     const form = await formOf({ content: Buffer.alloc(400 * KIB) });
     expect(await uploadRefusal(user, form)).toBe('upload_too_large');
   });
 
-  it('a file of unknown length is refused while it comes in, though it has no end', async () => {
+  it('an endless file of unknown length is rejected while it is received', async () => {
     const user = await uswarm.user();
     const before = await traces();
     const begun = await beginUpload(uswarm.url, user);
@@ -78,39 +78,38 @@ describe('limits of uploads', () => {
     expect(await traces()).toEqual(before);
   });
 
-  it('so is a form that hides its size in other parts', async () => {
+  it('an endless form with other parts is rejected while it is received', async () => {
     const user = await uswarm.user();
     const form = await formOf({ content: Buffer.alloc(400 * KIB), part: 'other' }, { content: 'x' });
     expect(await uploadRefusal(user, form)).toBe('upload_too_large');
   });
 
-  it('an upload that breaks off leaves neither row nor file', async () => {
+  it('an aborted upload leaves neither a row nor a file', async () => {
     const user = await uswarm.user();
     const before = await traces();
     const begun = await beginUpload(uswarm.url, user);
     await begun.send(randomBytes(64 * KIB));
-    await eventually(files, (names) => names.length > before.files.length);
+    await eventually(files, { until: (names) => names.length > before.files.length });
     expect((await traces()).rows).toHaveLength(before.rows.length + 1);
     begun.breakOff();
-    const after = await eventually(
-      traces,
-      ({ rows, files: names }) => rows.length + names.length === before.rows.length + before.files.length,
-    );
+    const after = await eventually(traces, {
+      until: ({ rows, files: names }) => rows.length + names.length === before.rows.length + before.files.length,
+    });
     expect(after).toEqual(before);
   });
 
-  it('an upload that breaks off behind the file, before the end of the form, leaves nothing either', async () => {
+  it('an upload that is aborted after the file but before the end of the form leaves nothing', async () => {
     const user = await uswarm.user();
     const before = await traces();
     const begun = await beginUpload(uswarm.url, user);
     await begun.send(Buffer.from('hello\r\n--x\r\ncontent-disposition: form-data; name="more"\r\n\r\n'));
-    await eventually(files, (names) => names.length > before.files.length);
+    await eventually(files, { until: (names) => names.length > before.files.length });
     begun.breakOff();
-    const after = await eventually(traces, ({ rows }) => rows.length === before.rows.length);
+    const after = await eventually(traces, { until: ({ rows }) => rows.length === before.rows.length });
     expect(after).toEqual(before);
   });
 
-  it('a user may store up to the quota, however many files arrive concurrently', async () => {
+  it('a user can store files up to the quota, also concurrently', async () => {
     const user = await uswarm.user();
     const before = await traces();
     const form = await formOf({ content: Buffer.alloc(200 * KIB) });
@@ -122,14 +121,14 @@ describe('limits of uploads', () => {
     expect((await files()).length).toBe(before.files.length + 5);
   });
 
-  it('what one user stores is not taken from another', async () => {
+  it('the quota of one user does not affect another user', async () => {
     const [full, empty] = [await uswarm.user(), await uswarm.user()];
     for (let n = 0; n < 4; n += 1) await upload(full, { content: Buffer.alloc(256 * KIB) });
     expect(await uploadRefusal(full, await formOf({ content: 'x' }))).toBe('upload_quota_exceeded');
     expect((await upload(empty, { content: 'x' })).size).toBe(1);
   });
 
-  it('a user may have up to the maximum number of files, however small', async () => {
+  it('a user can store up to the maximum number of files, regardless of their size', async () => {
     const user = await uswarm.user();
     const empty = await formOf({ content: '' });
     const answers = [];
@@ -140,23 +139,27 @@ describe('limits of uploads', () => {
     expect((await upload(await uswarm.user(), { content: '' })).size).toBe(0);
   });
 
-  it('uploads above the concurrency of the process are to be retried', async () => {
+  it('uploads above the concurrency limit of the process are rejected as retryable', async () => {
     const user = await uswarm.user();
     const begun = await Promise.all(Array.from({ length: 12 }, () => beginUpload(uswarm.url, user)));
     await eventually(
       () => uswarm.database.selectFrom('uploads').select('id').where('state', '=', 'receiving').execute(),
-      (rows) => rows.length === 12,
+      { until: (rows) => rows.length === 12 },
     );
     const form = await formOf({ content: 'x' });
     const send = () => user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...form });
     const { status, headers, body } = await send();
-    expect([status, body.code, headers['retry-after']]).toEqual([429, 'rate_limited', '2']);
+    expect({ status, code: body.code, retryAfter: headers['retry-after'] }).toEqual({
+      status: 429,
+      code: 'rate_limited',
+      retryAfter: '2',
+    });
     for (const one of begun) one.breakOff();
-    expect((await eventually(send, (answer) => answer.status === 201)).status).toBe(201);
+    expect((await eventually(send, { until: (answer) => answer.status === 201 })).status).toBe(201);
   });
 });
 
-describe('uploads that stand still', () => {
+describe('stalled uploads', () => {
   let uswarm: TestOrchestrator;
   let begun: BegunUpload[];
   const start = async (environment: Record<string, string> = {}): Promise<void> => {
@@ -177,38 +180,44 @@ describe('uploads that stand still', () => {
   const send = async (user: TestUser) =>
     user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...(await formOf({ content: 'x' })) });
 
-  it('of one user take two places and refuse no other user', async () => {
+  it('of one user occupy two slots, and other users can upload', async () => {
     await start({ UPLOAD_STALL_MS: '600000' });
     const [one, other] = [await uswarm.user(), await uswarm.user()];
     await begin(one, 16);
-    expect(await eventually(receiving, (count) => count === 2)).toBe(2);
+    expect(await eventually(receiving, { until: (count) => count === 2 })).toBe(2);
     const refused = await eventually(
       () => begun.filter((stalled) => stalled.answered()?.startsWith('HTTP/1.1 429 ') === true).length,
-      (count) => count === 14,
+      { until: (count) => count === 14 },
     );
     expect(refused).toBe(14);
     const { status, headers, body } = await send(one);
-    expect([status, body.code, headers['retry-after']]).toEqual([429, 'rate_limited', '2']);
+    expect({ status, code: body.code, retryAfter: headers['retry-after'] }).toEqual({
+      status: 429,
+      code: 'rate_limited',
+      retryAfter: '2',
+    });
     expect((await send(other)).status).toBe(201);
   });
 
-  it('end with upload_stalled, leave nothing, and free their places', async () => {
+  it('end with upload_stalled, store nothing and release their slots', async () => {
     await start({ UPLOAD_STALL_MS: '300' });
     const user = await uswarm.user();
     await begin(user, 2);
-    const answers = await eventually(
-      () => begun.map((one) => one.answered()),
-      (all) => all.every((answer) => answer?.includes('upload_stalled')),
-    );
+    const answers = await eventually(() => begun.map((one) => one.answered()), {
+      until: (all) => all.every((answer) => answer?.includes('upload_stalled')),
+    });
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"upload_stalled"/);
-    expect(await eventually(receiving, (count) => count === 0)).toBe(0);
+    expect(await eventually(receiving, { until: (count) => count === 0 })).toBe(0);
     expect((await send(user)).status).toBe(201);
   });
 });
 
-describe('default limits of uploads', () => {
+describe('the default upload limits', () => {
   it('are 25 MiB per file and 5 GiB per user', async () => {
-    expect([LIMITS.uploadBytes, LIMITS.uploadBytesPerUser]).toEqual([26_214_400, 5_368_709_120]);
+    expect({ uploadBytes: LIMITS.uploadBytes, uploadBytesPerUser: LIMITS.uploadBytesPerUser }).toEqual({
+      uploadBytes: 26_214_400,
+      uploadBytesPerUser: 5_368_709_120,
+    });
     const uswarm = await startTestOrchestrator();
     try {
       const user = await uswarm.user();

@@ -14,12 +14,12 @@ function setUp(secret = 'x'.repeat(32)) {
 const signatureOf = (url: string): string => new URL(url).searchParams.get('sig') ?? '';
 
 describe('a link to a file', () => {
-  it('leads to the file, by an address that needs nothing else', () => {
+  it('contains the file id and a signature', () => {
     const { links } = setUp();
     expect(links.url(ID)).toMatch(new RegExp(`^https://api\\.example\\.com/v1/uploads/${ID}\\?sig=\\d+\\.[\\w-]{43}$`));
   });
 
-  it('is good for 15 minutes, and not longer', () => {
+  it('expires after 15 minutes', () => {
     const { links, later } = setUp();
     const signature = signatureOf(links.url(ID));
     later(15 * MINUTE_MS - 1_000);
@@ -28,24 +28,24 @@ describe('a link to a file', () => {
     expect(links.valid(ID, signature)).toBe(false);
   });
 
-  it('is good for its own file alone', () => {
+  it('is valid for its own file only', () => {
     const { links } = setUp();
     expect(links.valid(ID.replace(/1$/, '2'), signatureOf(links.url(ID)))).toBe(false);
   });
 
-  it('cannot be made to last longer', () => {
+  it('is invalid if its expiry is changed', () => {
     const { links } = setUp();
     const [expires = '', mac = ''] = signatureOf(links.url(ID)).split('.');
     expect(links.valid(ID, `${Number(expires) + 60}.${mac}`)).toBe(false);
   });
 
-  it('is worthless with another secret', () => {
+  it('is invalid under another secret', () => {
     const [ours, theirs] = [setUp('a'.repeat(32)), setUp('b'.repeat(32))];
     expect(ours.links.valid(ID, signatureOf(theirs.links.url(ID)))).toBe(false);
   });
 
   it.each(['', '.', 'x', '1.x', `1.${'A'.repeat(43)}`, `-1.${'A'.repeat(43)}`, 'é'.repeat(60)])(
-    'is not %j',
+    'is invalid with the signature %j',
     (signature) => {
       expect(setUp().links.valid(ID, signature)).toBe(false);
     },

@@ -3,20 +3,20 @@ import type { Clock } from '@uswarm/service-kit';
 
 /** Links to files of one kind, valid for any holder and for a limited time. */
 export interface FileLinks {
-  /** The URL of the file with a signature that is good for 15 minutes from now. */
+  /** The URL of the file with a signature that expires after 15 minutes. */
   url(id: string): string;
-  /** Whether the signature was made for this file and is still good. */
+  /** Whether the signature belongs to this file and has not expired. */
   valid(id: string, signature: string): boolean;
 }
 
 export type UploadLinks = FileLinks;
 
 export interface FileLinksOptions {
-  /** A server secret from which the key of links is derived. */
+  /** The server secret from which the signing key is derived. */
   secret: string;
-  /** Secrets whose links are accepted besides. */
+  /** Additional secrets whose links are accepted. */
   previousSecrets?: readonly string[];
-  /** Tells the links of one kind of file from those of another. */
+  /** Separates the links of different kinds of files: it is part of the key derivation. */
   purpose: string;
   /** The URL without its signature. */
   urlOf: (id: string) => string;
@@ -24,18 +24,18 @@ export interface FileLinksOptions {
 }
 
 export interface UploadLinksOptions extends Omit<FileLinksOptions, 'purpose' | 'urlOf'> {
-  /** What links begin with; empty makes them relative to where the API is. */
+  /** The prefix of links; empty makes them relative to the API. */
   baseUrl: string;
 }
 
 const LIFETIME_S = 15 * 60;
 const SIGNATURE = /^(\d{1,12})\.([\w-]{43})$/;
 
-/** A signature is when it ends, in Unix seconds, and an HMAC over that and the file. */
+/** A signature consists of its expiry in Unix seconds and an HMAC of file id and expiry. */
 export function createFileLinks({ secret, previousSecrets = [], purpose, urlOf, clock }: FileLinksOptions): FileLinks {
   const keys = [secret, ...previousSecrets].map((each) => Buffer.from(hkdfSync('sha256', each, '', purpose, 32)));
   const nowS = (): number => Math.floor(clock.now().getTime() / 1_000);
-  /** One for each key; the first one signs. */
+  /** One MAC per key; the first key signs. */
   const macs = (id: string, expires: string): Buffer[] =>
     keys.map((key) => createHmac('sha256', key).update(`${id}\n${expires}`).digest());
 

@@ -3,21 +3,21 @@ import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Gauge } from 'prom-client';
 import type { UploadService } from './uploads.service.js';
 
-/** The same service, with what it takes in counted. */
+/** Adds metrics to the service. */
 export function measureUploads(service: UploadService, registry: Registry): UploadService {
   const uploads = initializedCounter(registry, 'uswarm_uploads_total', 'Total uploads by outcome.', {
     outcome: ['stored', 'refused', 'failed'],
   });
-  const bytes = initializedCounter(registry, 'uswarm_upload_bytes_total', 'Bytes of the files that were stored.', {});
-  const underWay = new Gauge({
+  const bytes = initializedCounter(registry, 'uswarm_upload_bytes_total', 'Total bytes of stored uploads.', {});
+  const inProgress = new Gauge({
     name: 'uswarm_uploads_in_progress',
-    help: 'Files that come in at the moment.',
+    help: 'Uploads in progress.',
     registers: [registry],
   });
   return {
     ...service,
     async receive(owner, file) {
-      underWay.inc();
+      inProgress.inc();
       try {
         const attachment = await service.receive(owner, file);
         uploads.inc({ outcome: 'stored' });
@@ -28,7 +28,7 @@ export function measureUploads(service: UploadService, registry: Registry): Uplo
         uploads.inc({ outcome: refused ? 'refused' : 'failed' });
         throw error;
       } finally {
-        underWay.dec();
+        inProgress.dec();
       }
     },
   };

@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiError, type MessageData } from '@uswarm/contract';
 import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { eventually } from '../../../test/eventually.js';
-import { rowsWith } from '../../../test/stored.js';
+import { rowsContaining } from '../../../test/database-rows.js';
 import {
   first,
   type Home,
@@ -24,11 +24,11 @@ import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
-import { createUploadKeeping, UPLOAD_JOB } from './upload-retention.js';
+import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
 
 const HOUR_MS = 3_600_000;
 
-describe('what becomes of uploads', () => {
+describe('the retention of uploads', () => {
   let uswarm: TestOrchestrator;
   let folder: string;
   let stores: Stores;
@@ -71,8 +71,8 @@ describe('what becomes of uploads', () => {
     return (await user.post<{ data: MessageData }>(home.messages, draft, 201)).body.data.id;
   };
   const keeping = (store: ObjectStore = objects) =>
-    createUploadKeeping({ withTransaction, store: stores.uploads, jobs: stores.jobs, objects: store });
-  /** Lets the upkeep of uploads run, as the orchestrator does, until the test ends. */
+    createUploadRetention({ withTransaction, store: stores.uploads, jobs: stores.jobs, objects: store });
+  /** Runs the upload jobs as the orchestrator does, until the test ends. */
   const keep = (store?: ObjectStore): void => {
     const upkeep = createMaintenanceWorkers({
       store: stores.jobs,
@@ -94,25 +94,17 @@ describe('what becomes of uploads', () => {
       .where('subject_id', '=', id)
       .execute();
   };
-  /** Which of the three traces of an upload there are. */
+  /** The remaining parts of an upload: row, job and file. */
   const traces = async (id: string): Promise<string[]> => {
     const [row] = await uswarm.database.selectFrom('uploads').select('id').where('id', '=', id).execute();
     const [work] = await uswarm.database.selectFrom('work').select('kind').where('subject_id', '=', id).execute();
     const files = (await readdir(folder, { recursive: true })).some((name) => name.includes(id));
     return [...(row ? ['row'] : []), ...(work ? ['work'] : []), ...(files ? ['file'] : [])];
   };
-  const gone = (id: string) =>
-    eventually(
-      () => traces(id),
-      (found) => found.length === 0,
-    );
-  const settled = (id: string) =>
-    eventually(
-      () => traces(id),
-      (found) => !found.includes('work'),
-    );
+  const gone = (id: string) => eventually(() => traces(id), { until: (found) => found.length === 0 });
+  const settled = (id: string) => eventually(() => traces(id), { until: (found) => !found.includes('work') });
 
-  it('a file that no message took goes after a day, with its row', async () => {
+  it('a file without a message is deleted with its row after a day', async () => {
     const [old, young] = [await upload(user, { content: 'old' }), await upload(user, { content: 'young' })];
     await age(old.id, 24 * HOUR_MS);
     await age(young.id, 23 * HOUR_MS);
@@ -121,7 +113,7 @@ describe('what becomes of uploads', () => {
     expect(await traces(young.id)).toEqual(['row', 'work', 'file']);
   });
 
-  it('a file of a message stays, however old, and is not looked at again', async () => {
+  it('a file of a message is kept without further checks', async () => {
     const { id, url } = await upload(user, { content: 'kept' });
     await attach(await send(), [id]);
     await age(id, 1_000 * HOUR_MS);
@@ -138,7 +130,7 @@ describe('what becomes of uploads', () => {
     ],
     ['its conversation', 'conversations', () => sql`id = ${home.conversationId}`],
     ['its workspace', 'workspaces', () => sql`id = ${home.workspaceId}`],
-  ] as const)('a file is deleted with %s, immediately', async (_what, table, where) => {
+  ] as const)('a file is deleted immediately after the deletion of %s', async (_what, table, where) => {
     const { id } = await upload(user, { content: 'x' });
     await attach(await send(), [id]);
     keep();
@@ -148,7 +140,7 @@ describe('what becomes of uploads', () => {
     expect(await gone(id)).toEqual([]);
   });
 
-  it('a file of two messages stays with the second one', async () => {
+  it('a file of two messages is kept for the second one', async () => {
     const { id } = await upload(user, { content: 'x' });
     const [one, two] = [await send(), await send()];
     for (const message of [one, two]) await attach(message, [id]);
@@ -159,20 +151,20 @@ describe('what becomes of uploads', () => {
     expect(await gone(id)).toEqual([]);
   });
 
-  it('the name is deleted with the account, in the same transaction, and everything else soon after', async () => {
+  it('the name is deleted in the transaction that deletes the account, and the file soon after', async () => {
     const name = `${crypto.randomUUID()}.txt`;
     const [loose, sent] = [await upload(user, { content: 'a', name }), await upload(user, { content: 'b', name })];
     await attach(await send(), [sent.id]);
     await user.delete('/v1/auth/delete', {}, 204);
-    expect(await rowsWith(uswarm.database, [name])).toEqual([]);
-    const rows = await rowsWith(uswarm.database, [userId]);
+    expect(await rowsContaining(uswarm.database, [name])).toEqual([]);
+    const rows = await rowsContaining(uswarm.database, [userId]);
     expect(rows.filter((row) => row.startsWith('uploads'))).toEqual([]);
     expect(await linkRefusal(uswarm.url, loose.url)).toBe('upload_not_found');
     keep();
-    expect([await gone(loose.id), await gone(sent.id)]).toEqual([[], []]);
+    expect({ loose: await gone(loose.id), sent: await gone(sent.id) }).toEqual({ loose: [], sent: [] });
   });
 
-  it('what a crash left of an upload goes after an hour', async () => {
+  it('an upload that a crash interrupted is deleted after an hour', async () => {
     const id = crypto.randomUUID();
     const content = new Readable({ read: () => undefined });
     const putting = objects.put(id, content);
@@ -181,12 +173,11 @@ describe('what becomes of uploads', () => {
       await stores.uploads.insert(id, userId, tx);
       await stores.jobs.enqueue({ kind: UPLOAD_JOB, subjectId: id, workspaceId: id, dueInMs: HOUR_MS }, tx);
     });
-    expect(
-      await eventually(
-        () => traces(id),
-        (found) => found.length === 3,
-      ),
-    ).toEqual(['row', 'work', 'file']);
+    expect(await eventually(() => traces(id), { until: (found) => found.length === 3 })).toEqual([
+      'row',
+      'work',
+      'file',
+    ]);
     await age(id, HOUR_MS);
     keep();
     expect(await gone(id)).toEqual([]);
@@ -194,7 +185,7 @@ describe('what becomes of uploads', () => {
     await expect(putting).rejects.toThrow('crash');
   });
 
-  it('a removal that fails or crashes behind the file is done again', async () => {
+  it('a deletion that fails or crashes after deleting the file is retried', async () => {
     const { id } = await upload(user, { content: 'x' });
     await age(id, 24 * HOUR_MS);
     const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
@@ -213,7 +204,7 @@ describe('what becomes of uploads', () => {
     expect(await gone(id)).toEqual([]);
   });
 
-  it('who lost the lease removes nothing', async () => {
+  it('a worker without the lease deletes nothing', async () => {
     const { id } = await upload(user, { content: 'x' });
     await age(id, 24 * HOUR_MS);
     const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
@@ -222,7 +213,7 @@ describe('what becomes of uploads', () => {
     await stores.jobs.release(work, HOUR_MS);
   });
 
-  it('a message that comes at the same moment as the removal has its file, or is refused', async () => {
+  it('a message concurrent with the deletion gets its file or is rejected', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
       await age(id, 24 * HOUR_MS);
@@ -236,7 +227,7 @@ describe('what becomes of uploads', () => {
     }
   });
 
-  it('a removal waits for a message that is being stored, and then leaves it its file', async () => {
+  it('a deletion waits for a message that is being stored, and then keeps the file', async () => {
     const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
     await age(id, 24 * HOUR_MS);
     const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
@@ -246,7 +237,7 @@ describe('what becomes of uploads', () => {
       const started = keeping()(work);
       const waiting = () =>
         sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(tx);
-      expect((await eventually(waiting, ({ rows }) => rows.length > 0)).rows).toHaveLength(1);
+      expect((await eventually(waiting, { until: ({ rows }) => rows.length > 0 })).rows).toHaveLength(1);
       return { removing: started };
     });
     await removing;

@@ -8,12 +8,12 @@ import type { UploadFacts, UploadStore } from './uploads.store.js';
 export const UPLOAD_JOB = 'upload';
 
 const HOUR_MS = 3_600_000;
-/** Longer than a request can take: what is still being received then was broken off by a crash. */
+/** Longer than any request: an upload that is still incomplete after this time was interrupted by a crash. */
 export const ABANDONED_AFTER_MS = HOUR_MS;
-/** How long a file may wait for its message. */
+/** The time after which a file without a message is deleted. */
 export const ORPHANED_AFTER_MS = 24 * HOUR_MS;
 
-/** What is to become of an upload: kept for good, kept until it is looked at again, or removed. */
+/** The decision on an upload: keep it, delete it, or check it again later. */
 export type Disposition = 'keep' | 'remove' | { againInMs: number };
 
 export function dispositionOf({ state, owned, attached, ageMs }: UploadFacts, hasMessage: boolean): Disposition {
@@ -26,25 +26,25 @@ export function dispositionOf({ state, owned, attached, ageMs }: UploadFacts, ha
   return attached ? 'remove' : until(ORPHANED_AFTER_MS);
 }
 
-export interface UploadKeepingDeps {
+export interface UploadRetentionDeps {
   withTransaction: WithTransaction;
   store: Pick<UploadStore, 'lock' | 'hasMessage' | 'markRemoving' | 'delete'>;
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'remove'>;
 }
 
-/** Handles one row of work: the object goes first, then row and work together, so that a crash repeats it. */
-export function createUploadKeeping({ withTransaction, store, jobs, objects }: UploadKeepingDeps) {
+/** The handler of upload jobs. Deletes the object first, then row and job in one transaction, so that a retry is safe. */
+export function createUploadRetention({ withTransaction, store, jobs, objects }: UploadRetentionDeps) {
   function decide(leased: LeasedJob): Promise<Disposition> {
     return withTransaction(async (tx) => {
-      // The upload before the work, as a deletion locks them: the other way round is a deadlock.
+      // Lock order everywhere: upload, job.
       const facts = await store.lock(leased.subjectId, tx);
       if (!(await jobs.holds(leased, tx))) return 'keep';
       const disposition =
         facts === undefined ? 'keep' : dispositionOf(facts, await store.hasMessage(leased.subjectId, tx));
-      // From here on it cannot be attached.
+      // The upload can no longer be attached.
       if (disposition === 'remove') await store.markRemoving(leased.subjectId, tx);
-      // Within the transaction: a message that goes right after it makes the upload due again.
+      // In this transaction: a message that is deleted afterwards enqueues the job again.
       if (disposition === 'keep') await jobs.complete(leased, tx);
       return disposition;
     });

@@ -25,7 +25,7 @@ describe('uploads', () => {
   const linkAt = (id: string, now: Date): string =>
     createUploadLinks({ secret: CURSOR_KEY, baseUrl: PUBLIC_URL, clock: { now: () => now } }).url(id);
 
-  it('REST-005 POST /v1/uploads takes a form with a file and answers its metadata', async () => {
+  it('REST-005 POST /v1/uploads takes a form with a file and returns its metadata', async () => {
     const form = await formOf({ content: PNG, name: 'photo.png' });
     const { status, body } = await user.raw({ method: 'POST', path: UPLOADS, ...form });
     expect(status).toBe(201);
@@ -42,7 +42,7 @@ describe('uploads', () => {
     });
   });
 
-  it('an attachment has its seven fields, and no other', async () => {
+  it('an attachment has exactly seven fields', async () => {
     const attachment = await upload(user, { content: 'text', name: 'a.txt' });
     expect(Attachment.parse(attachment)).toEqual(attachment);
     expect(Object.keys(attachment).toSorted()).toEqual(Object.keys(Attachment.shape).toSorted());
@@ -52,16 +52,16 @@ describe('uploads', () => {
     ['a picture', PNG, 'image', 'image/png'],
     ['text', Buffer.from('hello'), 'file', 'text/plain'],
     ['HTML', Buffer.from('<!doctype html><script>alert(1)</script>'), 'file', 'text/html'],
-    ['nothing at all', Buffer.alloc(0), 'file', 'application/octet-stream'],
+    ['an empty file', Buffer.alloc(0), 'file', 'application/octet-stream'],
   ])(
-    'the type of %s is detected in its content, whatever the client claims',
+    'the type of %s is detected from its content, regardless of the type from the client',
     async (_what, content, type, mime_type) => {
       const attachment = await upload(user, { content, name: 'movie.mp4', type: 'video/mp4' });
       expect(attachment).toMatchObject({ type, mime_type, size: content.length });
     },
   );
 
-  it('a name in any script comes back, without what could deceive', async () => {
+  it('a name in any script is kept without deceptive characters', async () => {
     const { name, url } = await upload(user, { content: 'x', name: 'Отчёт 報告 \u202e📄.txt' });
     expect(name).toBe('Отчёт 報告 📄.txt');
     const { headers } = await get(url);
@@ -70,11 +70,11 @@ describe('uploads', () => {
     );
   });
 
-  it('the link gives the same bytes to who has nothing but the link', async () => {
+  it('the link returns the same bytes without credentials', async () => {
     const content = randomBytes(3 * 1024 * 1024);
     const { url, size } = await upload(user, { content });
     const { status, headers, bytes } = await get(url);
-    expect([status, headers['content-length']]).toEqual([200, String(size)]);
+    expect({ status, contentLength: headers['content-length'] }).toEqual({ status: 200, contentLength: String(size) });
     expect(bytes.equals(content)).toBe(true);
   });
 
@@ -82,7 +82,7 @@ describe('uploads', () => {
     ['HTML', '<!doctype html><script>alert(1)</script>', 'x.html'],
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'x.svg'],
     ['XML', '<?xml version="1.0"?><a/>', 'x.xml'],
-  ])('%s is handed out as bytes to save, which no browser runs', async (_what, content, name) => {
+  ])('%s is served as a binary attachment, which no browser runs', async (_what, content, name) => {
     const { headers } = await get((await upload(user, { content, name })).url);
     expect(headers).toMatchObject({
       'content-type': 'application/octet-stream',
@@ -92,7 +92,7 @@ describe('uploads', () => {
     });
   });
 
-  it('a script is handed out as plain text to save, which no browser runs', async () => {
+  it('a script is served as a plain text attachment, which no browser runs', async () => {
     const { headers } = await get((await upload(user, { content: 'alert(1)', name: 'x.js' })).url);
     expect(headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
@@ -101,36 +101,40 @@ describe('uploads', () => {
     });
   });
 
-  it('a part of a file can be asked for', async () => {
+  it('a range request returns a part of the file', async () => {
     const { url } = await upload(user, { content: '0123456789' });
     const { status, headers, bytes } = await get(url, { range: 'bytes=2-5' });
-    expect([status, headers['content-range'], headers['content-length'], String(bytes)]).toEqual([
-      206,
-      'bytes 2-5/10',
-      '4',
-      '2345',
-    ]);
+    expect({
+      status,
+      contentRange: headers['content-range'],
+      contentLength: headers['content-length'],
+      content: String(bytes),
+    }).toEqual({ status: 206, contentRange: 'bytes 2-5/10', contentLength: '4', content: '2345' });
   });
 
-  it('a part that is not there is refused', async () => {
+  it('an unsatisfiable range is rejected', async () => {
     const { url } = await upload(user, { content: '0123456789' });
     expect(await linkRefusal(uswarm.url, pathOf(url), { range: 'bytes=10-' })).toBe('range_not_satisfiable');
   });
 
-  it('a part of what the reader has of another file is the whole', async () => {
+  it('a range request with the If-Range of another file returns the whole file', async () => {
     const { url } = await upload(user, { content: '0123456789' });
     const tag = String((await get(url)).headers['etag']);
     expect((await get(url, { range: 'bytes=2-5', 'if-range': tag })).status).toBe(206);
     expect((await get(url, { range: 'bytes=2-5', 'if-range': '"other"' })).status).toBe(200);
   });
 
-  it('HEAD tells what GET would', async () => {
+  it('HEAD returns the headers of GET', async () => {
     const { url } = await upload(user, { content: '0123456789' });
     const { status, headers, bytes } = await get(url, {}, 'HEAD');
-    expect([status, headers['content-length'], bytes.length]).toEqual([200, '10', 0]);
+    expect({ status, contentLength: headers['content-length'], bytes: bytes.length }).toEqual({
+      status: 200,
+      contentLength: '10',
+      bytes: 0,
+    });
   });
 
-  it('a link is good for 15 minutes', async () => {
+  it('a link expires after 15 minutes', async () => {
     const { id } = await upload(user, { content: 'x' });
     const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
     expect((await get(linkAt(id, minutesAgo(14)))).status).toBe(200);
@@ -152,24 +156,24 @@ describe('uploads', () => {
     expect(await Promise.all(refusals)).toEqual(['upload_link_invalid', 'upload_link_invalid']);
   });
 
-  it('a link to a deleted file is upload_not_found', async () => {
+  it('a link to a deleted file returns upload_not_found', async () => {
     expect(await linkRefusal(uswarm.url, pathOf(linkAt(UNKNOWN, new Date())))).toBe('upload_not_found');
   });
 
-  it('other parts of the form are read past', async () => {
+  it('other parts of the form are ignored', async () => {
     const form = await formOf({ content: 'ignored', part: 'thumbnail' }, { content: 'kept', name: 'a.txt' });
     const { body } = await user.raw<{ data: Attachment }>({ method: 'POST', path: UPLOADS, ...form });
     expect(body.data).toMatchObject({ name: 'a.txt', size: 4 });
   });
 
-  it('a part named file is one without a file name too', async () => {
+  it('a part named file is accepted without a file name', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const body = Buffer.from('--x\r\ncontent-disposition: form-data; name="file"\r\n\r\nhello\r\n--x--\r\n');
     const answer = await user.raw<{ data: Attachment }>({ method: 'POST', path: UPLOADS, headers, body });
     expect(answer.body.data).toMatchObject({ name: 'file', size: 5 });
   });
 
-  describe('refuse', () => {
+  describe('an invalid request', () => {
     const multipart = { 'content-type': 'multipart/form-data; boundary=x' };
     const part = (name: string) =>
       `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\nhello\r\n`;
@@ -178,19 +182,19 @@ describe('uploads', () => {
       ['no file', multipart, `${part('other')}--x--\r\n`, 'upload_file_missing'],
       ['an empty form', multipart, '--x--\r\n', 'upload_file_missing'],
       ['two files', multipart, `${part('file')}${part('file')}--x--\r\n`, 'malformed_form'],
-      ['a form without its end', multipart, part('file'), 'malformed_form'],
-      ['no form at all', multipart, 'hello', 'malformed_form'],
+      ['a form without its final boundary', multipart, part('file'), 'malformed_form'],
+      ['no form', multipart, 'hello', 'malformed_form'],
       ['no boundary', { 'content-type': 'multipart/form-data' }, `${part('file')}--x--\r\n`, 'malformed_form'],
       ['JSON', { 'content-type': 'application/json' }, '{}', 'unsupported_media_type'],
-      ['no type', {}, 'hello', 'unsupported_media_type'],
-      ['a packed body', { ...multipart, 'content-encoding': 'gzip' }, 'hello', 'unsupported_media_type'],
-    ])('%s', async (_what, headers, body, code) => {
+      ['no content type', {}, 'hello', 'unsupported_media_type'],
+      ['a compressed body', { ...multipart, 'content-encoding': 'gzip' }, 'hello', 'unsupported_media_type'],
+    ])('is rejected: %s', async (_what, headers, body, code) => {
       const before = await uswarm.database.selectFrom('uploads').select('id').execute();
       expect(await uploadRefusal(user, { headers, body: Buffer.from(body) })).toBe(code);
       expect(await uswarm.database.selectFrom('uploads').select('id').execute()).toEqual(before);
     });
 
-    it('without credentials, before the file is read', async () => {
+    it('is rejected before the file is read if it has no credentials', async () => {
       const form = await formOf({ content: 'x' });
       expect(await uploadRefusal(uswarm.anonymous, form)).toBe('token_missing');
     });

@@ -7,7 +7,7 @@ import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
 import { createS3Objects } from './s3-objects.js';
-import { createUploadKeeping, UPLOAD_JOB } from './upload-retention.js';
+import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
 import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';
@@ -44,13 +44,13 @@ export function createUploadsModule(deps: UploadsModuleDeps) {
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
     filesPerUser: config.UPLOADS_PER_USER,
-    atOnce: config.UPLOADS_AT_ONCE,
-    atOncePerUser: config.UPLOADS_AT_ONCE_PER_USER,
+    maxConcurrent: config.UPLOADS_AT_ONCE,
+    maxConcurrentPerUser: config.UPLOADS_AT_ONCE_PER_USER,
     logger,
   });
   const retention: JobDefinition = {
     type: UPLOAD_JOB,
-    handle: createUploadKeeping({ withTransaction, store, jobs, objects }),
+    handle: createUploadRetention({ withTransaction, store, jobs, objects }),
   };
   return {
     routes: uploadHandlers(measureUploads(service, metrics), {

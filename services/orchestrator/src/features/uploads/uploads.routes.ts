@@ -4,7 +4,7 @@ import { savedFile } from './download.js';
 import { servedType } from './file-kind.js';
 import type { UploadService } from './uploads.service.js';
 
-/** spec: orchestrator §4.1 */
+// REST-005
 export function uploadHandlers(service: UploadService, limits: FormLimits) {
   const createUpload: Handler<'createUpload'> = async ({ actor, form, headers }) => {
     const owner = { userId: actor.userId, key: headers['idempotency-key'] };

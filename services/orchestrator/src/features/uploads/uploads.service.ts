@@ -11,10 +11,10 @@ export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
   store: ReceiveUploadDeps['store'] & Pick<UploadStore, 'find'>;
   objects: ObjectStore;
   links: UploadLinks;
-  /** Uploads that this process receives concurrently: each uses some of its memory. */
-  atOnce: number;
-  /** Of them, files of one user. */
-  atOncePerUser: number;
+  /** Maximum concurrent uploads of this process, which bounds its memory. */
+  maxConcurrent: number;
+  /** Maximum concurrent uploads per user. */
+  maxConcurrentPerUser: number;
 }
 
 /** A file, or a part of it, that is ready to be sent. */
@@ -24,9 +24,10 @@ export interface Download extends OpenedFile {
 
 export interface UploadService {
   /**
-   * Stores a file while it comes in; nothing of it stays where that fails.
-   * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `idempotency_key_reused`, `rate_limited` when too many come in
-   *   concurrently, `service_unavailable`
+   * Stores a file while it is received. A failed upload is deleted.
+   *
+   * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `idempotency_key_reused`, `service_unavailable`,
+   *   and `rate_limited` if there are too many concurrent uploads
    */
   receive(owner: KeyOwner, file: IncomingFile): Promise<Attachment>;
   /** @throws ApiError `upload_link_invalid`, `upload_not_found`, `range_not_satisfiable` */
@@ -36,7 +37,7 @@ export interface UploadService {
 const BUSY_RETRY_MS = 2_000;
 
 export function createUploadService(deps: UploadServiceDeps): UploadService {
-  const { store, objects, links, atOnce, atOncePerUser } = deps;
+  const { store, objects, links, maxConcurrent, maxConcurrentPerUser } = deps;
   let receiving = 0;
   const receivingOf = new Map<string, number>();
 
@@ -46,7 +47,7 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
     async receive(owner, file) {
       const { userId } = owner;
       const ofUser = receivingOf.get(userId) ?? 0;
-      if (receiving >= atOnce || ofUser >= atOncePerUser) {
+      if (receiving >= maxConcurrent || ofUser >= maxConcurrentPerUser) {
         throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
       }
       receiving += 1;

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
+import { insertMessages, insertWorkspaces } from '../../../test/bulk-data.js';
 import { sequentialScans } from '../../../test/query-plans.js';
 import type { Transaction } from '../../database/database.js';
 import { createUploadStore, type UploadStore } from './uploads.store.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
-describe('statements about uploads', () => {
+describe('upload statements', () => {
   let db: MigratedDatabase;
   let place: { userId: string; uploadId: string; messageId: string };
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    await fillWorkspaces(db.database, 2_000);
-    await fillMessages(db.database, 5);
+    await insertWorkspaces(db.database, 2_000);
+    await insertMessages(db.database, 5);
     await sql`
       INSERT INTO uploads (id, user_id, state, size)
       SELECT gen_random_uuid(), id, 'stored', n FROM users CROSS JOIN generate_series(1, 5) n`.execute(db.database);
@@ -31,17 +31,20 @@ describe('statements about uploads', () => {
   afterAll(() => db.close());
 
   it.each<[string, (store: UploadStore, tx: Transaction) => Promise<unknown>]>([
-    ['what a user has stored', (store, tx) => store.stored(place.userId, tx)],
+    ['the stored bytes of a user', (store, tx) => store.stored(place.userId, tx)],
     ['a download', (store) => store.find(place.uploadId)],
-    ['the attachments of a message to be', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
-    ['the facts of an upload', (store, tx) => store.lock(place.uploadId, tx)],
-    ['whether a message has it', (store, tx) => store.hasMessage(place.uploadId, tx)],
+    ['the attachments of a new message', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
+    ['the lock of an upload', (store, tx) => store.lock(place.uploadId, tx)],
+    ['the check for a message', (store, tx) => store.hasMessage(place.uploadId, tx)],
     [
-      'the end of an upload',
+      'the completion of an upload',
       (store, tx) => store.finish({ id: place.uploadId, name: '', type: 'file', mime_type: '', size: 1 }, tx),
     ],
-    ['the end of a message', (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute()],
-  ])('%s reads no table from end to end', async (_what, use) => {
+    [
+      'the deletion of a message',
+      (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute(),
+    ],
+  ])('%s needs no sequential scan', async (_what, use) => {
     expect(
       await sequentialScans(db.database, (database) => use(createUploadStore(database), withoutAfterCommit(database))),
     ).toEqual([]);

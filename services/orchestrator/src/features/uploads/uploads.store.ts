@@ -2,6 +2,7 @@ import type { AttachmentType } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { UploadState } from '../../database/schema.js';
+import { lockUser } from '../users/lock-user.js';
 
 /** A complete file. */
 export interface UploadRow {
@@ -12,11 +13,11 @@ export interface UploadRow {
   size: number;
 }
 
-/** What decides whether an upload is kept. */
+/** The facts that decide whether an upload is kept. */
 export interface UploadFacts {
   state: UploadState;
   owned: boolean;
-  /** Whether a message had it at some time. */
+  /** Whether the upload was ever attached to a message. */
   attached: boolean;
   ageMs: number;
 }
@@ -30,12 +31,12 @@ export interface UploadStore {
   /** @returns false if the upload is no longer in progress */
   finish(upload: UploadRow, db: Database): Promise<boolean>;
   find(id: string): Promise<UploadRow | undefined>;
-  /** Those of the ids that are stored uploads of the user; none of them is removed until the transaction ends. */
+  /** The stored uploads of the user with these ids, locked against deletion until the transaction ends. */
   holdStored(userId: string, ids: readonly string[], db: Database): Promise<UploadRow[]>;
   attach(messageId: string, ids: readonly string[], db: Database): Promise<void>;
   /** Locks the upload. */
   lock(id: string, db: Database): Promise<UploadFacts | undefined>;
-  /** To be asked after `lock`: what was committed until then counts. */
+  /** Call it after `lock`, so that all committed attachments are visible. */
   hasMessage(id: string, db: Database): Promise<boolean>;
   markRemoving(id: string, db: Database): Promise<void>;
   delete(id: string, db: Database): Promise<void>;
@@ -49,15 +50,7 @@ export function createUploadStore(database: Database): UploadStore {
       await db.insertInto('uploads').values({ id, user_id: userId }).execute();
     },
 
-    async lockUser(userId, db) {
-      const row = await db
-        .selectFrom('users')
-        .select('id')
-        .where('id', '=', userId)
-        .forNoKeyUpdate()
-        .executeTakeFirst();
-      return row !== undefined;
-    },
+    lockUser,
 
     async stored(userId, db = database) {
       const { rows } = await sql<{ bytes: number; files: number }>`
@@ -92,12 +85,12 @@ export function createUploadStore(database: Database): UploadStore {
         .where('id', 'in', [...ids])
         .where('user_id', '=', userId)
         .where('state', '=', 'stored')
-        // No more than that: a deletion of the account, which holds what a message waits for next, goes on.
+        // A stronger lock can deadlock with a concurrent account deletion.
         .forKeyShare()
         .execute(),
 
     async attach(messageId, ids, db) {
-      // Two messages with the same attachments wait for each other instead of dying together.
+      // The order by id prevents a deadlock between two messages with the same attachments.
       await db
         .selectFrom('uploads')
         .select('id')

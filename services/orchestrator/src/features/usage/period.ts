@@ -1,9 +1,9 @@
-/** The month of a moment in UTC, such as `2026-11`. */
+/** The month of a time in UTC, such as `2026-11`. */
 export function periodOf(now: Date): string {
   return now.toISOString().slice(0, 7);
 }
 
-/** When the month after that moment begins. */
+/** The start of the next month in UTC. */
 export function nextPeriodAt(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '@uswarm/service-kit';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { fillMessages, fillTurns, fillWorkspaces } from '../../../test/fill.js';
+import { insertMessages, insertTurns, insertWorkspaces } from '../../../test/bulk-data.js';
 import { sql } from 'kysely';
 import { createPlans } from '../plans/plans.js';
 import { createUsageLimits, estimatedCall } from './usage-limits.js';
@@ -17,9 +17,9 @@ describe('the reserved tokens of running turns', () => {
   let limits: ReturnType<typeof createUsageLimits>;
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    [workspaceId] = (await fillWorkspaces(db.database, 1)) as [string];
-    await fillMessages(db.database, TURNS);
-    await fillTurns(db.database);
+    [workspaceId] = (await insertWorkspaces(db.database, 1)) as [string];
+    await insertMessages(db.database, TURNS);
+    await insertTurns(db.database);
     const plan = { code: 'free', name: 'Free', token_limit: LIMIT, workspace_token_limit: LIMIT };
     limits = createUsageLimits({
       store: createUsageStore(db.database),
@@ -34,7 +34,7 @@ describe('the reserved tokens of running turns', () => {
       SELECT gen_random_uuid(), 1, owner_id, id, 'p', 'm', ${tokens}, 0 FROM workspaces WHERE id = ${workspaceId}`.execute(
       db.database,
     );
-  /** As a worker begins a turn: the reservation and the begin are one transaction. */
+  /** Begins a turn as a worker does: reservation and begin in one transaction. */
   const begin = (id: string) =>
     db.withTransaction(async (tx) => {
       if ((await limits.reached(workspaceId, tx)) !== undefined) return 'refused';
@@ -55,7 +55,7 @@ describe('the reserved tokens of running turns', () => {
       const outcomes = await Promise.all(waiting.map(begin));
       const begun = waiting.filter((_, n) => outcomes[n] === 'begun');
       expect(begun.length).toBeLessThanOrEqual(1);
-      // Each of them makes a model call and reports it.
+      // Each turn reports one model call.
       for (const id of begun) {
         await use(CALL);
         used += CALL;

@@ -5,11 +5,11 @@ import type { Plans } from '../plans/plans.js';
 import { nextPeriodAt, periodOf } from './period.js';
 import type { Used, UsageStore } from './usage.store.js';
 
-/** The limit that stops a workspace from using more. */
+/** The token limit that is reached. */
 export interface LimitReached {
   scope: 'user' | 'workspace';
   token_limit: number;
-  /** ISO 8601: when the next period begins. */
+  /** The start of the next period, in ISO 8601. */
   resets_at: string;
 }
 
@@ -17,12 +17,12 @@ export interface LimitReached {
 export interface UsageLimits {
   reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined>;
   /**
-   * Whether another turn may begin: each running turn reserves the estimate of a model call. The result holds for the
-   * transaction, which marks the turn as running.
+   * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
+   * until the end of the transaction, which must mark the turn as running.
    */
   reserve(workspaceId: string, db: Database): Promise<boolean>;
   /** @throws ApiError `token_limit_reached` */
-  requireRoom(workspaceId: string, db?: Database): Promise<void>;
+  requireTokensLeft(workspaceId: string, db?: Database): Promise<void>;
 }
 
 export interface UsageLimitsDeps {
@@ -68,7 +68,7 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
         fits(tokens, running.workspace, plan.workspace_token_limit)
       );
     },
-    async requireRoom(workspaceId, db) {
+    async requireTokensLeft(workspaceId, db) {
       const limit = await reached(workspaceId, db);
       if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
     },

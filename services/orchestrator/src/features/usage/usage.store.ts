@@ -12,7 +12,7 @@ export interface Used {
 export interface UserUsage extends StoredPlan, Used {}
 
 export interface WorkspaceUsageRow extends StoredPlan, Used {
-  /** By all workspaces of its owner, including deleted ones. */
+  /** The tokens of all workspaces of the owner, including deleted ones. */
   user_tokens: number;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UserProfile } from '@uswarm/contract';
-import { storedRows } from '../../../test/stored.js';
+import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
@@ -18,9 +18,12 @@ describe('users', () => {
     uswarm.database.updateTable('users').set(values).where('email', '=', user.email).execute();
 
   describe('the profile', () => {
-    it('REST-010 GET /v1/users/profile shows the profile of the caller', async () => {
+    it('REST-010 GET /v1/users/profile returns the profile of the caller', async () => {
       const [one, other] = [await uswarm.user(), await uswarm.user()];
-      expect([(await profile(one)).email, (await profile(other)).email]).toEqual([one.email, other.email]);
+      expect({ one: (await profile(one)).email, other: (await profile(other)).email }).toEqual({
+        one: one.email,
+        other: other.email,
+      });
     });
 
     it('RES-015 idp_uid is the subject at the identity provider', async () => {
@@ -40,14 +43,14 @@ describe('users', () => {
       ['RES-016', 'nickname', 'ada'],
       ['RES-018', 'surname', 'Lovelace'],
       ['RES-020', 'country_code', 'GB'],
-    ] as const)('%s %s is a text, empty until it is set', async (_row, field, value) => {
+    ] as const)('%s %s is a string, empty until it is set', async (_row, field, value) => {
       const user = await uswarm.user();
       const before = (await profile(user))[field];
       await set(user, { [field]: value });
-      expect([before, (await profile(user))[field]]).toEqual(['', value]);
+      expect({ before, after: (await profile(user))[field] }).toEqual({ before: '', after: value });
     });
 
-    it('RES-019 avatar_url is the picture of the token, and follows it at a sign-in', async () => {
+    it('RES-019 avatar_url is the picture of the token and is updated at each sign-in', async () => {
       const email = `${crypto.randomUUID()}@example.com`;
       const avatarAfter = async (route: string, claims: Record<string, unknown>): Promise<string> => {
         const token = await uswarm.issuer.issueToken({ email, name: 'Ada', claims });
@@ -72,8 +75,8 @@ describe('users', () => {
       ['is a script', 'javascript:alert(1)'],
       ['is not a URL', 'ada.png'],
       ['is longer than 2048 characters', `https://example.com/${'a'.repeat(2_029)}`],
-      ['is not a text', 7],
-    ])('takes no picture that %s', async (_what, picture) => {
+      ['is not a string', 7],
+    ])('ignores a picture that %s', async (_what, picture) => {
       const email = `${crypto.randomUUID()}@example.com`;
       const token = await uswarm.issuer.issueToken({ email, name: 'Ada', claims: { picture } });
       const person = uswarm.anonymous.with({ 'x-token': token });
@@ -81,32 +84,35 @@ describe('users', () => {
       expect((await person.get<{ data: UserProfile }>(PROFILE)).body.data.avatar_url).toBe('');
     });
 
-    it('takes name and surname apart if the token does', async () => {
+    it('uses given and family name of the token if it has them', async () => {
       const claims = { given_name: 'Ada', family_name: 'Lovelace' };
       const email = `${crypto.randomUUID()}@example.com`;
       const token = await uswarm.issuer.issueToken({ email, name: 'Ada Lovelace', claims });
       const person = uswarm.anonymous.with({ 'x-token': token });
       await person.post('/v1/auth/sign-up', undefined, 204);
       const { data } = (await person.get<{ data: UserProfile }>(PROFILE)).body;
-      expect([data.name, data.surname]).toEqual(['Ada', 'Lovelace']);
+      expect({ name: data.name, surname: data.surname }).toEqual({ name: 'Ada', surname: 'Lovelace' });
     });
 
     it('RES-021 date_of_birth is a timestamp or null', async () => {
       const user = await uswarm.user();
       const before = (await profile(user)).date_of_birth;
       await set(user, { date_of_birth: '1815-12-10T00:00:00Z' });
-      expect([before, (await profile(user)).date_of_birth]).toEqual([null, '1815-12-10T00:00:00.000Z']);
+      expect({ before, after: (await profile(user)).date_of_birth }).toEqual({
+        before: null,
+        after: '1815-12-10T00:00:00.000Z',
+      });
     });
 
     it('RES-022 created_at is the time of the sign-up', async () => {
       const before = Date.now();
       const { created_at } = await profile(await uswarm.user());
       expect(created_at).toMatch(ISO);
-      // Postgres and this process run on the same clock; a second is for its resolution.
+      // Postgres and this process use the same clock; the second allows for its resolution.
       expect(Math.abs(Date.parse(created_at) - before)).toBeLessThan(60_000);
     });
 
-    it('RES-023 RES-024 who can read a profile is neither deleted nor banned', async () => {
+    it('RES-023 RES-024 is_deleted and is_banned are false for a user who can read the profile', async () => {
       expect(await profile(await uswarm.user())).toMatchObject({ is_deleted: false, is_banned: false });
     });
 
@@ -123,7 +129,7 @@ describe('users', () => {
       expect(seen).toEqual([false, false, true]);
     });
 
-    it('RES-027 preferences are three texts', async () => {
+    it('RES-027 preferences are three strings', async () => {
       expect((await profile(await uswarm.user())).preferences).toEqual({
         platform_theme: 'system',
         platform_language: 'en',
@@ -131,19 +137,19 @@ describe('users', () => {
       });
     });
 
-    it('RES-028 the subscription names the plan and when it ends, or null', async () => {
+    it('RES-028 the subscription has the plan and its expiry, or null', async () => {
       const user = await uswarm.user();
       const before = (await profile(user)).subscription;
       await set(user, { plan_code: 'pro', plan_expires_at: '2999-01-01T00:00:00Z' });
-      expect([before, (await profile(user)).subscription]).toEqual([
-        { name: 'Free', code: 'free', expires_at: null },
-        { name: 'Pro', code: 'pro', expires_at: '2999-01-01T00:00:00.000Z' },
-      ]);
+      expect({ before, after: (await profile(user)).subscription }).toEqual({
+        before: { name: 'Free', code: 'free', expires_at: null },
+        after: { name: 'Pro', code: 'pro', expires_at: '2999-01-01T00:00:00.000Z' },
+      });
     });
   });
 
   describe('PATCH /v1/users', () => {
-    it('REST-011 changes every field that it takes and answers 204', async () => {
+    it('REST-011 changes all fields and returns 204', async () => {
       const user = await uswarm.user();
       const patch = {
         nickname: 'ada',
@@ -165,14 +171,14 @@ describe('users', () => {
       ['date_of_birth', '2000-02-29T00:00:00.000Z'],
       ['preferences', { platform_theme: 'dark', platform_language: 'en', currency_code: 'USD' }],
       ['time_zone', 'Pacific/Auckland'],
-    ])('REST-011 changes %s alone and leaves the rest', async (field, value) => {
+    ])('REST-011 changes only %s', async (field, value) => {
       const user = await uswarm.user();
       const before = await profile(user);
       await user.patch('/v1/users', { [field]: value }, 204);
       expect(await profile(user)).toEqual({ ...before, [field]: value });
     });
 
-    it('changes one preference and leaves the others', async () => {
+    it('changes only the given preference', async () => {
       const user = await uswarm.user();
       await user.patch('/v1/users', { preferences: { currency_code: 'EUR' } }, 204);
       expect((await profile(user)).preferences).toEqual({
@@ -182,34 +188,34 @@ describe('users', () => {
       });
     });
 
-    it('takes a date of birth as a date too, and reads it in UTC', async () => {
+    it('accepts a date of birth without a time and reads it in UTC', async () => {
       const user = await uswarm.user();
       await user.patch('/v1/users', { date_of_birth: '1999-12-31' }, 204);
       expect((await profile(user)).date_of_birth).toBe('1999-12-31T00:00:00.000Z');
     });
 
-    it('clears the date of birth by null', async () => {
+    it('clears the date of birth if it is null', async () => {
       const user = await uswarm.user();
       await user.patch('/v1/users', { date_of_birth: '1999-12-31' }, 204);
       await user.patch('/v1/users', { date_of_birth: null }, 204);
       expect((await profile(user)).date_of_birth).toBeNull();
     });
 
-    it('changes nothing by an empty object', async () => {
+    it('changes nothing if the object is empty', async () => {
       const user = await uswarm.user();
       const before = await profile(user);
       await user.patch('/v1/users', {}, 204);
       expect(await profile(user)).toEqual(before);
     });
 
-    it('ignores unknown fields, and those that are not the user’s to change', async () => {
+    it('ignores unknown and read-only fields', async () => {
       const user = await uswarm.user();
       const before = await profile(user);
       await user.patch('/v1/users', { is_banned: true, email: 'x@example.com', id: '1', plan_code: 'pro' }, 204);
       expect(await profile(user)).toEqual(before);
     });
 
-    it('keeps any text of any language as it is', async () => {
+    it('stores text of any language unchanged', async () => {
       const user = await uswarm.user();
       const name = `'"; DROP TABLE users; -- 名前 👩‍🚀 \u202e`;
       await user.patch('/v1/users', { name }, 204);
@@ -219,13 +225,13 @@ describe('users', () => {
     it.each([
       ['EN-gb', 'en-GB'],
       ['zh-hant-tw', 'zh-Hant-TW'],
-    ])('keeps the language %s in its canonical form, %s', async (tag, canonical) => {
+    ])('stores the language %s in its canonical form %s', async (tag, canonical) => {
       const user = await uswarm.user();
       await user.patch('/v1/users', { preferences: { platform_language: tag } }, 204);
       expect((await profile(user)).preferences.platform_language).toBe(canonical);
     });
 
-    it('leaves what another request changes at the same time', async () => {
+    it('does not overwrite other fields of a concurrent request', async () => {
       const user = await uswarm.user();
       const patches = [
         { nickname: 'ada' },
@@ -244,38 +250,38 @@ describe('users', () => {
     });
 
     it.each([
-      ['a number in place of a text', { nickname: 1 }],
-      ['null, which clears the date of birth alone', { nickname: null }],
+      ['a number instead of a string', { nickname: 1 }],
+      ['null for a nickname', { nickname: null }],
       ['a nickname of 101 characters', { nickname: 'n'.repeat(101) }],
       ['a country that is not a code', { country_code: 'Germany' }],
-      ['a country that ISO 3166-1 does not have', { country_code: 'ZZ' }],
+      ['a country that is not in ISO 3166-1', { country_code: 'ZZ' }],
       ['a country in lower case', { country_code: 'de' }],
-      ['a currency that ISO 4217 does not have', { preferences: { currency_code: 'EUX' } }],
+      ['a currency that is not in ISO 4217', { preferences: { currency_code: 'EUX' } }],
       ['a language that is not a tag', { preferences: { platform_language: 'english!' } }],
       ['a language with two equal variants', { preferences: { platform_language: 'de-1996-1996' } }],
       ['null for a country', { country_code: null }],
       ['null for a preference', { preferences: { platform_theme: null } }],
       ['null for all preferences', { preferences: null }],
-      ['a birthday that is still to come', { date_of_birth: '2999-01-01' }],
-      ['a birth tomorrow', { date_of_birth: new Date(Date.now() + 86_400_000).toISOString() }],
+      ['a date of birth in the future', { date_of_birth: '2999-01-01' }],
+      ['a time of birth in the future', { date_of_birth: new Date(Date.now() + 86_400_000).toISOString() }],
       ['a currency that is not a code', { preferences: { currency_code: 'Euro' } }],
       ['a time zone that does not exist', { time_zone: 'Mars/Olympus' }],
-      ['preferences that are a text', { preferences: 'dark' }],
-      ['a date that is none', { date_of_birth: 'yesterday' }],
+      ['preferences that are a string', { preferences: 'dark' }],
+      ['a malformed date', { date_of_birth: 'yesterday' }],
       ['a day that does not exist', { date_of_birth: '2001-02-29' }],
-      ['a year that Postgres does not have', { date_of_birth: '0000-01-01' }],
+      ['a year that Postgres does not support', { date_of_birth: '0000-01-01' }],
       ['a text with NUL', { name: 'a\u0000b' }],
       ['a text with a lone surrogate', { surname: 'a\ud800b' }],
       ['a preference with NUL', { preferences: { platform_theme: '\u0000' } }],
-    ])('refuses %s, and stores nothing of the request', async (_what, body) => {
+    ])('rejects %s and stores nothing', async (_what, body) => {
       const user = await uswarm.user();
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const withGoodFields = { name: 'Changed', nickname: 'changed', ...body };
       expect(await user.refusal('PATCH', '/v1/users', withGoodFields)).toBe('validation_failed');
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it.each([[[]], [null], ['nickname'], [7]])('refuses the body %j', async (body) => {
+    it.each([[[]], [null], ['nickname'], [7]])('rejects the body %j', async (body) => {
       const user = await uswarm.user();
       expect(await user.refusal('PATCH', '/v1/users', body)).toBe('validation_failed');
     });

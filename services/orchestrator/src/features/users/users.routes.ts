@@ -1,7 +1,7 @@
 import type { Handler } from '../../http/handlers.js';
 import type { UserService } from './users.service.js';
 
-/** spec: orchestrator §4.2 */
+// REST-010, REST-011
 export function userHandlers(service: UserService) {
   const getProfile: Handler<'getProfile'> = async ({ actor }) => ({
     status: 200,

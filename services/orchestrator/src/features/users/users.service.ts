@@ -35,9 +35,9 @@ export function createUserService({ store, legal, plans, clock }: UserServiceDep
   };
 }
 
-/** A date alone is the start of its day in UTC. */
+/** A date without a time is the start of that day in UTC. */
 function birthProblem(text: string, now: Date): string | undefined {
-  // ISO 8601 has a year 0, the calendar of the database has not.
+  // ISO 8601 has a year 0, Postgres does not.
   if (text.startsWith('0000')) return 'is not a date';
   return Date.parse(text) < now.getTime() ? undefined : 'must be in the past';
 }
@@ -49,7 +49,7 @@ function withCanonicalLanguage({ preferences, ...patch }: UserPatch): UserPatch 
   return { ...patch, preferences: { ...preferences, platform_language } };
 }
 
-/** spec: orchestrator §2.5 */
+// RES-014 to RES-028
 function toProfile(user: UserRow, { plan, expiresAt }: Subscription, versions: LegalVersions): UserProfile {
   return {
     email: user.email,

@@ -25,7 +25,7 @@ export interface UserRow {
   created_at: Date;
 }
 
-/** What an agent should know about the person whom it answers. Empty texts are not known. */
+/** The profile that agents receive of the user. Unknown fields are empty. */
 export interface Reader {
   name: string;
   /** BCP 47. */
@@ -39,21 +39,24 @@ export interface UserStore {
     identity: Pick<Identity, 'issuer' | 'subject'>,
     db?: Database,
   ): Promise<{ id: string; isBanned: boolean } | undefined>;
-  /** @returns false if the identity already has a user. */
+  /** @returns false if the identity already has a user */
   insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
   get(userId: string): Promise<UserRow | undefined>;
   /** Undefined if the user does not exist. */
   isBanned(userId: string): Promise<boolean | undefined>;
   update(userId: string, patch: UserPatch): Promise<void>;
-  /** Undefined when the user was deleted. The time zone is that of the device seen last that sent one, else the profile's. */
+  /**
+   * Returns undefined if the user is deleted. The time zone is that of the last seen device with a time zone, or that of
+   * the profile.
+   */
   reader(userId: string): Promise<Reader | undefined>;
-  /** Follows a change of the e-mail address at the identity provider. */
+  /** Stores the current e-mail address of the identity provider. */
   setEmail(userId: string, email: string, db: Database): Promise<void>;
-  /** Follows a change of the picture at the identity provider. */
+  /** Stores the current picture of the identity provider. */
   setAvatar(userId: string, url: string, db: Database): Promise<void>;
-  /** Locks the user, so that no workspace is added. @returns its workspaces */
+  /** Locks the user, so that no workspace can be added. @returns the ids of the user's workspaces */
   lockOwned(userId: string, db: Database): Promise<string[]>;
-  /** Removes the user with everything that hangs on it. */
+  /** Deletes the user and all rows that reference it. */
   delete(userId: string, db: Database): Promise<void>;
 }
 
@@ -110,7 +113,6 @@ export function createUserStore(database: Database): UserStore {
 
     async update(userId, { preferences, ...fields }) {
       const set = { ...fields, ...preferences };
-      // Absent fields are left as they are: only what was sent is in the statement.
       await database
         .updateTable('users')
         .set({ ...set, updated_at: sql<Date>`now()` })
@@ -150,7 +152,7 @@ export function createUserStore(database: Database): UserStore {
       await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
       await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
       await db.deleteFrom('users').where('id', '=', userId).execute();
-      // What was done stays, and no longer to whom.
+      // The audit log keeps the actions without the identity of the user.
       await sql`SELECT forget_user_in_audit(${userId})`.execute(db);
     },
   };

@@ -3,9 +3,9 @@ import { pageQuery } from '@uswarm/contract';
 import { systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { fillAgents, fillMessages, fillWorkspaces } from '../../../test/fill.js';
+import { insertAgentData, insertMessages, insertWorkspaces } from '../../../test/bulk-data.js';
 import { statementsOf } from '../../../test/query-plans.js';
-import { showNow } from '../../../test/show.js';
+import { currentViewContext } from '../../../test/view-context.js';
 import type { Database, WithTransaction } from '../../database/database.js';
 import { createStores } from '../../../test/stores.js';
 import { createConversationCursors } from '../conversations/conversation-cursor.js';
@@ -27,9 +27,9 @@ const never = (): never => {
 function services(database: Database) {
   const stores = createStores(database);
   const access = createWorkspaceAccess(stores.workspaces);
-  // Its statements are the recorded ones.
+  // The recorded statements.
   const withTransaction: WithTransaction = (run) => run(withoutAfterCommit(database));
-  const shared = { ...stores, withTransaction, access, show: showNow };
+  const shared = { ...stores, withTransaction, access, createViewContext: currentViewContext };
   return {
     workspaces: createWorkspaceService({ store: stores.workspaces, clock: systemClock }),
     conversations: createConversationService({
@@ -42,7 +42,7 @@ function services(database: Database) {
     messages: createMessageService({
       ...shared,
       store: stores.messages,
-      questions: { prepare: never, ask: never },
+      intake: { prepare: never, create: never },
       rates: { send: never },
       attachments: { resolve: never },
       cursors: createCursorCodec('k'.repeat(32)),
@@ -59,42 +59,42 @@ function services(database: Database) {
     events: createEventService({
       ...shared,
       store: stores.events,
-      render: createEventRenderer({ ...stores, show: showNow }),
+      render: createEventRenderer({ ...stores, createViewContext: currentViewContext }),
     }),
   };
 }
 
-describe('a list is one statement, besides the one that asks whose it is, however much there is', () => {
+describe('the number of statements does not depend on the amount of data', () => {
   let db: MigratedDatabase;
-  interface Place {
+  interface Context {
     userId: string;
     workspaceId: string;
     conversationId: string;
   }
-  const places: Place[] = [];
+  const contexts: Context[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    // The first of them is empty, the other one is not: forty workspaces of one user, full of conversations.
-    const [empty] = await fillWorkspaces(db.database, 1);
-    await fillWorkspaces(db.database, 40);
+    // One user has an empty workspace; the other has forty workspaces full of conversations.
+    const [empty] = await insertWorkspaces(db.database, 1);
+    await insertWorkspaces(db.database, 40);
     await sql`
       UPDATE workspaces SET owner_id = (SELECT owner_id FROM workspaces WHERE id <> ${empty} LIMIT 1)
       WHERE id <> ${empty}`.execute(db.database);
-    await fillMessages(db.database, 30);
+    await insertMessages(db.database, 30);
     await sql`DELETE FROM messages WHERE workspace_id = ${empty}`.execute(db.database);
     await sql`DELETE FROM workspace_events WHERE workspace_id = ${empty}`.execute(db.database);
     await sql`UPDATE workspaces SET last_seq = 0 WHERE id = ${empty}`.execute(db.database);
-    await fillAgents(db.database, 3);
-    const found = await sql<Place>`
+    await insertAgentData(db.database, 3);
+    const found = await sql<Context>`
       SELECT DISTINCT ON (w.id = ${empty}) w.owner_id AS "userId", w.id AS "workspaceId", c.id AS "conversationId"
       FROM workspaces w JOIN conversations c ON c.workspace_id = w.id`.execute(db.database);
-    places.push(...found.rows);
+    contexts.push(...found.rows);
   });
   afterAll(() => db.close());
 
   const query = pageQuery.parse({ limit: 10 });
   type Services = ReturnType<typeof services>;
-  it.each<[string, number, (of: Services, place: Place) => Promise<unknown>]>([
+  it.each<[string, number, (of: Services, context: Context) => Promise<unknown>]>([
     ['workspaces', 1, ({ workspaces }, { userId }) => workspaces.list(userId)],
     ['one workspace', 1, ({ workspaces }, { userId, workspaceId }) => workspaces.get(userId, workspaceId)],
     ['conversations', 3, ({ conversations }, { userId, workspaceId }) => conversations.list(userId, workspaceId, {})],
@@ -105,25 +105,29 @@ describe('a list is one statement, besides the one that asks whose it is, howeve
         conversations.get(userId, workspaceId, conversationId),
     ],
     [
-      'a page of messages, where a third looks the conversation up',
+      'a page of messages',
       3,
       ({ messages }, { userId, workspaceId, conversationId }) =>
         messages.list(userId, workspaceId, conversationId, query),
     ],
-  ])('%s: %i', async (_what, count, use) => {
-    expect(places).toHaveLength(2);
-    for (const place of places) {
-      const statements = await statementsOf(db.database, (database) => use(services(database), place));
+  ])('is for %s: %i', async (_what, count, use) => {
+    expect(contexts).toHaveLength(2);
+    for (const context of contexts) {
+      const statements = await statementsOf(db.database, (database) => use(services(database), context));
       expect(statements.map(({ sql: text }) => text.trim().slice(0, 80))).toHaveLength(count);
     }
   });
 
-  it.each<[string, number, (of: Services, place: Place) => Promise<unknown>]>([
-    ['a search', 8, ({ search }, place) => search(place, { q: 'hi there', limit: 10 }, new AbortController().signal)],
+  it.each<[string, number, (of: Services, context: Context) => Promise<unknown>]>([
+    [
+      'a search',
+      8,
+      ({ search }, context) => search(context, { q: 'hi there', limit: 10 }, new AbortController().signal),
+    ],
     ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, 0)],
-  ])('%s: at most %i', async (_what, most, use) => {
-    for (const place of places) {
-      const statements = await statementsOf(db.database, (database) => use(services(database), place));
+  ])('is for %s: at most %i', async (_what, most, use) => {
+    for (const context of contexts) {
+      const statements = await statementsOf(db.database, (database) => use(services(database), context));
       expect(statements.length).toBeLessThanOrEqual(most);
     }
   });

@@ -15,8 +15,9 @@ export interface ProvisionDeps {
 }
 
 /**
- * Makes a workspace with its agents, its swarm conversation and a request for a runtime.
- * @returns its id
+ * Creates a workspace with its agents and its swarm conversation, and requests its runtime.
+ *
+ * @returns the id of the workspace
  */
 export type Provision = (
   workspace: { userId: string; name: string; workspaceId?: string },

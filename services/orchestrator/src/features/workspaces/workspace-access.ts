@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** Whether a workspace is the caller's; other people's look exactly like absent ones. */
+/** Checks the ownership of a workspace. Foreign and unknown workspaces cause the same error. */
 export interface WorkspaceAccess {
   /** @throws ApiError `workspace_not_found` */
   require(userId: string, workspaceId: string): Promise<void>;

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AgentSummary, type Conversation, LIMITS, type ReplayedEvent, type Workspace } from '@uswarm/contract';
-import { eventually } from '../../../test/eventually.js';
-import { rowsWith, storedRows } from '../../../test/stored.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
-import { createTurnTaker } from '../../../test/turns.js';
+import { createTestTurnWorker } from '../../../test/turn-fixture.js';
 import { upload } from '../../../test/uploads.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 
 const PATH = '/v1/workspaces';
 
-describe('workspaces beyond the first', () => {
+describe('changes of workspaces', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
@@ -19,7 +19,7 @@ describe('workspaces beyond the first', () => {
   const create = async (user: TestUser, name = 'Second') =>
     (await user.post<{ data: Workspace }>(PATH, { name }, 201)).body.data;
   const list = async (user: TestUser) => (await user.get<{ data: Workspace[] }>(PATH)).body.data;
-  const wishOf = (workspaceId: string) =>
+  const desiredStateOf = (workspaceId: string) =>
     uswarm.database.selectFrom('runtimes').select('desired').where('workspace_id', '=', workspaceId).executeTakeFirst();
 
   describe('POST /v1/workspaces', () => {
@@ -35,11 +35,11 @@ describe('workspaces beyond the first', () => {
       const conversations = (await user.get<{ data: Conversation[] }>(`${PATH}/${made.id}/conversations`)).body.data;
       expect(agents.map(({ slug }) => slug)).toEqual(home.agents.map(({ slug }) => slug));
       expect(conversations.map(({ type, title }) => [type, title])).toEqual([['swarm', 'My second']]);
-      expect(await wishOf(made.id)).toEqual({ desired: 'running' });
+      expect(await desiredStateOf(made.id)).toEqual({ desired: 'running' });
       expect((await list(user)).map(({ id }) => id)).toEqual([home.workspaceId, made.id]);
     });
 
-    it(`makes ${LIMITS.workspacesPerUser} at most, also with concurrent requests`, async () => {
+    it(`creates at most ${LIMITS.workspacesPerUser} workspaces, also with concurrent requests`, async () => {
       const user = await uswarm.user();
       const answers = await Promise.all(
         Array.from({ length: 10 }, () =>
@@ -60,7 +60,7 @@ describe('workspaces beyond the first', () => {
     });
 
     it.each([{}, { name: '' }, { name: ' ' }, { name: 'x'.repeat(101) }, { name: 7 }, { name: 'a\u0000' }])(
-      'refuses %j, and makes nothing',
+      'rejects %j and creates nothing',
       async (body) => {
         const user = await uswarm.user();
         expect(await user.refusal('POST', PATH, body)).toBe('validation_failed');
@@ -70,7 +70,7 @@ describe('workspaces beyond the first', () => {
   });
 
   describe('PATCH /v1/workspaces/{id}', () => {
-    it('renames it, and tells of it', async () => {
+    it('renames the workspace and publishes an event', async () => {
       const user = await uswarm.user();
       const { workspace, workspaceId } = await uswarm.home(user);
       const { body } = await user.patch<{ data: Workspace }>(workspace, { name: ' Renamed ' }, 200);
@@ -80,16 +80,16 @@ describe('workspaces beyond the first', () => {
       expect(events).toMatchObject([{ event: 'workspace.updated', payload: { workspace: { name: 'Renamed' } } }]);
     });
 
-    it.each([{}, { name: 'My workspace' }, { later: true }])('with %j changes nothing', async (body) => {
+    it.each([{}, { name: 'My workspace' }, { later: true }])('changes nothing if the body is %j', async (body) => {
       const user = await uswarm.user();
       const { workspace } = await uswarm.home(user);
-      const before = await storedRows(uswarm.database);
+      const before = await allRows(uswarm.database);
       const answer = await user.patch<{ data: Workspace }>(workspace, body, 200);
       expect(answer.body.data).toEqual(first(await list(user)));
-      expect(await storedRows(uswarm.database)).toEqual(before);
+      expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it.each([{ name: '' }, { name: null }])('refuses %j', async (body) => {
+    it.each([{ name: '' }, { name: null }])('rejects %j', async (body) => {
       const user = await uswarm.user();
       const { workspace } = await uswarm.home(user);
       expect(await user.refusal('PATCH', workspace, body)).toBe('validation_failed');
@@ -110,9 +110,9 @@ describe('workspaces beyond the first', () => {
       expect(await user.refusal('GET', path)).toBe('workspace_not_found');
       expect(await user.refusal('DELETE', path)).toBe('workspace_not_found');
       expect(await list(user)).toHaveLength(1);
-      expect(await wishOf(id)).toEqual({ desired: 'deleted' });
-      expect(await rowsWith(uswarm.database, [text])).toEqual([]);
-      const left = (await rowsWith(uswarm.database, [id])).map((row) => row.slice(0, row.indexOf(':')));
+      expect(await desiredStateOf(id)).toEqual({ desired: 'deleted' });
+      expect(await rowsContaining(uswarm.database, [text])).toEqual([]);
+      const left = (await rowsContaining(uswarm.database, [id])).map((row) => row.slice(0, row.indexOf(':')));
       expect(left.toSorted()).toEqual(['runtimes', 'work']);
       const upkeep = await uswarm.database
         .selectFrom('work')
@@ -122,7 +122,7 @@ describe('workspaces beyond the first', () => {
       expect(upkeep).toEqual([{ kind: 'upload' }]);
     });
 
-    it('leaves what it used to its user', async () => {
+    it('keeps the usage of the user', async () => {
       const user = await uswarm.user();
       const { id: userId } = await uswarm.database
         .selectFrom('users')
@@ -149,19 +149,19 @@ describe('workspaces beyond the first', () => {
       expect(await used()).toBe(7);
     });
 
-    it('takes the lease from a reply that is being written there', async () => {
+    it('revokes the lease of a running turn', async () => {
       await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
-      const taker = createTurnTaker(uswarm.database);
+      const turnWorker = createTestTurnWorker(uswarm.database);
       const user = await uswarm.user();
       const home = await uswarm.home(user);
       await user.post(home.messages, { content: { type: 'text', text: 'why?' } }, 201);
-      const writer = await taker.writerOf(await taker.claim());
+      const writer = await turnWorker.writerOf(await turnWorker.claim());
       await writer.begin();
       await user.delete(home.workspace, undefined, 204);
       await expect(writer.activity('writing')).rejects.toThrow(LeaseLost);
     });
 
-    it('may be of the last one; another can be made afterwards', async () => {
+    it('deletes the last workspace, and another can be created afterwards', async () => {
       const user = await uswarm.user();
       const { workspace } = await uswarm.home(user);
       await user.delete(workspace, undefined, 204);
@@ -169,7 +169,7 @@ describe('workspaces beyond the first', () => {
       expect(await list(user)).not.toContain(await create(user));
     });
 
-    it('makes room for another', async () => {
+    it('lowers the number of workspaces, so that another can be created', async () => {
       const user = await uswarm.user();
       for (let n = 1; n < LIMITS.workspacesPerUser; n += 1) await create(user);
       expect(await user.refusal('POST', PATH, { name: 'x' })).toBe('workspace_limit_reached');
@@ -178,7 +178,7 @@ describe('workspaces beyond the first', () => {
       await create(user);
     });
 
-    it('while messages are sent to it, loses none of the two', async () => {
+    it('succeeds concurrently with messages to the workspace', async () => {
       const user = await uswarm.user();
       const home = await uswarm.home(user);
       const sends = Array.from({ length: 15 }, (_, n) =>
@@ -200,16 +200,16 @@ describe('workspaces beyond the first', () => {
     });
   });
 
-  it('those of another user are not found and unchanged', async () => {
+  it('workspaces of another user are not found and do not change', async () => {
     const [owner, other] = [await uswarm.user(), await uswarm.user()];
     const { workspace } = await uswarm.home(owner);
-    const before = await storedRows(uswarm.database);
+    const before = await allRows(uswarm.database);
     for (const path of [workspace, `${PATH}/${crypto.randomUUID()}`, `${PATH}/x`]) {
       expect(await other.refusal('PATCH', path, { name: 'mine' })).toBe('workspace_not_found');
       expect(await other.refusal('DELETE', path)).toBe('workspace_not_found');
       expect(await other.refusal('GET', `${path}/events`)).toBe('workspace_not_found');
     }
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 });
 
@@ -220,15 +220,15 @@ describe('a workspace with a runtime', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('has its process stopped when it is deleted', async () => {
+  it('is deleted together with the process of its runtime', async () => {
     const user = await uswarm.user();
     const { id } = (await user.post<{ data: Workspace }>(PATH, { name: 'Second' }, 201)).body.data;
     const process = () =>
       uswarm.database.selectFrom('runtime_processes').select('pid').where('workspace_id', '=', id).executeTakeFirst();
-    const started = await eventually(process, (row) => row !== undefined, 60_000);
+    const started = await eventually(process, { until: (row) => row !== undefined, timeoutMs: 60_000 });
     expect(started?.pid).toBeGreaterThan(0);
     await user.delete(`${PATH}/${id}`, undefined, 204);
-    const left = () => rowsWith(uswarm.database, [id]);
-    expect(await eventually(left, (rows) => rows.length === 0, 60_000)).toEqual([]);
+    const left = () => rowsContaining(uswarm.database, [id]);
+    expect(await eventually(left, { until: (rows) => rows.length === 0, timeoutMs: 60_000 })).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ export interface WorkspaceChangesDeps {
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
   idempotency: Pick<Idempotency, 'once'>;
-  /** How many workspaces a user may have. */
+  /** Maximum number of workspaces per user. */
   perUser: number;
   clock: Clock;
 }
@@ -29,13 +29,13 @@ export interface WorkspaceChangesDeps {
 export interface WorkspaceChanges {
   /** @throws ApiError `workspace_limit_reached`, `idempotency_key_reused` */
   create(owner: KeyOwner, name: string): Promise<Workspace>;
-  /** An absent name stays. @throws ApiError `workspace_not_found` */
+  /** Changes the fields that are present. @throws ApiError `workspace_not_found` */
   update(userId: string, workspaceId: string, patch: { name?: string | undefined }): Promise<Workspace>;
-  /** For good, with all that is in it, and its runtime. What it used stays used. @throws ApiError `workspace_not_found` */
+  /** Deletes a workspace permanently with its contents and its runtime; its usage still counts. @throws ApiError `workspace_not_found` */
   delete(userId: string, workspaceId: string): Promise<void>;
 }
 
-/** Messages deleted per transaction, so that none takes long. */
+/** Messages deleted per transaction, which keeps transactions short. */
 const DELETION_BATCH = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
@@ -53,7 +53,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
       const id = await deps.idempotency.once(request, (claim) =>
         withTransaction(async (tx) => {
-          // The user is locked: concurrent creations count each other.
+          // The lock of the user makes concurrent creations visible to each other.
           const owned = await users.lockOwned(userId, tx);
           const workspaceId = randomUUIDv7();
           await claim(workspaceId, tx);
@@ -78,12 +78,12 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
 
     async delete(userId, workspaceId) {
       if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
-      // Most of a large one before, so that the last transaction is a short one.
+      // Deletes most messages of a large workspace first, which keeps the last transaction short.
       while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH)) === DELETION_BATCH);
       await withTransaction(async (tx) => {
         const owned = await users.lockOwned(userId, tx);
         if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
-        // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
+        // Lock order everywhere: jobs, runtime, workspace.
         await jobs.cancel(TURN_JOB, workspaceId, tx);
         await runtimes.requestDeletion(workspaceId, tx);
         await store.remove(workspaceId, tx);

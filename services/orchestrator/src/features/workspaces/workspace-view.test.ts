@@ -27,11 +27,11 @@ describe('the preview of a message', () => {
       'Weekly',
     ],
     [{ type: 'loading' }, ''],
-  ])('of %j is one line', (content, text) => {
+  ])('of %j is a single line', (content, text) => {
     expect(previewText(content)).toBe(text);
   });
 
-  it('never ends in the middle of a character', () => {
+  it('does not end within a character', () => {
     expect(previewText({ type: 'text', text: `${'x'.repeat(199)}👩 and more` }).isWellFormed()).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import type { WorkspaceRow } from './workspaces.store.js';
 
 const PREVIEW_LENGTH = 200;
 
-/** One line for people, whatever the kind of content. */
+/** Renders content of any type as one line of text. */
 export function previewText(content: MessageContent): string {
   switch (content.type) {
     case 'text':
@@ -24,12 +24,12 @@ export function previewText(content: MessageContent): string {
   }
 }
 
-/** Never leaves half of a character at the end. */
+/** Does not cut within a surrogate pair. */
 function shortened(text: string): string {
   return text.slice(0, PREVIEW_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** spec: orchestrator §2.7 */
+// RES-031 to RES-036
 export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
   const view = viewRuntime({ phase: row.phase ?? 'Pending', silentSince: row.silent_since }, now);
   const preview =

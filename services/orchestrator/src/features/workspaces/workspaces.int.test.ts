@@ -19,14 +19,14 @@ describe('workspaces', () => {
   const setRuntime = (workspaceId: string, values: Record<string, unknown>) =>
     uswarm.database.updateTable('runtimes').set(values).where('workspace_id', '=', workspaceId).execute();
 
-  it('REST-015 RES-001 GET /v1/workspaces lists what the caller owns, and nothing else', async () => {
+  it('REST-015 RES-001 GET /v1/workspaces lists only the workspaces of the caller', async () => {
     const [one, other] = [await uswarm.user(), await uswarm.user()];
     const { workspaceId } = await uswarm.home(one);
     expect((await list(one)).map(({ id }) => id)).toEqual([workspaceId]);
     expect((await list(other)).map(({ id }) => id)).not.toContain(workspaceId);
   });
 
-  it('REST-015 lists several, the oldest first', async () => {
+  it('REST-015 lists several workspaces, oldest first', async () => {
     const user = await uswarm.user();
     const oldest = await only(user);
     const { id: owner } = await uswarm.database
@@ -40,26 +40,29 @@ describe('workspaces', () => {
     expect((await list(user)).map(({ id }) => id)).toEqual([oldest.id, ...more]);
   });
 
-  it('REST-016 GET /v1/workspaces/{id} shows one, as the list does', async () => {
+  it('REST-016 GET /v1/workspaces/{id} returns one workspace as the list does', async () => {
     const user = await uswarm.user();
     const listed = await only(user);
     expect(await get(user, listed.id)).toEqual(listed);
   });
 
-  it('RES-031 its id is a lower-case UUIDv7', async () => {
+  it('RES-031 the id is a lower-case UUIDv7', async () => {
     expect((await only(await uswarm.user())).id).toMatch(UUID_V7);
   });
 
-  it('RES-032 it has a name from the start', async () => {
+  it('RES-032 the first workspace has a name', async () => {
     expect((await only(await uswarm.user())).name).toBe('My workspace');
   });
 
   it('RES-033 created_at and updated_at are timestamps', async () => {
     const { created_at, updated_at } = await only(await uswarm.user());
-    expect([created_at, updated_at]).toEqual([expect.stringMatching(ISO), expect.stringMatching(ISO)]);
+    expect({ created_at, updated_at }).toEqual({
+      created_at: expect.stringMatching(ISO),
+      updated_at: expect.stringMatching(ISO),
+    });
   });
 
-  it('RES-034 RES-035 the runtime of a new workspace is provisioning, not verified, and counts its agents', async () => {
+  it('RES-034 RES-035 the runtime of a new workspace is provisioning and not verified, and has the number of agents', async () => {
     const user = await uswarm.user();
     const { agents } = await uswarm.home(user);
     expect((await only(user)).runtime).toMatchObject({
@@ -84,7 +87,7 @@ describe('workspaces', () => {
     expect((await get(user, id)).runtime).toMatchObject(shown);
   });
 
-  it('RES-035 verified tells that the runtime named its workspace', async () => {
+  it('RES-035 verified is true after the runtime has identified itself', async () => {
     const user = await uswarm.user();
     const { id } = await only(user);
     await setRuntime(id, { phase: 'Ready', verified: true });
@@ -95,7 +98,7 @@ describe('workspaces', () => {
     expect((await only(await uswarm.user())).runtime.last_message_preview).toBeNull();
   });
 
-  it('RES-036 last_message_preview shows the newest message of all conversations, on one line', async () => {
+  it('RES-036 last_message_preview is the newest message of all conversations in a single line', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const agent = { type: 'agent', agent_id: home.agents[2]?.id };
@@ -111,7 +114,7 @@ describe('workspaces', () => {
     });
   });
 
-  it('RES-036 the sender is the nickname of the user, where there is one', async () => {
+  it('RES-036 the sender is the nickname of the user if it is set', async () => {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     await user.patch('/v1/users', { nickname: 'countess' }, 204);
@@ -119,7 +122,7 @@ describe('workspaces', () => {
     expect((await get(user, home.workspaceId)).runtime.last_message_preview?.sender_name).toBe('countess');
   });
 
-  it('someone else’s is not found, like one that does not exist, or no id at all', async () => {
+  it('a workspace of another user returns the same error as an unknown or malformed id', async () => {
     const [owner, other] = [await uswarm.user(), await uswarm.user()];
     const { id } = await only(owner);
     for (const path of [id, crypto.randomUUID(), id.toUpperCase(), 'x', '%00', `${id}%20`]) {

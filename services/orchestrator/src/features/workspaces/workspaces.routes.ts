@@ -3,7 +3,7 @@ import type { EventService } from '../events/events.service.js';
 import type { WorkspaceChanges } from './workspace-changes.js';
 import type { WorkspaceService } from './workspaces.service.js';
 
-/** spec: orchestrator §4.3 */
+// REST-015, REST-016
 export function workspaceHandlers(service: WorkspaceService, changes: WorkspaceChanges, events: EventService) {
   const listWorkspaces: Handler<'listWorkspaces'> = async ({ actor }) => ({
     status: 200,

@@ -1,6 +1,6 @@
 import { ApiError, type SubscriptionsAnswer, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import { isId } from '../../http/id.js';
+import { isId } from '../../database/id.js';
 import { workspaceView } from './workspace-view.js';
 import type { WorkspaceStore } from './workspaces.store.js';
 
@@ -13,7 +13,7 @@ export interface WorkspaceService {
   list(userId: string): Promise<Workspace[]>;
   /** @throws ApiError `workspace_not_found` */
   get(userId: string, workspaceId: string): Promise<Workspace>;
-  /** Which of the workspaces the user may subscribe to, and from which seq on. */
+  /** The workspaces of the list to which the user may subscribe, with their last sequence. */
   subscriptions(userId: string, workspaceIds: readonly string[]): Promise<SubscriptionsAnswer>;
 }
 

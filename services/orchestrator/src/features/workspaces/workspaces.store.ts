@@ -24,20 +24,20 @@ export interface WorkspaceRow {
 export interface WorkspaceStore {
   insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
   rename(workspaceId: string, name: string, db: Database): Promise<void>;
-  /** Removes up to `limit` messages. @returns how many it removed */
+  /** Deletes up to `limit` messages. @returns the number of deleted messages */
   removeOldestMessages(workspaceId: string, limit: number): Promise<number>;
-  /** Removes a workspace with everything that hangs on it. */
+  /** Deletes a workspace and all rows that reference it. */
   remove(workspaceId: string, db: Database): Promise<void>;
   isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
   listOwned(userId: string): Promise<WorkspaceRow[]>;
   findOwned(workspaceId: string, userId: string): Promise<WorkspaceRow | undefined>;
-  /** Without asking whose they are: for events. */
+  /** Without an ownership check. Used for events. */
   findAll(workspaceIds: readonly string[], db?: Database): Promise<WorkspaceRow[]>;
-  /** Ids and last seqs of those that the user owns. */
+  /** Ids and last sequences of the workspaces that the user owns. */
   subscribable(userId: string, workspaceIds: readonly string[]): Promise<{ id: string; last_seq: number }[]>;
 }
 
-/** One statement, however many workspaces: the last message comes from a lateral index look-up. */
+/** One statement for any number of workspaces: a lateral join reads the last message from an index. */
 function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
   return sql<WorkspaceRow>`
     SELECT w.id, w.name, w.last_seq, w.created_at, w.updated_at, r.phase, r.verified, r.silent_since,
@@ -55,7 +55,7 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
       WHERE m.workspace_id = w.id AND m.content ->> 'type' NOT IN ('loading', 'tool_status')
       ORDER BY m.seq DESC
       LIMIT 1
-    ) last ON true
+    ) last ON (true)
     WHERE ${where}
     ORDER BY w.created_at, w.id`.execute(db);
 }

@@ -69,6 +69,7 @@ async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> 
     environment: runtimeEnvironment({
       callPrivateKey: config.CALL_PRIVATE_KEY,
       mcpEndpoint: config.SVC_MCP_ENDPOINT,
+      modelGatewayUrl: config.MODEL_GATEWAY_URL,
       logLevel: config.LOG_LEVEL,
       environment,
     }),

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { KubeError } from '@uswarm/kube-client';
+import { KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 import { PlatformUnreachable } from '../driver.js';
 

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, createWatch, type Credentials } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { recordApplies, USER_SWARMS } from '../../../../../test/applied-user-swarms.js';
-import { eventually } from '../../../../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../../../../packages/kube-client/test/scripted-api.js';
 import { createKubernetesDriver, type KubernetesDriver } from './kubernetes-driver.js';
 import type { RuntimeSpec } from '../driver.js';
 

@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { createCredentials, createKubeClient, createWatch, type Credentials } from '@uswarm/kube-client';
+import {
+  createCredentials,
+  createKubeClient,
+  createWatch,
+  type Credentials,
+  type KubernetesObject,
+} from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../../../../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../../../../packages/kube-client/test/scripted-api.js';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import { PlatformUnreachable } from '../driver.js';
 import { openUserSwarms, type UserSwarmApi } from './userswarm-api.js';
 import type { AppliedUserSwarm } from './userswarm-apply.js';
-import { USERSWARMS } from '@uswarm/contract/userswarm';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
@@ -56,7 +61,7 @@ describe('the UserSwarm API', () => {
     open();
     await eventually(() => server.watches() === 1);
   };
-  const knows = (name: string): Promise<void> => eventually(() => api.known(name) !== undefined);
+  const knows = (name: string): Promise<true> => eventually(() => api.known(name) !== undefined);
   const version = (name: string) => api.known(name)?.metadata.resourceVersion;
   const refuse = (status: number, reason: string) =>
     server.script(({ method, query }, response) => {
@@ -91,7 +96,7 @@ describe('the UserSwarm API', () => {
       await watched();
       await eventually(() => changes.length === 2);
       changes.length = 0;
-      server.endWatches('cut');
+      server.endWatches('disconnect');
       server.remove(SWARMS, 'a');
       server.put(SWARMS, { ...applied('b', true) });
       server.compact();
@@ -109,7 +114,7 @@ describe('the UserSwarm API', () => {
       await watched();
       await knows('a');
       refuse(503, '');
-      server.endWatches('cut');
+      server.endWatches('disconnect');
       await expect(api.get('a')).rejects.toThrow(PlatformUnreachable);
       expect(api.known('a')).toMatchObject({ spec });
     });
@@ -121,7 +126,7 @@ describe('the UserSwarm API', () => {
       expect(api.known('a')).toEqual(written);
       delayed = JSON.stringify({ type: 'MODIFIED', object: written });
       const later = await api.apply(applied('a', true), { force: false });
-      server.say(SWARMS, delayed);
+      server.sendToWatches(SWARMS, delayed);
       server.put(SWARMS, { ...applied('marker') });
       await knows('marker');
       expect(version('a')).toBe(later.metadata.resourceVersion);
@@ -135,7 +140,7 @@ describe('the UserSwarm API', () => {
       server.remove(SWARMS, 'a');
       await eventually(() => api.known('a') === undefined);
       await api.apply(applied('a'), { force: false });
-      server.say(SWARMS, JSON.stringify({ type: 'DELETED', object: earlier }));
+      server.sendToWatches(SWARMS, JSON.stringify({ type: 'DELETED', object: earlier }));
       server.put(SWARMS, { ...applied('marker') });
       await knows('marker');
       expect(version('a')).toBeDefined();

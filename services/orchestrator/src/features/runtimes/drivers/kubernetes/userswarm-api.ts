@@ -1,10 +1,10 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import {
   createStore,
   type InformerTiming,
   isNotFound,
   isRefusal,
   type KubeClient,
+  type KubernetesObject,
   type Resource,
   startInformer,
   type Watch,
@@ -72,7 +72,7 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
       return object && asUserSwarm(object);
     },
 
-    get: (name) => reach(async () => asUserSwarm(await client.get(type, { name }))).catch(ifFound(undefined)),
+    get: (name) => reach(async () => asUserSwarm(await client.get(type, { name }))).catch(notFoundAs(undefined)),
 
     async apply(object, { force }) {
       const { name } = object.metadata;
@@ -92,7 +92,7 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
       reach(async () => {
         await client.delete(type, { name }, { ...precondition, propagation: 'Background' });
         return true;
-      }).catch(ifFound(false)),
+      }).catch(notFoundAs(false)),
 
     close: () => informer.stop(),
   };
@@ -108,7 +108,7 @@ async function reach<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-const ifFound =
+const notFoundAs =
   <T>(fallback: T) =>
   (error: unknown): T => {
     if (isNotFound(error)) return fallback;

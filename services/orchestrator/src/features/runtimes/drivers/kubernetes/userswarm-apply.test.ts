@@ -1,4 +1,5 @@
-import { type ManagedFields, USERSWARMS } from '@uswarm/contract/userswarm';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
+import type { ManagedFields } from '@uswarm/kube-client';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { RuntimeSpec } from '../driver.js';

@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  LABEL,
-  type ManagedFields,
-  ORCHESTRATOR_MANAGER,
-  ROLLOUT,
-  type UserSwarmSpec,
-  userSwarmName,
-} from '@uswarm/contract/userswarm';
-import { apiVersionOf, type Resource } from '@uswarm/kube-client';
+import { LABEL, ORCHESTRATOR_MANAGER, ROLLOUT, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
+import { apiVersionOf, type ManagedFields, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from '../driver.js';
 import { observe, type StoredUserSwarm } from './userswarm.js';
 

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateCallKeys, silentLogger } from '@uswarm/service-kit';
-import { identifyProcess } from '@uswarm/testkit';
+import { identifyProcess } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../../../test/database.js';
-import { eventually } from '../../../../../test/eventually.js';
 import { createProcessDriver, type ProcessDriver } from './process-driver.js';
 import { createRuntimeClient, type RuntimeClient } from '../../runtime-client.js';
 import type { RuntimeSpec } from '../driver.js';
@@ -51,6 +51,7 @@ describe('runtimes as processes', () => {
     const environment = runtimeEnvironment({
       callPrivateKey: privateKey,
       mcpEndpoint: undefined,
+      modelGatewayUrl: undefined,
       logLevel: 'silent',
       environment: {},
     });
@@ -67,11 +68,7 @@ describe('runtimes as processes', () => {
     if (address === null) throw new Error('the runtime has no address');
     return (await client.identify({ workspaceId: spec.workspaceId, address })).instanceId;
   };
-  const exited = (pid: number) =>
-    eventually(
-      () => runs(pid),
-      (alive) => !alive,
-    );
+  const exited = (pid: number) => eventually(() => runs(pid), { until: (alive) => !alive });
   /** A process that is not a runtime, with its pid stored as that of the runtime. */
   const startOtherProcess = async (): Promise<number> => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
@@ -105,10 +102,7 @@ describe('runtimes as processes', () => {
     driver.onChange((workspaceId) => changed.push(workspaceId));
     const instanceBefore = await instance((await driver.ensure(spec, RESPONSIVE)).address);
     process.kill(await pidNow(), 'SIGKILL');
-    await eventually(
-      () => changed,
-      ({ length }) => length > 0,
-    );
+    await eventually(() => changed, { until: ({ length }) => length > 0 });
     expect(changed).toEqual([spec.workspaceId]);
     expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(instanceBefore);
   });

@@ -1,10 +1,12 @@
-import { PROVIDER_VARIABLES } from '@uswarm/contract/providers';
+import { configuredProvider, MODEL_PROVIDER_METADATA, PROVIDER_VARIABLES } from '@uswarm/contract/providers';
 import { callPublicKey } from '@uswarm/service-kit';
 import type { RuntimeSpec } from '../driver.js';
 
 export interface RuntimeEnvironmentOptions {
   callPrivateKey: string;
   mcpEndpoint: string | undefined;
+  /** Origin of the model gateway. Runtimes then get no key and no address of a provider. */
+  modelGatewayUrl: string | undefined;
   logLevel: string;
   /** The source of the variables in PASSED_ON. */
   environment: Record<string, string | undefined>;
@@ -16,10 +18,20 @@ const PASSED_ON = [
   'USWARM_DEFAULT_PROVIDER',
   'USWARM_DEFAULT_MODEL',
   'USWARM_MODEL_TIMEOUT_MS',
+  'USWARM_MODEL_RETRY_MS',
+  'USWARM_MODEL_CONTEXT_WINDOW',
+  'USWARM_MODEL_OUTPUT_LIMIT',
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'TZ',
 ];
+
+/** Keys and addresses of providers. */
+const CONNECTIONS = new Set(
+  Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection }) =>
+    connection === undefined ? [] : [connection.baseUrl, connection.apiKey],
+  ),
+);
 
 /** A runtime exits after this time without calls, so that a crashed orchestrator leaves no processes behind. */
 const IDLE_EXIT_MS = '60000';
@@ -27,10 +39,20 @@ const IDLE_EXIT_MS = '60000';
 /** Returns the environment of a runtime process: the same as of a pod, without secrets of the platform. */
 export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
   const publicKey = callPublicKey(options.callPrivateKey);
+  const withheld = options.modelGatewayUrl === undefined ? new Set<string>() : CONNECTIONS;
   const passedOn = PASSED_ON.flatMap((name) => {
     const value = options.environment[name];
-    return value === undefined || value === '' ? [] : [[name, value] as const];
+    return value === undefined || value === '' || withheld.has(name) ? [] : [[name, value] as const];
   });
+  // Without a key and an address, a runtime would use the demo provider.
+  const gateway =
+    options.modelGatewayUrl === undefined
+      ? {}
+      : {
+          MODEL_GATEWAY_URL: options.modelGatewayUrl,
+          USWARM_DEFAULT_PROVIDER:
+            options.environment['USWARM_DEFAULT_PROVIDER'] || configuredProvider(options.environment),
+        };
   return ({ workspaceId, userId }: Pick<RuntimeSpec, 'workspaceId' | 'userId'>): Record<string, string> => ({
     ...Object.fromEntries(passedOn),
     USWARM_WORKSPACE_ID: workspaceId,
@@ -41,5 +63,6 @@ export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
     USWARM_IDLE_EXIT_MS: IDLE_EXIT_MS,
     LOG_LEVEL: options.logLevel,
     ...(options.mcpEndpoint === undefined ? {} : { SVC_MCP_ENDPOINT: options.mcpEndpoint }),
+    ...gateway,
   });
 }

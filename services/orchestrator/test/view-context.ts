@@ -1,7 +1,7 @@
 import type { ViewContext } from '../src/features/messages/message-view.js';
 
-/** Shows things as they are now; links lead nowhere. */
-export const showNow = (): ViewContext => ({
+/** A view context with the current time and links that lead nowhere. */
+export const currentViewContext = (): ViewContext => ({
   now: new Date(),
   avatar: (slug) => `avatar/${slug}`,
   attachment: (stored) => ({ ...stored, url: `link/${stored.id}` }),

@@ -11,21 +11,21 @@ import { createWithTransaction } from '../src/database/transaction.js';
 /** Longer than any test. */
 export const LEASE_MS = 3_600_000;
 
-/** Stands in for the worker that writes replies. */
-export interface TurnTaker {
+/** Leases turns and writes replies in place of the turn worker. */
+export interface TestTurnWorker {
   stores: Stores;
-  /** Leases the next turn that waits. @throws Error where there is none */
+  /** Leases the next queued turn. @throws Error if no turn is queued */
   claim(): Promise<LeasedJob>;
   turnOf(job: LeasedJob): Promise<TurnRow>;
-  /** What writes the reply, with the turn as it is stored now. */
+  /** Returns a writer for the reply, with the current row of the turn. */
   writerOf(job: LeasedJob): Promise<TurnWriter>;
 }
 
-export function createTurnTaker(database: Database): TurnTaker {
+export function createTestTurnWorker(database: Database): TestTurnWorker {
   const stores = createStores(database);
   const turnOf = async (job: LeasedJob): Promise<TurnRow> => {
     const turn = await stores.turns.get(job.subjectId);
-    if (turn === undefined) throw new Error('there is no turn');
+    if (turn === undefined) throw new Error('the turn does not exist');
     return turn;
   };
   return {
@@ -41,20 +41,20 @@ export function createTurnTaker(database: Database): TurnTaker {
   };
 }
 
-/** An orchestrator whose replies the tests write: before each, a new user, and no turn that waits. */
-export interface TurnWorld {
+/** An orchestrator without turn workers: tests write the replies. Each test has a new user and an empty queue. */
+export interface TurnFixture {
   uswarm: TestOrchestrator;
-  taker: TurnTaker;
+  turnWorker: TestTurnWorker;
   user: TestUser;
   home: Home;
 }
 
-/** To be called where tests are described; its fields are there once they run. */
-export function useTurnWorld(): Readonly<TurnWorld> {
-  const world = {} as TurnWorld;
+/** Call it within `describe`. The fields are set when the tests run. */
+export function useTurnFixture(): Readonly<TurnFixture> {
+  const world = {} as TurnFixture;
   beforeAll(async () => {
     world.uswarm = await startTestOrchestrator();
-    world.taker = createTurnTaker(world.uswarm.database);
+    world.turnWorker = createTestTurnWorker(world.uswarm.database);
   });
   beforeEach(async () => {
     await world.uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, ERRORS, type Health, type MessagePage } from '@uswarm/contract';
-import { type RunningPostgres, startPostgres } from '@uswarm/testkit';
+import { type RunningPostgres, startPostgres } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
-import { type CuttableProxy, startCuttableProxy } from '../../test/cuttable-proxy.js';
-import { eventually } from '../../test/eventually.js';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import {
   type Home,
   startTestOrchestrator,
@@ -17,13 +17,13 @@ import {
 } from '../../test/test-orchestrator.js';
 
 const OUTAGE_MS = 10_000;
-/** What a client waits for an answer at most; well above what any answer may take while Postgres is away. */
-const PATIENCE_MS = 8_000;
+/** Timeout of the client, well above the time of any response during the outage. */
+const CLIENT_TIMEOUT_MS = 8_000;
 
-describe('while Postgres is away', () => {
+describe('an outage of Postgres', () => {
   let folder: string;
   let postgres: RunningPostgres;
-  let proxy: CuttableProxy;
+  let proxy: FaultInjectionProxy;
   let uswarm: TestOrchestrator;
   let user: TestUser;
   let home: Home;
@@ -33,11 +33,11 @@ describe('while Postgres is away', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'uswarm-away-'));
-    // Open, so that Postgres' own user (when we are root) can pass.
+    // As root, Postgres runs as another user, which must be able to enter the folder.
     await chmod(folder, 0o755);
     postgres = await start();
     process.env['TEST_POSTGRES_URL'] = postgres.url;
-    proxy = await startCuttableProxy(postgres.url);
+    proxy = await startFaultInjectionProxy(postgres.url);
     uswarm = await startTestOrchestrator({
       reachDatabaseBy: (url) => proxy.redirect(url),
       environment: { TURN_WORKERS: '2', UPKEEP_WORKERS: '2' },
@@ -58,13 +58,13 @@ describe('while Postgres is away', () => {
     body: Partial<ErrorBody>;
     retryAfter: unknown;
   }
-  /** @throws where no answer comes in time */
+  /** @throws Error if the response does not arrive in time */
   async function ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Seen> {
     const answer = await request(`${uswarm.url}${path}`, {
       method,
       headers: { ...user.headers, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(CLIENT_TIMEOUT_MS),
     });
     const text = await answer.body.text();
     return {
@@ -76,14 +76,14 @@ describe('while Postgres is away', () => {
   const profile = (): Promise<Seen> => ask('GET', '/v1/users/profile');
   const works = ({ status }: Seen): boolean => status === 200;
 
-  /** Sends and reads, several at a time, until told to stop. */
+  /** Sends messages and reads workspaces concurrently until `stop` is called. */
   function load() {
     const seen: Seen[] = [];
     const tried: string[] = [];
     const acknowledged: string[] = [];
-    let going = true;
+    let running = true;
     const sender = async (): Promise<void> => {
-      while (going) {
+      while (running) {
         const localId = randomUUID();
         tried.push(localId);
         const sent = await ask('POST', home.messages, message(localId));
@@ -96,7 +96,7 @@ describe('while Postgres is away', () => {
     return {
       seen,
       async stop() {
-        going = false;
+        running = false;
         await Promise.all(senders);
         return { tried, acknowledged };
       },
@@ -115,13 +115,10 @@ describe('while Postgres is away', () => {
     }
   }
 
-  it('for ten seconds, every request is told at once to come again, and then all is well', async () => {
+  it('requests fail immediately with a retryable error, and no acknowledged message is lost', async () => {
     const online = async () => (await user.get<{ data: Health }>('/v1/health')).body.data.online;
     const { seen, stop } = load();
-    await eventually(
-      () => seen.length,
-      (count) => count > 20,
-    );
+    await eventually(() => seen.length, { until: (count) => count > 20 });
     await postgres.close();
     const during = seen.length;
     expect(await profile()).toMatchObject({
@@ -130,16 +127,16 @@ describe('while Postgres is away', () => {
       body: { code: 'service_unavailable', extra: { retry_after_ms: 1_000, request_id: expect.any(String) } },
     });
     expect(ERRORS.service_unavailable.retryable).toBe(true);
-    expect(await eventually(online, (now) => !now)).toBe(false);
+    expect(await eventually(online, { until: (now) => !now })).toBe(false);
     await sleep(OUTAGE_MS);
     expect(seen.length).toBeGreaterThan(during + 20);
     postgres = await start(postgres.port);
-    expect((await eventually(profile, works)).status).toBe(200);
-    expect(await eventually(online, (now) => now)).toBe(true);
+    expect((await eventually(profile, { until: works })).status).toBe(200);
+    expect(await eventually(online, { until: (now) => now })).toBe(true);
     const { tried, acknowledged } = await stop();
-    const odd = seen.filter(({ status, body }) => status >= 400 && !RETRYABLE.has(body.code ?? ''));
-    expect(odd).toEqual([]);
-    // What was acknowledged is there; what was not can be sent again without a fear of doubling it.
+    const unexpected = seen.filter(({ status, body }) => status >= 400 && !RETRYABLE.has(body.code ?? ''));
+    expect(unexpected).toEqual([]);
+    // Acknowledged messages are stored; a retry of the others stores no duplicates.
     const kept = new Set(await listed());
     expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
     expect(acknowledged.length).toBeGreaterThan(0);
@@ -151,19 +148,19 @@ describe('while Postgres is away', () => {
     expect(all).toHaveLength(new Set(all).size);
   });
 
-  it('that does not even say no, requests are told so, and its connections are not waited for', async () => {
+  it('requests fail while Postgres hangs, and later requests use new connections', async () => {
     proxy.freeze();
     const waiting = Array.from({ length: 30 }, () => user.raw<ErrorBody>({ method: 'GET', path: '/v1/users/profile' }));
     const answers = await Promise.all(waiting);
     expect(answers.map(({ body }) => body.code)).toEqual(answers.map(() => 'service_unavailable'));
-    // What was frozen stays so; new connections work.
-    await proxy.cut();
-    await proxy.mend();
+    // Closes the frozen connections; new ones work.
+    await proxy.disconnect();
+    await proxy.restore();
     proxy.thaw();
-    expect((await eventually(profile, works)).status).toBe(200);
+    expect((await eventually(profile, { until: works })).status).toBe(200);
   });
 
-  it('the work in the background goes on afterwards', async () => {
+  it('background work continues after the outage', async () => {
     const unpublished = async () => {
       const { count } = await uswarm.database
         .selectFrom('workspace_events')
@@ -173,9 +170,9 @@ describe('while Postgres is away', () => {
       return count;
     };
     await ask('POST', `${home.workspace}/conversations`, { type: 'swarm' });
-    expect(await eventually(unpublished, (count) => count === 0)).toBe(0);
+    expect(await eventually(unpublished, { until: (count) => count === 0 })).toBe(0);
   });
 });
 
-/** What clients may see of it: the outage, and that messages wait because nobody answers them. */
+/** Expected errors: the outage itself, and full queues because no turn worker runs. */
 const RETRYABLE = new Set(['service_unavailable', 'turn_queue_full']);

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.js';
 
-/** Workspaces as sign-ups make them, quickly: each of a user of its own. @returns their ids */
-export async function fillWorkspaces(database: Database, count: number): Promise<string[]> {
+/** Inserts workspaces as sign-ups create them, each with a separate user. @returns their ids */
+export async function insertWorkspaces(database: Database, count: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     WITH owners AS (
       INSERT INTO users (id, issuer, subject)
@@ -23,8 +23,8 @@ export async function fillWorkspaces(database: Database, count: number): Promise
   return rows.map(({ id }) => id);
 }
 
-/** As many messages, each with its event, in every conversation there is. */
-export async function fillMessages(database: Database, perConversation: number): Promise<void> {
+/** Inserts messages with their events into every conversation. */
+export async function insertMessages(database: Database, perConversation: number): Promise<void> {
   await sql`
     INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status, local_id, sender_id)
     SELECT gen_random_uuid(), c.workspace_id, c.id, n, 'user', '{"type": "text", "text": "hi"}', 'sent', 'l' || n, w.owner_id
@@ -41,13 +41,17 @@ const PART = 5_000;
 const CONSONANTS = 'bcdfghjklmnprst';
 
 /**
- * A long conversation: half of it replies of the manager, each message of ten words from a thousand, of which the
- * first are by far the most common. Every ten-thousandth message says `needle`, and one of the oldest `haystack`.
+ * Fills a conversation with messages of users and the manager, alternately. Each message has ten words out of a thousand;
+ * the first ones are by far the most common. Every ten-thousandth message contains `needle`, message 5 `haystack`.
  */
-export async function fillConversation(database: Database, conversationId: string, messages: number): Promise<void> {
-  // In parts: a statement has a deadline, and the machine may be busy.
+export async function insertLongConversation(
+  database: Database,
+  conversationId: string,
+  messages: number,
+): Promise<void> {
+  // One statement for all messages could exceed the statement timeout on a busy machine.
   for (let from = 1; from <= messages; from += PART) {
-    await fillPart(database, conversationId, from, Math.min(messages, from + PART - 1));
+    await insertMessageRange(database, conversationId, from, Math.min(messages, from + PART - 1));
   }
   await sql`
     INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, status)
@@ -59,13 +63,13 @@ export async function fillConversation(database: Database, conversationId: strin
     WHERE c.id = ${conversationId} AND w.id = c.workspace_id`.execute(database);
 }
 
-/** Messages `from` to `to` of it. */
-async function fillPart(database: Database, conversationId: string, from: number, to: number): Promise<void> {
+/** Inserts the messages with `seq` from `from` to `to`. */
+async function insertMessageRange(database: Database, conversationId: string, from: number, to: number): Promise<void> {
   await sql`
     WITH words AS MATERIALIZED (
       SELECT array_agg(substr(${CONSONANTS}, 1 + n % 15, 1) || 'a' || substr(${CONSONANTS}, 1 + n / 15 % 15, 1) || 'o' ||
         substr(${CONSONANTS}, 1 + n / 225, 1) || 'u' ORDER BY n) AS list FROM generate_series(0, 999) n
-    ), said AS (
+    ), texts AS (
       SELECT n, (SELECT string_agg(list[1 + (power(random(), 3) * 999)::int + 0 * n * w], ' ') FROM generate_series(1, 10) w)
         || CASE WHEN n % 10000 = 0 THEN ' needle' WHEN n = 5 THEN ' haystack' ELSE '' END AS text
       FROM words CROSS JOIN generate_series(${from}::int, ${to}::int) n
@@ -73,12 +77,12 @@ async function fillPart(database: Database, conversationId: string, from: number
     INSERT INTO messages (id, workspace_id, conversation_id, agent_id, seq, role, content, status)
     SELECT gen_random_uuid(), c.workspace_id, c.id, CASE n % 2 WHEN 0 THEN a.id END, n,
       CASE n % 2 WHEN 0 THEN 'agent' ELSE 'user' END, jsonb_build_object('type', 'text', 'text', text), 'delivered'
-    FROM said CROSS JOIN conversations c JOIN agents a ON a.workspace_id = c.workspace_id AND a.sort_order = 0
+    FROM texts CROSS JOIN conversations c JOIN agents a ON a.workspace_id = c.workspace_id AND a.sort_order = 0
     WHERE c.id = ${conversationId}`.execute(database);
 }
 
-/** A conversation with each agent, with messages of its own, and what the agent remembers of it. */
-export async function fillAgents(database: Database, each: number): Promise<void> {
+/** Inserts for each agent a conversation with messages, memories and a tool setting. */
+export async function insertAgentData(database: Database, each: number): Promise<void> {
   await sql`
     WITH talked AS (
       INSERT INTO conversations (id, workspace_id, type, agent_id)
@@ -95,8 +99,8 @@ export async function fillAgents(database: Database, each: number): Promise<void
   );
 }
 
-/** A turn for every message, the last of each conversation still waiting, with its work beside. */
-export async function fillTurns(database: Database): Promise<void> {
+/** Inserts a turn for every message. The last turn of each conversation is queued and has a job. */
+export async function insertTurns(database: Database): Promise<void> {
   await sql`
     INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, status)
     SELECT gen_random_uuid(), m.workspace_id, m.conversation_id, a.id, m.id, CASE WHEN m.seq = w.last_seq THEN 'queued' ELSE 'done' END
@@ -110,8 +114,8 @@ export async function fillTurns(database: Database): Promise<void> {
     UNION ALL SELECT 'runtime', workspace_id, workspace_id, workspace_id, 0 FROM runtimes`.execute(database);
 }
 
-/** For every user a device with a push token, a token logged out, and what was used in three months. */
-export async function fillPeople(database: Database): Promise<void> {
+/** Inserts for each user a device with a push token, a revoked token, usage of three months and an audit entry. */
+export async function insertUserData(database: Database): Promise<void> {
   await sql`
     INSERT INTO devices (user_id, device_id, push_token, push_token_hash)
     SELECT id, 'phone', id::text, sha256(id::text::bytea) FROM users`.execute(database);

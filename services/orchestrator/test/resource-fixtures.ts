@@ -2,7 +2,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Conversation, Export, MessageData } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
-import type { OAuthServer } from '@uswarm/testkit';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import { sql } from 'kysely';
 import { createFileObjects } from '../src/features/uploads/file-objects.js';
 import { createStores } from './stores.js';
@@ -12,26 +12,26 @@ import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
 import { withoutAfterCommit } from './transaction.js';
 
-/** What an example of the document names, as a user has it. */
-export interface Belongings {
+/** The resources of a user, one for each id in the examples of the API document. */
+export interface UserResources {
   user: TestUser;
   home: Home;
-  /** By what stands for it in the examples. */
+  /** Real values by the placeholder that the examples use. */
   values: Values;
 }
 
-/** A new user with one of everything that anybody can own: whatever the document has an example of. */
-export async function ownEverything(
+/** Creates a user with one resource of every type that has an example in the API document. */
+export async function createUserResources(
   uswarm: TestOrchestrator,
   server: OAuthServer,
   { connected }: { connected: boolean } = { connected: true },
-): Promise<Belongings> {
+): Promise<UserResources> {
   const user = await uswarm.user();
   const home = await uswarm.home(user);
   const agent = home.agents.find(({ slug }) => slug === 'researcher');
-  if (agent === undefined) throw new Error('there is no researcher');
+  if (agent === undefined) throw new Error('the workspace has no researcher');
   const file = await upload(user, { content: 'tea, bread, marmalade\n', name: 'groceries.txt', type: 'text/plain' });
-  const cardId = await offerCard(uswarm, home, agent.id);
+  const cardId = await storeCard(uswarm, home, agent.id);
   const text = '@Researcher what is on my list?';
   const mentions = [{ agent_id: agent.id, agent_name: agent.name, offset: 0, length: 11 }];
   const { body: sent } = await user.post<{ data: MessageData }>(
@@ -39,10 +39,10 @@ export async function ownEverything(
     { content: { type: 'text', text }, mentions },
     201,
   );
-  const answerId = await storeAnswer(uswarm, user, home);
+  const answerId = await storeReply(uswarm, user, home);
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
-  const exported = await ownExport(uswarm, user);
+  const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
   return {
@@ -53,7 +53,7 @@ export async function ownEverything(
       [EXAMPLE.agentId]: agent.id,
       [EXAMPLE.conversationId]: home.conversationId,
       [EXAMPLE.messageId]: sent.data.id,
-      // It waits for its reply.
+      // Its turn is queued.
       [EXAMPLE.replyId]: sent.data.id,
       [EXAMPLE.cardId]: cardId,
       [EXAMPLE.answerId]: answerId,
@@ -72,8 +72,8 @@ export async function ownEverything(
 const signatureOf = (uswarm: TestOrchestrator, url: string | null): string =>
   new URL(url ?? '', uswarm.url).searchParams.get('sig') ?? '';
 
-/** An export that is ready, and old enough for another one. */
-async function ownExport(uswarm: TestOrchestrator, user: TestUser): Promise<Export> {
+/** Creates a completed export that is old enough for another one. */
+async function createExport(uswarm: TestOrchestrator, user: TestUser): Promise<Export> {
   const { id } = (await user.post<{ data: Export }>('/v1/users/export', undefined, 202)).body.data;
   const objectId = randomUUID();
   await createFileObjects(uswarm.objectDirectory).put(objectId, Readable.from([Buffer.from('an archive')]));
@@ -85,8 +85,8 @@ async function ownExport(uswarm: TestOrchestrator, user: TestUser): Promise<Expo
   return (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
 }
 
-/** A finished answer in a conversation of its own. Its question is gone from the queue, as if it had been written. */
-async function storeAnswer({ database }: TestOrchestrator, user: TestUser, home: Home): Promise<string> {
+/** Stores a completed reply in a separate conversation and removes the job of its turn. */
+async function storeReply({ database }: TestOrchestrator, user: TestUser, home: Home): Promise<string> {
   const path = `${home.workspace}/conversations`;
   const { body: made } = await user.post<{ data: Conversation }>(path, { type: 'swarm' }, 201);
   const conversationId = made.data.id;
@@ -114,8 +114,8 @@ async function storeAnswer({ database }: TestOrchestrator, user: TestUser, home:
   return id;
 }
 
-/** A card as an agent offers one, that nobody has chosen from. */
-async function offerCard({ database }: TestOrchestrator, home: Home, agentId: string): Promise<string> {
+/** Stores an action card of an agent without a chosen action. */
+async function storeCard({ database }: TestOrchestrator, home: Home, agentId: string): Promise<string> {
   const stores = createStores(database);
   const id = randomUUIDv7();
   const { workspaceId, conversationId } = home;

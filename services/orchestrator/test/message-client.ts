@@ -1,7 +1,7 @@
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
 import type { OfferedContent } from '../src/features/turns/agent-content-schema.js';
 import type { FinishedReply } from '../src/features/turns/turn-writer.js';
-import type { TurnWorld } from './turns.js';
+import type { TurnFixture } from './turn-fixture.js';
 
 export const END = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;
 export const TOOL = {
@@ -17,14 +17,14 @@ export const CARD: OfferedContent = {
 
 export const textBody = (text: string, more: object = {}) => ({ content: { type: 'text', text }, ...more });
 
-/** What a user does with messages, and replies that the test writes itself. */
-export function createRevisions(world: Readonly<TurnWorld>) {
+/** Calls of the user of the fixture on messages, and replies that the test writes. */
+export function createMessageClient(world: Readonly<TurnFixture>) {
   const pathOf = (id: string) => `${world.home.workspace}/messages/${id}`;
   const say = async (text: string, more: object = {}) =>
     (await world.user.post<{ data: MessageData }>(world.home.messages, textBody(text, more), 201)).body.data;
   const listed = async () => (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data;
   const begin = async () => {
-    const writer = await world.taker.writerOf(await world.taker.claim());
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     const { replyId } = await writer.begin();
     return { writer, replyId };
   };
@@ -42,7 +42,7 @@ export function createRevisions(world: Readonly<TurnWorld>) {
       world.user.refusal('PATCH', pathOf(id), textBody(text, more)),
     ids: async () => (await listed()).map(({ id }) => id),
     events: async () => (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data,
-    /** The turns that wait or run. */
+    /** The queued and running turns. */
     queued: async () =>
       (
         await world.uswarm.database
@@ -51,16 +51,16 @@ export function createRevisions(world: Readonly<TurnWorld>) {
           .select(['t.user_message_id', 't.agent_id', 't.status'])
           .where('t.workspace_id', '=', world.home.workspaceId)
           .execute()
-      ).map(({ user_message_id, agent_id, status }) => ({ question: user_message_id, agent: agent_id, status })),
-    /** A question with a reply that ended in some way, and what the reply used. */
+      ).map(({ user_message_id, agent_id, status }) => ({ userMessage: user_message_id, agent: agent_id, status })),
+    /** A user message with a finished reply. */
     answered: async (text: string, end: Partial<FinishedReply> = {}) => {
-      const question = await say(text);
+      const userMessage = await say(text);
       const { writer, replyId } = await begin();
       await writer.tool(1, TOOL);
       await writer.offer('k', CARD);
       await writer.note('n', 'A note.');
       await writer.finish({ ...END, ...end });
-      return { question: question.id, reply: replyId };
+      return { userMessage: userMessage.id, reply: replyId };
     },
   };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Place, positionOf } from './place.js';
+import { type Position, positionOf } from './position.js';
 
-const own = (seq: number): Place => ({ seq, before_seq: null });
-const toolLine = (seq: number, before_seq: number): Place => ({ seq, before_seq });
+const own = (seq: number): Position => ({ seq, before_seq: null });
+const toolLine = (seq: number, before_seq: number): Position => ({ seq, before_seq });
 
 describe('the position of a message', () => {
   it('lists tool lines in their order, directly before their reply', () => {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.js';
 
-/** What the tables hold, however many there are: a new table is looked at without being named here. */
-
+/** Reads the table names from the catalogue, so that new tables are included. */
 async function tables(database: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT table_name AS name FROM information_schema.tables
@@ -10,8 +9,8 @@ async function tables(database: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Every row of every table as JSON text. `published_at` is left out: the relay sets it in its own time. */
-export async function storedRows(database: Database): Promise<Record<string, string[]>> {
+/** All rows of all tables as JSON text, without `published_at`, which the relay sets at any time. */
+export async function allRows(database: Database): Promise<Record<string, string[]>> {
   const stored: Record<string, string[]> = {};
   for (const table of await tables(database)) {
     const { rows } = await sql<{ row: string }>`
@@ -21,16 +20,16 @@ export async function storedRows(database: Database): Promise<Record<string, str
   return stored;
 }
 
-/** The rows, as `table: row`, that hold one of the texts anywhere, whatever its letter case. */
-export async function rowsWith(database: Database, texts: readonly string[]): Promise<string[]> {
+/** The rows, as `table: row`, that contain one of the texts, ignoring case. */
+export async function rowsContaining(database: Database, texts: readonly string[]): Promise<string[]> {
   const wanted = texts.map((text) => text.toLowerCase());
-  return Object.entries(await storedRows(database)).flatMap(([table, rows]) =>
+  return Object.entries(await allRows(database)).flatMap(([table, rows]) =>
     rows.filter((row) => wanted.some((text) => row.toLowerCase().includes(text))).map((row) => `${table}: ${row}`),
   );
 }
 
-/** The same for a few texts among very many rows: the database looks for them. */
-export async function rowsNaming(database: Database, texts: readonly string[]): Promise<string[]> {
+/** As `rowsContaining`, but case-sensitive and searched by Postgres, for large tables. */
+export async function searchRows(database: Database, texts: readonly string[]): Promise<string[]> {
   const patterns = texts.map((text) => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`);
   const found: string[] = [];
   for (const table of await tables(database)) {

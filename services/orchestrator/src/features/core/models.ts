@@ -1,0 +1,79 @@
+import { AgentModel, ModelCapabilities, type ModelCatalogItem } from '@uswarm/contract';
+import { z } from 'zod';
+import { readConfig, readFile } from './catalog.js';
+
+/** Prices in micro-units of the currency per million tokens. */
+const Prices = z.strictObject({
+  input: z.int().nonnegative(),
+  cached_input: z.int().nonnegative(),
+  output: z.int().nonnegative(),
+});
+
+const Limits = z
+  .strictObject({
+    /** Tokens of prompt and output together. */
+    context_window: z.int().positive(),
+    /** Tokens of the output of one model call. */
+    max_output_tokens: z.int().positive(),
+    capabilities: ModelCapabilities,
+    prices: Prices,
+  })
+  .refine(
+    (limits) => limits.max_output_tokens < limits.context_window,
+    'the output limit must be below the context window',
+  );
+export type ModelLimits = z.output<typeof Limits>;
+
+const Model = z.strictObject({
+  id: AgentModel,
+  name: z.string(),
+  description: z.string(),
+  /** By the slug of the provider. A provider without an entry has unknown limits. */
+  providers: z.record(z.string(), Limits).default({}),
+});
+type Model = z.output<typeof Model>;
+
+const Models = z
+  .array(Model)
+  .min(1)
+  .refine((models) => new Set(models.map(({ id }) => id)).size === models.length, 'two models have the same id');
+
+/** The model catalogue for one provider. */
+export interface ModelCatalog {
+  items: ModelCatalogItem[];
+  /**
+   * The limits of the model of the agent, or of the default model.
+   *
+   * @param agentModel null if the agent has no model setting
+   * @returns undefined if the limits are unknown, for example for a provider's model name
+   */
+  limits(agentModel: string | null): ModelLimits | undefined;
+}
+
+export interface ModelCatalogOptions {
+  /** The configured provider. */
+  provider: string;
+  /** The default of UserSwarms: an id of the catalogue or a provider's model name. */
+  defaultModel: string;
+  /** A file that replaces the catalogue of the service. */
+  file?: string | undefined;
+}
+
+/** @throws Error if the file is invalid */
+export function loadModelCatalog({ provider, defaultModel, file }: ModelCatalogOptions): ModelCatalog {
+  const models = file === undefined ? readConfig('models.json', Models) : readFile(file, Models);
+  return {
+    items: models.map((model) => catalogItem(model, provider)),
+    limits(agentModel) {
+      const id = agentModel ?? defaultModel;
+      return models.find((model) => model.id === id)?.providers[provider];
+    },
+  };
+}
+
+function catalogItem({ id, name, description, providers }: Model, provider: string): ModelCatalogItem {
+  const limits = providers[provider];
+  if (limits === undefined) return { id, name, provider, description };
+  const { context_window, max_output_tokens, capabilities } = limits;
+  return { id, name, provider, description, context_window, max_output_tokens, capabilities };
+}

@@ -1,0 +1,22 @@
+import type { SigningKey } from '@uswarm/service-kit';
+import type { Connections } from '../../database/connections.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import type { UsageLimits } from '../usage/usage-limits.js';
+import { createModelCallRouter } from './model-calls.routes.js';
+import { createModelCallService } from './model-calls.service.js';
+import { createModelCallStore } from './model-calls.store.js';
+
+export interface ModelCallsModuleDeps {
+  /** Keys of the internal API. */
+  keys: readonly SigningKey[];
+  connections: Pick<Connections, 'database' | 'withTransaction'>;
+  limits: UsageLimits;
+  metrics: TurnMetrics;
+}
+
+/** Model calls that pass the model gateway: budget and usage. */
+export function createModelCallsModule({ keys, connections, limits, metrics }: ModelCallsModuleDeps) {
+  const { database, withTransaction } = connections;
+  const service = createModelCallService({ withTransaction, store: createModelCallStore(database), limits, metrics });
+  return { router: createModelCallRouter({ keys, service }) };
+}

@@ -1,0 +1,55 @@
+import { ApiError, MODEL_CALLS_PATH, MODEL_GATEWAY, ModelCallReservation, ModelCallUsage } from '@uswarm/contract';
+import type { SigningKey } from '@uswarm/service-kit';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { isId } from '../../database/id.js';
+import { errorBody } from '../../http/errors.js';
+import { parseInput } from '../../http/input.js';
+import { serviceTokenSubject } from '../../http/service-token.js';
+import type { ModelCallService } from './model-calls.service.js';
+
+export interface ModelCallRouterDeps {
+  keys: readonly SigningKey[];
+  service: ModelCallService;
+}
+
+/** The routes of the internal API for the model gateway. */
+export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): Router {
+  const router = Router();
+
+  async function requireGateway(request: Request): Promise<void> {
+    if ((await serviceTokenSubject(request, keys)) !== MODEL_GATEWAY) throw new ApiError('token_invalid');
+  }
+
+  router.post(MODEL_CALLS_PATH, named('internalReserveModelCall'), async (request, response) => {
+    await requireGateway(request);
+    const reserved = await service.reserve(parseInput(ModelCallReservation, request.body)).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.code !== 'token_limit_reached') throw error;
+      return error;
+    });
+    // Not 429 as in the public API: the gateway must tell a spent budget from a rate limit.
+    if (reserved instanceof ApiError) response.status(402).json(errorBody(reserved));
+    else if (reserved) response.status(201).json({});
+    else notFound(response, 'The workspace does not have this turn.');
+  });
+
+  router.put(`${MODEL_CALLS_PATH}/:id`, named('internalSettleModelCall'), async (request, response) => {
+    await requireGateway(request);
+    const { id } = request.params;
+    const usage = parseInput(ModelCallUsage, request.body);
+    if (isId(id) && (await service.settle(id, usage))) response.json({});
+    else notFound(response, 'Model call not found.');
+  });
+  return router;
+}
+
+/** Sets the route name of the request for logs and metrics. */
+const named =
+  (operationId: string): RequestHandler<{ id: string }> =>
+  (_request, response, next) => {
+    response.locals['route'] = { operationId };
+    next();
+  };
+
+function notFound(response: Response, message: string): void {
+  response.status(404).json({ message });
+}

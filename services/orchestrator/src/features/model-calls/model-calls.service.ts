@@ -1,0 +1,59 @@
+import { ApiError, type ModelCallReservation, type ModelCallUsage } from '@uswarm/contract';
+import type { WithTransaction } from '../../database/database.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import type { UsageLimits } from '../usage/usage-limits.js';
+import type { ModelCallStore } from './model-calls.store.js';
+
+export interface ModelCallServiceDeps {
+  withTransaction: WithTransaction;
+  store: ModelCallStore;
+  limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  metrics: Pick<TurnMetrics, 'used'>;
+}
+
+export interface ModelCallService {
+  /**
+   * Counts the estimated tokens of a call before it is made. Calls of one user reserve one after the other, so that
+   * concurrent calls exceed a limit by at most the estimate of one call.
+   *
+   * @returns whether the workspace has the turn
+   * @throws ApiError `turn_not_running`, `token_limit_reached`
+   */
+  reserve(call: ModelCallReservation): Promise<boolean>;
+  /**
+   * Replaces the estimate by the tokens that the provider reported or that the gateway estimated. Idempotent.
+   *
+   * @returns whether the call exists
+   */
+  settle(callId: string, usage: ModelCallUsage): Promise<boolean>;
+}
+
+export function createModelCallService({ withTransaction, store, limits, metrics }: ModelCallServiceDeps) {
+  const service: ModelCallService = {
+    reserve: (call) =>
+      withTransaction(async (tx) => {
+        const turn = await store.lockTurn({ workspaceId: call.workspace_id, turnId: call.turn_id }, tx);
+        if (turn === undefined || turn.agentId !== call.agent_id) return false;
+        // A summary is written after the turn.
+        if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {
+          throw new ApiError('turn_not_running');
+        }
+        await limits.requireTokensLeft(call.workspace_id, tx);
+        await store.insert({ ...call, userId: turn.userId }, tx);
+        return true;
+      }),
+
+    async settle(callId, usage) {
+      if (usage.outcome === 'refused') return (await store.release(callId)) !== undefined;
+      const settled = await store.settle(callId, usage);
+      if (settled === undefined) return false;
+      metrics.used({
+        provider: settled.provider,
+        promptTokens: usage.prompt_tokens,
+        completionTokens: usage.completion_tokens,
+      });
+      return true;
+    },
+  };
+  return service;
+}

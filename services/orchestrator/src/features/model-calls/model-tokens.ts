@@ -1,0 +1,11 @@
+import { type ModelTokenTurn, type SigningKey, signModelToken } from '@uswarm/service-kit';
+
+/**
+ * Creates a model token, with which the runtime calls the model gateway; empty if this orchestrator has no key, because
+ * there is no gateway.
+ */
+export type ModelTokens = (turn: ModelTokenTurn) => Promise<string>;
+
+export function createModelTokens(key: SigningKey | undefined): ModelTokens {
+  return async (turn) => (key === undefined ? '' : signModelToken(key, turn));
+}

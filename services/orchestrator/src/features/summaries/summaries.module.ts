@@ -1,0 +1,63 @@
+import type { Clock } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import type { UrgentJobDefinition } from '../../jobs/job-definition.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import type { ModelCatalog } from '../core/models.js';
+import { createModelTokens } from '../model-calls/model-tokens.js';
+import type { Plans } from '../plans/plans.js';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import { createRuntimeStore } from '../runtimes/runtimes.store.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import { createTurnStore } from '../turns/turns.store.js';
+import { createUsageLimits } from '../usage/usage-limits.js';
+import { createUsageStore } from '../usage/usage.store.js';
+import { SUMMARY_JOB, TITLE_JOB } from './follow-ups.js';
+import { createSummarizer } from './summarizer.js';
+import { createSummaryStore } from './summaries.store.js';
+import { createSummaryJobs } from './summary-jobs.js';
+
+export interface SummariesModuleDeps {
+  config: Pick<OrchestratorConfig, 'SUMMARY_WORKERS' | 'MODEL_TOKEN_SIGNING_KEY'>;
+  background: Connections;
+  plans: Plans;
+  models: ModelCatalog;
+  client: RuntimeClient;
+  metrics: TurnMetrics;
+  clock: Clock;
+}
+
+/** Summaries of long conversations, and titles. */
+export function createSummariesModule({
+  config,
+  background,
+  plans,
+  models,
+  client,
+  metrics,
+  clock,
+}: SummariesModuleDeps) {
+  const { database, withTransaction, jobs, events } = background;
+  const handlers = createSummaryJobs({
+    withTransaction,
+    jobs,
+    store: createSummaryStore(database),
+    summarizer: createSummarizer({
+      runtimes: createRuntimeStore(database),
+      client,
+      agents: createAgentStore(database),
+      turns: createTurnStore(database),
+      limits: createUsageLimits({ store: createUsageStore(database), plans, clock }),
+      models,
+      modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
+      metrics,
+    }),
+    events,
+  });
+  const shared = { concurrency: config.SUMMARY_WORKERS, perFairKey: 1 };
+  const urgentJobs: UrgentJobDefinition[] = [
+    { type: SUMMARY_JOB, handle: handlers.summary, ...shared },
+    { type: TITLE_JOB, handle: handlers.title, ...shared },
+  ];
+  return { urgentJobs };
+}

@@ -1,0 +1,80 @@
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { describe, expect, it } from '@jest/globals';
+import { type SummarizeRequest, SummarizeResponseSchema } from '@uswarm/runtime-proto';
+import type { Database } from '../../database/database.js';
+import type { UsageEntry } from '../turns/turns.store.js';
+import { runtimeRow } from '../../../test/runtime-row.js';
+import { createSummarizer, type SummarizerDeps } from './summarizer.js';
+
+const CONVERSATION = { workspaceId: 'w', userId: 'u', language: 'de', titleSource: null, turnId: 't', agentId: 'a' };
+const INPUT = { previous: 'before', messages: [] };
+const READY = { ...runtimeRow(new Date(0)), phase: 'Ready' as const, address: 'http://127.0.0.1:1' };
+
+function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] } = {}, error?: Error) {
+  const requests: SummarizeRequest[] = [];
+  const entries: UsageEntry[] = [];
+  const written = createSummarizer({
+    runtimes: { get: async () => READY },
+    client: {
+      identify: async () => ({ instanceId: 'i', features: ['summarize.1'] }),
+      summarize: async (_target, request) => {
+        requests.push(request);
+        if (error !== undefined) throw error;
+        return create(SummarizeResponseSchema, { text: 'short', usage: [] });
+      },
+    },
+    agents: { members: async () => [] },
+    turns: {
+      lock: async () => undefined,
+      nextStep: async () => 3,
+      recordUsage: async (entry) => entries.push(entry) > 0,
+    },
+    limits: { reached: async () => undefined },
+    models: { limits: () => undefined },
+    modelTokens: async ({ turnId, purpose }) => `${purpose} of ${turnId}`,
+    metrics: { used: () => undefined },
+    ...more,
+  });
+  const write = () => written.write('summary', CONVERSATION, INPUT, new AbortController().signal);
+  return { write, record: written.record, requests, entries };
+}
+
+describe('the summarizer', () => {
+  it('sends the previous summary, the language and a model token', async () => {
+    const { write, requests } = summarizer();
+    expect(await write()).toMatchObject({ text: 'short' });
+    expect(requests).toMatchObject([{ previous: 'before', language: 'de', modelToken: 'summary of t' }]);
+  });
+
+  it.each<[string, Parameters<typeof summarizer>[0]]>([
+    ['the runtime is not running', { runtimes: { get: async () => ({ ...READY, phase: 'Suspended' }) } }],
+    [
+      'the token limit is reached',
+      { limits: { reached: async () => ({ scope: 'user', token_limit: 1, resets_at: '' }) } },
+    ],
+  ])('calls no runtime if %s', async (_what, deps) => {
+    const { write, requests } = summarizer(deps);
+    expect({ written: await write(), requests }).toEqual({ written: undefined, requests: [] });
+  });
+
+  it('writes nothing if the runtime does not implement the call', async () => {
+    expect(await summarizer({}, new ConnectError('', Code.Unimplemented)).write()).toBeUndefined();
+  });
+
+  it('fails with the error of the runtime, so that the job is retried', async () => {
+    await expect(summarizer({}, new ConnectError('', Code.Unavailable)).write()).rejects.toThrow(ConnectError);
+  });
+
+  it('records each model call as a further step of the last turn, with its kind', async () => {
+    const { record, entries } = summarizer();
+    const usage = create(SummarizeResponseSchema, {
+      usage: [{ promptTokens: 5n }, { promptTokens: 6n, estimated: true }],
+    });
+    await record('title', CONVERSATION, usage.usage, {} as Database);
+    expect(entries).toMatchObject([
+      { turnId: 't', step: 3, kind: 'title', promptTokens: 5, estimated: false },
+      { turnId: 't', step: 4, kind: 'title', promptTokens: 6, estimated: true },
+    ]);
+  });
+});

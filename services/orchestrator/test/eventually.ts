@@ -1,1 +1,0 @@
-export { eventually } from '@uswarm/testkit';
