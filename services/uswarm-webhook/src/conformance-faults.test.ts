@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
-import { createManualClock, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/testkit';
+import { createManualClock, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/hook-conformance';
 import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
 

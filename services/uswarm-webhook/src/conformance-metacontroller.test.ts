@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type KubernetesObject, LABEL } from '@uswarm/contract/userswarm';
-import { createManualClock, MODEL_IMAGES, ModelWorld, type Ref } from '@uswarm/testkit';
+import { LABEL } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
+import { createManualClock, MODEL_IMAGES, ModelWorld, type Ref } from '@uswarm/hook-conformance';
 import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createManualClock, type Hook, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/testkit';
+import { createManualClock, type Hook, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/hook-conformance';
 import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { listen, silentLogger } from '@uswarm/service-kit';
 import { CALL_KEY, syncRequest, userSwarm } from '../test/webhook-input.js';
 import { createWebhookApp } from './app.js';

@@ -1,4 +1,5 @@
-import { type KubernetesObject, ROLLOUT, START, START_QUEUED, type SyncRequest } from '@uswarm/contract/userswarm';
+import { ROLLOUT, START, START_QUEUED, type SyncRequest } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import fc from 'fast-check';
 import { runtimePods } from '../src/config/runtime-pods.js';
 import type { RenderSettings } from '../src/render/settings.js';

@@ -1,13 +1,13 @@
 import {
   type ChildGroup,
   type Condition,
-  type KubernetesObject,
   runtimeSelector,
   type SyncRequest,
   type UserSwarm,
   UserSwarmSpec,
 } from '@uswarm/contract/userswarm';
-import { stored } from '@uswarm/testkit';
+import type { KubernetesObject } from '@uswarm/kube-types';
+import { withServerDefaults } from '@uswarm/hook-conformance';
 import { runtimePods } from '../src/config/runtime-pods.js';
 import { platformRevision } from '../src/render/platform-revision.js';
 import { render } from '../src/render/render.js';
@@ -26,6 +26,7 @@ export function testSettings(overrides: Partial<RenderSettings> = {}): RenderSet
     image: 'registry.test/runtime:1',
     orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc:8082',
     mcpEndpoint: 'http://uswarm-searxng-client.backend.svc:8080/mcp',
+    modelGateway: undefined,
     callPublicKey: CALL_KEY,
     stores: [],
     pods: runtimePods.parse({}),
@@ -85,7 +86,7 @@ function observedChildren(parent: UserSwarm, children: readonly object[]): SyncR
       controller: true,
       blockOwnerDeletion: true,
     };
-    const observed = stored({
+    const observed = withServerDefaults({
       ...child,
       metadata: { ...child.metadata, uid: `uid-of-${child.kind}`, generation: 1, ownerReferences: [owner] },
     });

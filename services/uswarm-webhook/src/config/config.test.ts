@@ -88,6 +88,8 @@ describe('webhook configuration', () => {
     ['SVC_AGENT_RUNTIME_IMAGE', 'two words-9f3c'],
     ['SVC_ORCHESTRATOR_ENDPOINT', 'nourl-9f3c'],
     ['SVC_MCP_ENDPOINT', 'http://user:password-9f3c@mcp.test'],
+    ['MODEL_GATEWAY_URL', 'http://user:password-9f3c@gateway.test'],
+    ['MODEL_PROVIDER', 'not_9f3c'],
     ['HTTP_PORT', '9f3c'],
     ['RUNTIME_PODS', '{9f3c'],
     ['RUNTIME_PODS', '{"imagePullPolicy":"9f3c"}'],
@@ -124,6 +126,14 @@ describe('webhook configuration', () => {
     const message = await configError({ ...DATABASE, [name]: value });
     expect(message).toContain(`${name} is not valid`);
     expect(message).not.toContain('9f3c');
+  });
+
+  it('has a model gateway only if its address is set', async () => {
+    const gatewayOf = async (variables: Record<string, string>) =>
+      (await loadWebhookConfig(environment(variables))).settings.modelGateway;
+    const url = 'http://uswarm-model-gateway.backend.svc:8080';
+    expect(await gatewayOf({ MODEL_PROVIDER: 'openai' })).toBeUndefined();
+    expect(await gatewayOf({ MODEL_PROVIDER: 'openai', MODEL_GATEWAY_URL: url })).toEqual({ url, provider: 'openai' });
   });
 
   it('reads the call key from a certificate or from one line, and rejects a private key', async () => {
@@ -182,7 +192,7 @@ describe('secrets and providers of the configuration', () => {
   });
 
   it.each([
-    ['those of the default image', {}, ['demo', 'openai']],
+    ['those of the default image', {}, ['demo', 'openai', 'anthropic']],
     ['those of RUNTIME_PROVIDERS', { RUNTIME_PROVIDERS: 'demo, anthropic' }, ['demo', 'anthropic']],
   ])('the model providers of runtimes are %s', async (_what, env, providers) => {
     const { settings } = await loadWebhookConfig(environment(env));

@@ -1,4 +1,5 @@
 import { MODEL_PROVIDERS } from '@uswarm/contract/providers';
+import { DNS_LABEL, DnsLabel } from '@uswarm/contract/userswarm';
 import { flag, headerSecret, json, loadConfig, port, previousSecrets, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { platformRevision } from '../render/platform-revision.js';
@@ -11,7 +12,7 @@ import { type Database, plainUrl, readStores, storeVariables } from './stores.js
 const providers = z
   .string()
   .transform((text) => text.split(',').map((slug) => slug.trim()))
-  .pipe(z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'needs slugs, comma-separated')));
+  .pipe(z.array(z.string().regex(DNS_LABEL, 'needs slugs, comma-separated')));
 
 const schema = z.object({
   /** Bearer token of the controller. */
@@ -37,6 +38,10 @@ const schema = z.object({
   RUNTIME_PROVIDERS: providers.default([...MODEL_PROVIDERS]),
   SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
   SVC_MCP_ENDPOINT: plainUrl,
+  /** Origin of the model gateway. Runtimes whose UserSwarm names no Secret then get no key of a provider. */
+  MODEL_GATEWAY_URL: plainUrl.optional(),
+  /** Slug of the provider that runtimes with the gateway use by default. */
+  MODEL_PROVIDER: DnsLabel.optional(),
   ...storeVariables,
 });
 
@@ -63,6 +68,10 @@ export async function loadWebhookConfig(env: Record<string, string | undefined>)
     image: values.SVC_AGENT_RUNTIME_IMAGE,
     orchestratorEndpoint: values.SVC_ORCHESTRATOR_ENDPOINT,
     mcpEndpoint: values.SVC_MCP_ENDPOINT,
+    modelGateway:
+      values.MODEL_GATEWAY_URL === undefined
+        ? undefined
+        : { url: values.MODEL_GATEWAY_URL, provider: values.MODEL_PROVIDER },
     callPublicKey: values.USWARM_CALL_PUBLIC_KEY,
     stores,
     pods: values.RUNTIME_PODS,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DnsLabel, DnsSubdomain } from '@uswarm/contract/userswarm';
 import { ConfigError } from '@uswarm/service-kit';
 import { parseQuantity } from '../render/quantity.js';
 
@@ -16,10 +17,12 @@ export interface Policy {
 
 export type LimitedResource = 'cpu' | 'memory';
 
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const SECRET = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
-const PREFIX = /^[a-z0-9][^\s]*$/;
-const QUANTITY = { test: (text: string): boolean => parseQuantity(text) !== undefined };
+type IsValid = (entry: string) => boolean;
+
+const isNamespace: IsValid = (entry) => DnsLabel.safeParse(entry).success;
+const isSecretName: IsValid = (entry) => DnsSubdomain.safeParse(entry).success;
+const isImagePrefix: IsValid = (entry) => /^[a-z0-9][^\s]*$/.test(entry);
+const isQuantity: IsValid = (entry) => parseQuantity(entry) !== undefined;
 
 /**
  * Reads the lists, one entry per line. A missing file is an empty list.
@@ -28,11 +31,11 @@ const QUANTITY = { test: (text: string): boolean => parseQuantity(text) !== unde
  */
 export async function loadPolicy(directory: string): Promise<Policy> {
   const [runtimeNamespaces, imagePrefixes, sharedEnvSecrets, [cpu], [memory]] = await Promise.all([
-    readList(directory, 'runtimeNamespaces', NAMESPACE),
-    readList(directory, 'imagePrefixes', PREFIX),
-    readList(directory, 'sharedEnvSecrets', SECRET),
-    readList(directory, 'maxCpu', QUANTITY),
-    readList(directory, 'maxMemory', QUANTITY),
+    readList(directory, 'runtimeNamespaces', isNamespace),
+    readList(directory, 'imagePrefixes', isImagePrefix),
+    readList(directory, 'sharedEnvSecrets', isSecretName),
+    readList(directory, 'maxCpu', isQuantity),
+    readList(directory, 'maxMemory', isQuantity),
   ]);
   if (runtimeNamespaces.length === 0) {
     throw new ConfigError('the policy (POLICY_DIRECTORY) allows no runtime namespace: runtimeNamespaces is empty');
@@ -45,7 +48,7 @@ export async function loadPolicy(directory: string): Promise<Policy> {
   };
 }
 
-async function readList(directory: string, name: string, entry: Pick<RegExp, 'test'>): Promise<string[]> {
+async function readList(directory: string, name: string, isValid: IsValid): Promise<string[]> {
   const text = await readFile(join(directory, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`the policy (POLICY_DIRECTORY) cannot be read: ${name}: ${error.code ?? 'error'}`);
@@ -54,7 +57,7 @@ async function readList(directory: string, name: string, entry: Pick<RegExp, 'te
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  const wrong = entries.findIndex((line) => !entry.test(line));
+  const wrong = entries.findIndex((line) => !isValid(line));
   if (wrong !== -1) {
     throw new ConfigError(`the policy (POLICY_DIRECTORY) is malformed: entry ${wrong + 1} of ${name}`);
   }

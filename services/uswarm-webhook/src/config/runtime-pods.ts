@@ -1,4 +1,4 @@
-import { LABEL } from '@uswarm/contract/userswarm';
+import { DnsSubdomain, LABEL } from '@uswarm/contract/userswarm';
 import { z } from 'zod';
 import { canonicalQuantity, parseQuantity } from '../render/quantity.js';
 
@@ -17,7 +17,6 @@ const texts = z.record(z.string().min(1), z.string());
 const untouched = z.record(z.string(), z.unknown());
 
 const fileName = z.string().regex(/^[-._a-zA-Z0-9]{1,253}$/);
-const objectName = z.string().regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/);
 /** A URL without credentials, which would be readable in every pod. */
 const proxyUrl = z.url({ protocol: /^https?$/ }).refine((url) => !url.includes('@'), 'must not contain credentials');
 
@@ -35,7 +34,7 @@ export const runtimePods = z.strictObject({
   /** Termination grace period in seconds. */
   terminationGracePeriodSeconds: z.int().min(2).max(3600).default(5),
   /** A ConfigMap in the runtime namespace with additional trusted certificates. */
-  trustedCA: z.strictObject({ configMap: objectName, key: fileName }).optional(),
+  trustedCA: z.strictObject({ configMap: DnsSubdomain, key: fileName }).optional(),
   /** `noProxy` is a comma-separated list as in NO_PROXY. */
   proxy: z.strictObject({ https: proxyUrl.optional(), http: proxyUrl.optional(), noProxy: z.string() }).optional(),
   /** Revision of the Secrets that runtimes read at start; a change rolls the runtimes out. */

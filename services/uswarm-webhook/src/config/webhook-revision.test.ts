@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { webhookConfig } from '../../test/loaded-config.js';
+import { webhookConfig } from '@uswarm/testkit/webhook-config';
+import { loadWebhookConfig } from './config.js';
 import { programDigest, webhookRevision } from './webhook-revision.js';
 
 describe('webhookRevision', () => {
@@ -10,7 +11,8 @@ describe('webhookRevision', () => {
     environment: Record<string, string> = {},
     probed = false,
     program = 'p',
-  ): Promise<string> => webhookRevision((await webhookConfig(environment)).settings, probed, program);
+  ): Promise<string> =>
+    webhookRevision((await webhookConfig(loadWebhookConfig, environment)).settings, probed, program);
 
   it('returns the same revision for two replicas', async () => {
     expect(await revisionWith()).toBe(await revisionWith());
@@ -18,7 +20,7 @@ describe('webhookRevision', () => {
   });
 
   it('returns a different revision if the settings, the policy, the database or the program differ', async () => {
-    const { settings } = await webhookConfig();
+    const { settings } = await webhookConfig(loadWebhookConfig);
     const policy = { ...settings.policy, sharedEnvSecrets: new Set(['another']) };
     const all = await Promise.all([
       revisionWith(),

@@ -1,12 +1,8 @@
-import {
-  START_DEADLINE_S,
-  type KubernetesObject,
-  runtimeSelector,
-  type UserSwarm,
-  type UserSwarmSpec,
-} from '@uswarm/contract/userswarm';
+import { START_DEADLINE_S, runtimeSelector, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { renderEnvironment } from './environment.js';
 import { childLabels } from './labels.js';
+import { modelAccessLabels } from './model-gateway.js';
 import { type ChildIdentity, childIdentityOf } from './child-identity.js';
 import { renderResources } from './resources.js';
 import {
@@ -90,7 +86,11 @@ export function renderTemplate(input: TemplateInput): object {
   };
   return {
     metadata: {
-      labels: { ...pods.labels, ...childLabels(userSwarm) },
+      labels: {
+        ...pods.labels,
+        ...childLabels(userSwarm),
+        ...modelAccessLabels(input.spec, input.settings),
+      },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     spec: {

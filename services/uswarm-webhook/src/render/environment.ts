@@ -1,5 +1,6 @@
 import { RUNTIME_STORES_SECRET, type UserSwarm, type UserSwarmSpec, workspaceIdOf } from '@uswarm/contract/userswarm';
 import { outboundVariables } from './outbound.js';
+import { modelGatewayOf } from './model-gateway.js';
 import type { TemplateSettings } from './settings.js';
 
 export type EnvironmentVariable =
@@ -15,7 +16,8 @@ export function renderEnvironment(
   spec: UserSwarmSpec,
   settings: TemplateSettings,
 ): EnvironmentVariable[] {
-  const { defaultProvider, defaultModel } = spec.config;
+  const gateway = modelGatewayOf(spec, settings);
+  const { defaultModel, defaultProvider = gateway?.provider } = spec.config;
   return [
     literal('USWARM_WORKSPACE_ID', workspaceIdOf(parent.metadata.name)),
     literal('USWARM_USER_ID', spec.userId),
@@ -25,6 +27,7 @@ export function renderEnvironment(
     ...(defaultModel === undefined ? [] : [literal('USWARM_DEFAULT_MODEL', defaultModel)]),
     literal('SVC_ORCHESTRATOR_ENDPOINT', settings.orchestratorEndpoint),
     literal('SVC_MCP_ENDPOINT', settings.mcpEndpoint),
+    ...(gateway === undefined ? [] : [literal('MODEL_GATEWAY_URL', gateway.url)]),
     ...settings.stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
     // Tells the runtime how long a running turn may take to finish.
     literal('USWARM_TERMINATION_GRACE_S', String(settings.pods.terminationGracePeriodSeconds)),

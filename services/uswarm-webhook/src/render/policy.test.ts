@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DEFAULT_IMAGE, POLICY_CASE_NAME, POLICY_CASES, POLICY_LISTS } from '../../test/policy-cases.js';
+import { DEFAULT_IMAGE, POLICY_CASE_NAME, POLICY_CASES, POLICY_LISTS } from '@uswarm/hook-conformance';
 import { syncRequest, testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';
 import { render } from './render.js';
 

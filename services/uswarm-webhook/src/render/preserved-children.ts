@@ -1,4 +1,5 @@
-import { CHILD_GROUPS, childName, type KubernetesObject, type SyncRequest } from '@uswarm/contract/userswarm';
+import { CHILD_GROUPS, childName, type SyncRequest } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { isOwned } from '../status/observed.js';
 import { childLabels } from './labels.js';
 import { OWN_ANNOTATIONS } from './revision.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { storedQuantity } from '@uswarm/testkit';
+import { storedQuantity } from '@uswarm/hook-conformance';
 import fc from 'fast-check';
 import { canonicalQuantity, exceeds, parseQuantity } from './quantity.js';
 

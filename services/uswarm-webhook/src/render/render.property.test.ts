@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { START, START_QUEUED, UserSwarmStatus } from '@uswarm/contract/userswarm';
-import { checkResponse, createManualClock, keyOf, ModelWorld, refOf } from '@uswarm/testkit';
+import { checkResponse, createManualClock, keyOf, ModelWorld, refOf } from '@uswarm/hook-conformance';
 import fc from 'fast-check';
 import { ownChildren, requests, settings, specs } from '../../test/arbitraries.js';
 import { testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';

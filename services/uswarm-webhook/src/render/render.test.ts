@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, UserSwarm } from '@uswarm/contract/userswarm';
+import type { UserSwarm } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { runtimePods } from '../config/runtime-pods.js';
 import { settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';
 import { render } from './render.js';
@@ -96,7 +97,7 @@ describe('rendering of a UserSwarm', () => {
   });
 
   describe('an unknown config.defaultProvider', () => {
-    const unknown = { config: { defaultProvider: 'anthropic' } };
+    const unknown = { config: { defaultProvider: 'unknown' } };
     const readyOf = async (spec: object, settings = testSettings()): Promise<object> => {
       const { status } = render(syncRequest(userSwarm({ ...spec })), settings, await testFacts());
       const { phase, conditions } = status as { phase: string; conditions: { reason: string; message: string }[] };
@@ -107,12 +108,12 @@ describe('rendering of a UserSwarm', () => {
       expect(await readyOf(unknown)).toEqual({
         phase: 'Error',
         reason: 'InvalidSpec',
-        message: 'spec.config.defaultProvider: anthropic is not a provider of the runtime, which has demo, openai',
+        message: 'spec.config.defaultProvider: unknown is not a provider of the runtime, which has demo, openai',
       });
     });
 
     it('a provider is accepted if the operator configures it for a custom image', async () => {
-      const settings = testSettings({ providers: new Set(['anthropic']) });
+      const settings = testSettings({ providers: new Set(['unknown']) });
       expect(await readyOf(unknown, settings)).toMatchObject({ phase: 'Progressing' });
     });
 
@@ -134,6 +135,36 @@ describe('rendering of a UserSwarm', () => {
       expect(container.envFrom).toEqual([{ secretRef: { name } }]);
     }
     expect((await rendered(userSwarm())).container.envFrom).toBeUndefined();
+  });
+
+  describe('with a model gateway', () => {
+    const gateway = { url: 'http://gateway.test:8080', provider: 'openai' };
+    const settings = testSettings({ modelGateway: gateway });
+    const access = async (config: object) => {
+      const { container, deployment } = await rendered(userSwarm({ config }), settings);
+      const { MODEL_GATEWAY_URL: url, USWARM_DEFAULT_PROVIDER: provider } = environment(container);
+      return { url, provider, label: deployment.spec.template.metadata.labels['uswarm.dev/model-access'] };
+    };
+
+    it('a runtime receives its address, the default provider and a label for network policies', async () => {
+      expect(await access({})).toEqual({ url: gateway.url, provider: 'openai', label: 'gateway' });
+      expect(await access({ defaultProvider: 'demo' })).toMatchObject({ url: gateway.url, provider: 'demo' });
+    });
+
+    it('a runtime with a Secret uses the keys in it', async () => {
+      const none = { url: undefined, provider: undefined, label: undefined };
+      expect(await access({ envSecretRef: { name: 'workspace-a-env' } })).toEqual(none);
+      expect(await access({ envSecretRef: { name: 'uswarm-model-env' }, defaultProvider: 'openai' })).toEqual({
+        ...none,
+        provider: 'openai',
+      });
+    });
+
+    it('the pod template does not change for a runtime with a Secret', async () => {
+      const parent = userSwarm({ config: { envSecretRef: { name: 'workspace-a-env' } } });
+      const template = async (from: RenderSettings) => (await rendered(parent, from)).deployment.spec.template;
+      expect(await template(settings)).toEqual(await template(testSettings()));
+    });
   });
 
   it('store variables with secrets come from a Secret, the others are literal values', async () => {

@@ -1,10 +1,5 @@
-import {
-  type FailureReason,
-  type KubernetesObject,
-  type SyncRequest,
-  type SyncResponse,
-  type UserSwarmSpec,
-} from '@uswarm/contract/userswarm';
+import type { FailureReason, SyncRequest, SyncResponse, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import type { Deployment } from '../status/observed.js';
 import { deriveStatus, type Rendering, type Status } from '../status/status.js';
 import { renderDeployment } from './deployment.js';

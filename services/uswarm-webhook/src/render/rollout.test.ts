@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   type Condition,
-  type KubernetesObject,
   ROLLOUT,
   START,
   START_QUEUED,
   type SyncRequest,
   type UserSwarmStatus,
 } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { ownChildren } from '../../test/arbitraries.js';
 import { pod, settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';
 import { render } from './render.js';

@@ -1,11 +1,5 @@
-import {
-  rolloutGrantOf,
-  type KubernetesObject,
-  START,
-  START_QUEUED,
-  type SyncRequest,
-  type UserSwarmSpec,
-} from '@uswarm/contract/userswarm';
+import { rolloutGrantOf, START, START_QUEUED, type SyncRequest, type UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { type Deployment, isDeleting, observe } from '../status/observed.js';
 import { podProblem } from '../status/progress.js';
 import { deploymentOf, RUNTIME_CONTAINER } from './deployment.js';

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { childLabels } from './labels.js';
 import type { ChildIdentity } from './child-identity.js';
 

@@ -1,4 +1,5 @@
-import { type KubernetesObject, runtimeSelector } from '@uswarm/contract/userswarm';
+import { runtimeSelector } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { childLabels } from './labels.js';
 import type { ChildIdentity } from './child-identity.js';
 

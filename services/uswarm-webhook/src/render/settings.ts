@@ -2,12 +2,21 @@ import type { Policy } from '../config/policy.js';
 import type { RuntimePods } from '../config/runtime-pods.js';
 import type { PassedOn } from '../config/stores.js';
 
+export interface ModelGateway {
+  /** Origin. */
+  url: string;
+  /** Slug of the provider of runtimes whose UserSwarm names none. */
+  provider: string | undefined;
+}
+
 /** The inputs of rendering besides the request. They contain no secrets. */
 export interface TemplateSettings {
   /** The default image of runtimes. */
   image: string;
   orchestratorEndpoint: string;
   mcpEndpoint: string;
+  /** Undefined if runtimes call providers with keys of a Secret. */
+  modelGateway: ModelGateway | undefined;
   /** SPKI PEM. */
   callPublicKey: string;
   stores: readonly PassedOn[];

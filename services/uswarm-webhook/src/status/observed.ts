@@ -1,23 +1,14 @@
 import {
   type ChildGroup,
   childName,
-  type KubernetesObject,
   type ObjectsByKey,
   runtimeSelector,
   type SyncRequest,
   type UserSwarm,
 } from '@uswarm/contract/userswarm';
+import type { KubernetesObject, StatusCondition } from '@uswarm/kube-types';
 
 // The fields of Kubernetes objects that phase and reason are derived from.
-
-interface StatusCondition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  /** RFC 3339, in whole seconds. */
-  lastTransitionTime?: string;
-}
 
 export interface Terminated {
   reason?: string;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Condition, KubernetesObject, SyncRequest } from '@uswarm/contract/userswarm';
+import type { Condition, SyncRequest } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import { pod, settledRequest, testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';
 import { render } from '../render/render.js';
 

@@ -1,4 +1,5 @@
-import type { KubernetesObject, SyncRequest } from '@uswarm/contract/userswarm';
+import type { SyncRequest } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-types';
 import type { Pod } from './observed.js';
 import type { Cause } from './pod-reason.js';
 
