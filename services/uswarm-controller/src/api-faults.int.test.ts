@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { listen, type RunningServer, silentLogger } from '@uswarm/service-kit';
-import { createWebhookApp } from '@uswarm/webhook';
-import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import type { ApiRequest, ScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
-import { SYNC_TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import type { ApiRequest, ScriptedApi } from '@uswarm/testkit/scripted-api';
+import { SYNC_TOKEN, webhookConfig } from '@uswarm/testkit/webhook-config';
 import {
   childOf,
   DEPLOYMENTS,
@@ -27,7 +27,7 @@ describe('the controller on an API server with faults', () => {
 
   beforeEach(async () => {
     api = await startApiWithNamespace();
-    const app = createWebhookApp({ ...(await webhookConfig()), logger: silentLogger });
+    const app = createWebhookApp({ ...(await webhookConfig(loadWebhookConfig)), logger: silentLogger });
     webhook = await listen(createServer(app), { host: '127.0.0.1', port: 0 });
     controller = await createController({
       kubeConfig: api.config,
@@ -66,13 +66,13 @@ describe('the controller on an API server with faults', () => {
       });
       for (const name of names) api.put(USER_SWARMS, userSwarm(name));
       // Several attempts, with a pause between rejected writes of all UserSwarms or of each.
-      await eventually(() => refused >= 20, WITHIN_MS);
+      await eventually(() => refused >= 20, { timeoutMs: WITHIN_MS });
       expect(api.requests.filter(isStatusWrite)).toEqual([]);
       expect(api.requests.filter(isEvent)).toEqual([]);
       heal();
-      await eventually(() => hasChildren(api, names), WITHIN_MS);
+      await eventually(() => hasChildren(api, names), { timeoutMs: WITHIN_MS });
       for (const name of names) setReadyReplicas(api, name, 1);
-      await eventually(() => names.every((name) => statusOf(api, name).phase === 'Ready'), WITHIN_MS);
+      await eventually(() => names.every((name) => statusOf(api, name).phase === 'Ready'), { timeoutMs: WITHIN_MS });
       expect(api.requests.filter(isEvent).filter(({ body }) => body['type'] === 'Warning')).toEqual([]);
     },
   );
@@ -81,9 +81,9 @@ describe('the controller on an API server with faults', () => {
     const name = 'workspace-a';
     const child = childOf(name);
     api.put(USER_SWARMS, userSwarm(name));
-    await eventually(() => hasChildren(api, [name]), WITHIN_MS);
+    await eventually(() => hasChildren(api, [name]), { timeoutMs: WITHIN_MS });
     setReadyReplicas(api, name, 1);
-    await eventually(() => statusOf(api, name).phase === 'Ready', WITHIN_MS);
+    await eventually(() => statusOf(api, name).phase === 'Ready', { timeoutMs: WITHIN_MS });
     const isRepair = ({ contentType = '', path }: ApiRequest): boolean =>
       path === `${DEPLOYMENTS}/${child}` && contentType.includes('apply-patch');
     const repairs = (): number => api.requests.filter(isRepair).length;
@@ -102,7 +102,7 @@ describe('the controller on an API server with faults', () => {
     const warnings = (): ApiRequest[] => api.requests.filter(isEvent).filter(({ body }) => body['type'] === 'Warning');
     while (warnings().length === 0) {
       if (!isRewritten()) rewrite();
-      await eventually(() => !isRewritten() || warnings().length > 0, WITHIN_MS);
+      await eventually(() => !isRewritten() || warnings().length > 0, { timeoutMs: WITHIN_MS });
     }
     expect(warnings()[0]?.body).toMatchObject({
       reason: 'Contested',

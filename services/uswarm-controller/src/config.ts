@@ -1,3 +1,4 @@
+import { DNS_LABEL } from '@uswarm/contract/userswarm';
 import { flag, headerSecret, loadConfig, port, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, MAX_CONCURRENT_STARTS, WORKERS } from './options.js';
@@ -5,9 +6,7 @@ import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, MAX_CONCURRENT_STARTS, WORKE
 export const namespaces = z
   .string()
   .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== ''))
-  .pipe(
-    z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a comma-separated list of namespaces')).min(1),
-  );
+  .pipe(z.array(z.string().regex(DNS_LABEL, 'must be a comma-separated list of namespaces')).min(1));
 
 const schema = z.object({
   SYNC_URL: z.url({ protocol: /^https?$/ }),

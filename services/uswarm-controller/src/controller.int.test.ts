@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KubernetesObject, runtimeSelector, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { runtimeSelector, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
-import { createWebhookApp } from '@uswarm/webhook';
-import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
-import { SYNC_TOKEN as TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
+import { SYNC_TOKEN as TOKEN, webhookConfig } from '@uswarm/testkit/webhook-config';
 import { loadControllerConfig } from './config.js';
 import { type Controller, createController } from './controller.js';
 import type { ControllerOptions } from './options.js';
@@ -60,7 +61,7 @@ describe('the controller with the webhook', () => {
     api = await startScriptedApi();
     api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
     requests = [];
-    const app = createWebhookApp({ ...(await webhookConfig()), logger: silentLogger });
+    const app = createWebhookApp({ ...(await webhookConfig(loadWebhookConfig)), logger: silentLogger });
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -239,7 +240,7 @@ describe('the controller with the webhook', () => {
     calls.clear();
     // There is no watch event, so only a resync observes the change.
     image = 'after';
-    await eventually(() => allShow('after'), 50_000);
+    await eventually(() => allShow('after'), { timeoutMs: 50_000 });
     await hook.close(10);
     for (const name of names) expect(calls.get(name)).toBeLessThanOrEqual(2);
     expect(DEFAULTS.RESYNC_S).toBe(30);

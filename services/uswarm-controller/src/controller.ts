@@ -1,4 +1,4 @@
-import { CONTROLLER_MANAGER, type KubernetesObject, LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
+import { CONTROLLER_MANAGER, LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
 import {
   type Change,
   createCredentials,
@@ -7,6 +7,7 @@ import {
   DEFAULT_TIMING,
   keyOf,
   type KubeClient,
+  type KubernetesObject,
   type Resource,
   startInformer,
   type Watch,

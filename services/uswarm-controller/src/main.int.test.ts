@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import type { KubernetesObject } from '@uswarm/kube-client';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
@@ -58,7 +58,7 @@ const holders = (): string[] =>
 
 it('releases the lease on SIGTERM although the API server is slow and fails at first', async () => {
   const first = start('first');
-  await eventually(() => holders().length === 1, STARTED_WITHIN_MS);
+  await eventually(() => holders().length === 1, { timeoutMs: STARTED_WITHIN_MS });
   let attempts = 0;
   const pending: NodeJS.Timeout[] = [];
   api.script((request, response) => {
@@ -88,17 +88,17 @@ it('releases the lease on SIGTERM although the API server is slow and fails at f
 
 it('hands over on SIGTERM without waiting for the expiry of the lease', async () => {
   const first = start('first');
-  await eventually(() => holders().length === 1, STARTED_WITHIN_MS);
+  await eventually(() => holders().length === 1, { timeoutMs: STARTED_WITHIN_MS });
   // Only who does not hold the lease has to read it.
   const reads = (): number =>
     api.requests.filter(({ method, path }) => method === 'GET' && path === `${LEASES}/${NAME}`).length;
   const before = reads();
   const second = start('second');
-  await eventually(() => reads() > before, STARTED_WITHIN_MS);
+  await eventually(() => reads() > before, { timeoutMs: STARTED_WITHIN_MS });
   const exit = once(first, 'exit');
   first.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  await eventually(() => holders().at(-1) === 'second', STARTED_WITHIN_MS);
+  await eventually(() => holders().at(-1) === 'second', { timeoutMs: STARTED_WITHIN_MS });
   expect(holders()).toEqual(['first', '', 'second']);
   expect(second.exitCode).toBeNull();
 });

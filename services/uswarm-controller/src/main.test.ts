@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import { undocumented } from '@uswarm/testkit';
-import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import { startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { startScriptedApi } from '@uswarm/testkit/scripted-api';
 
 it('serves the metrics of docs/metrics.md and reports leadership', async () => {
   const api = await startScriptedApi();

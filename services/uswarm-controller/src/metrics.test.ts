@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createMetrics, silentLogger } from '@uswarm/service-kit';
 import { documentedMetrics, metricsIn } from '@uswarm/testkit';
-import { startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { createController } from './controller.js';
 
 it('documents exactly the metrics of the controller in docs/metrics.md', async () => {

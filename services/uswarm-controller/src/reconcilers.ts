@@ -1,5 +1,5 @@
-import { CONTROLLER_MANAGER, type KubernetesObject } from '@uswarm/contract/userswarm';
-import { keyOf, type KubeClient, type Resource } from '@uswarm/kube-client';
+import { CONTROLLER_MANAGER } from '@uswarm/contract/userswarm';
+import { keyOf, type KubeClient, type KubernetesObject, type Resource } from '@uswarm/kube-client';
 import { systemClock } from '@uswarm/service-kit';
 import { createChildWriter } from './apply/child-writer.js';
 import type { SyncClient } from './apply/write-pause.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { Registry } from '@uswarm/service-kit';
 import { countFailing, countStuck, oldestAges, registerUserSwarms } from './userswarm-metrics.js';
 

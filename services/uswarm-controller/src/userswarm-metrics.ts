@@ -1,4 +1,5 @@
-import { FAILURE_REASONS, type KubernetesObject, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import { FAILURE_REASONS, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { type Clock, readGauge, type Registry } from '@uswarm/service-kit';
 import { Gauge } from 'prom-client';
 

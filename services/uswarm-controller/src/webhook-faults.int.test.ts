@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Condition } from '@uswarm/contract/userswarm';
 import { Registry, silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import type { ScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import type { ScriptedApi } from '@uswarm/testkit/scripted-api';
 import {
   childOf,
   DEPLOYMENTS,
@@ -55,9 +55,9 @@ describe('the controller and processes of the webhook behind a Service', () => {
   const isUnavailable = (name: string): boolean => condition(name, 'Ready')?.reason === 'WebhookUnavailable';
   const becomeReady = async (names: readonly string[]): Promise<void> => {
     for (const name of names) api.put(USER_SWARMS, userSwarm(name));
-    await eventually(() => hasChildren(api, names), WITHIN_MS);
+    await eventually(() => hasChildren(api, names), { timeoutMs: WITHIN_MS });
     for (const name of names) setReadyReplicas(api, name, 1);
-    await eventually(() => names.every((name) => phase(name) === 'Ready'), WITHIN_MS);
+    await eventually(() => names.every((name) => phase(name) === 'Ready'), { timeoutMs: WITHIN_MS });
   };
   const writes = (): number =>
     api.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('/leases')).length;
@@ -77,7 +77,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
   };
   const callsPass = async (count: number): Promise<void> => {
     const before = await calls(false);
-    await eventually(async () => (await calls(false)) >= before + count, WITHIN_MS);
+    await eventually(async () => (await calls(false)) >= before + count, { timeoutMs: WITHIN_MS });
   };
 
   it('replaces the webhook under 1,000 UserSwarms with at most ten writes and no failed call', async () => {
@@ -117,23 +117,25 @@ describe('the controller and processes of the webhook behind a Service', () => {
     const leaving = api.get(USER_SWARMS, 'workspace-leaving')!;
     api.put(USER_SWARMS, { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
     const affected = ['workspace-new', 'workspace-crashed', 'workspace-leaving'];
-    await eventually(() => affected.every(isUnavailable), WITHIN_MS);
+    await eventually(() => affected.every(isUnavailable), { timeoutMs: WITHIN_MS });
     expect(affected.map(phase)).toEqual(['Progressing', 'Progressing', 'Deleting']);
     for (const name of affected) {
       expect(condition(name, 'Ready')?.status).toBe('False');
       expect(condition(name, 'Synced')).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
     }
     const failures = await calls(true);
-    await eventually(async () => (await calls(true)) > failures + 3, WITHIN_MS);
+    await eventually(async () => (await calls(true)) > failures + 3, { timeoutMs: WITHIN_MS });
     expect(api.get(USER_SWARMS, 'workspace-healthy')).toEqual(healthy);
     expect(api.get(USER_SWARMS, 'workspace-leaving')?.metadata.finalizers).toHaveLength(1);
 
     service.setEndpoints([await service.startPod()]);
     setReadyReplicas(api, 'workspace-crashed', 1);
-    await eventually(() => phase('workspace-crashed') === 'Ready' && !isUnavailable('workspace-new'), WITHIN_MS);
+    await eventually(() => phase('workspace-crashed') === 'Ready' && !isUnavailable('workspace-new'), {
+      timeoutMs: WITHIN_MS,
+    });
     expect(condition('workspace-crashed', 'Synced')).toMatchObject({ status: 'True' });
-    await eventually(() => api.get(DEPLOYMENTS, childOf('workspace-new')) !== undefined, WITHIN_MS);
-    await eventually(() => api.get(USER_SWARMS, 'workspace-leaving') === undefined, WITHIN_MS);
+    await eventually(() => api.get(DEPLOYMENTS, childOf('workspace-new')) !== undefined, { timeoutMs: WITHIN_MS });
+    await eventually(() => api.get(USER_SWARMS, 'workspace-leaving') === undefined, { timeoutMs: WITHIN_MS });
     expect(api.get(DEPLOYMENTS, childOf('workspace-leaving'))).toBeUndefined();
   });
 });

@@ -2,10 +2,10 @@ import {
   type Condition,
   type RolloutGrant,
   rolloutGrantOf,
-  type KubernetesObject,
   ROLLOUT,
   type UserSwarmStatus,
 } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import type { RolloutPlan } from '../src/rollout/plan.js';
 
 const START_MS = Date.parse('2030-01-01T00:00:00Z');

@@ -1,5 +1,6 @@
-import { type Condition, type KubernetesObject, UserSwarmSpec } from '@uswarm/contract/userswarm';
-import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { type Condition, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 
 export const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 export const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';

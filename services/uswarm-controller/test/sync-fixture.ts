@@ -1,5 +1,5 @@
-import { type KubernetesObject, type SyncRequest, type SyncResponse, USERSWARMS } from '@uswarm/contract/userswarm';
-import { createStore, type KubeError, type Store } from '@uswarm/kube-client';
+import { type SyncRequest, type SyncResponse, USERSWARMS } from '@uswarm/contract/userswarm';
+import { createStore, type KubeError, type KubernetesObject, type Store } from '@uswarm/kube-client';
 import { createChildWriter } from '../src/apply/child-writer.js';
 import { type NamespaceScope, ownerUid, type ScopeState } from '../src/caches/namespace-scope.js';
 import { describeController } from '../src/sync/request.js';

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { FINALIZER } from '../src/sync/finalizer.js';
 
 export const userSwarm = (metadata: object = {}, fields: object = {}): KubernetesObject => ({

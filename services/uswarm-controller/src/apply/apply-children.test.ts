@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChildGroup, KubernetesObject } from '@uswarm/contract/userswarm';
-import { createStore, KubeError } from '@uswarm/kube-client';
+import type { ChildGroup } from '@uswarm/contract/userswarm';
+import { createStore, KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import type { Observed } from '../sync/request.js';
 import { type AppliedViews, applyChildren, type ChildStep, planChildren } from './apply-children.js';
 import type { ChildWriter } from './child-writer.js';

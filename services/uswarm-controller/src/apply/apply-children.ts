@@ -1,5 +1,5 @@
-import { CHILD_GROUPS, type ChildGroup, type KubernetesObject } from '@uswarm/contract/userswarm';
-import { keyOf, type Store } from '@uswarm/kube-client';
+import { CHILD_GROUPS, type ChildGroup } from '@uswarm/contract/userswarm';
+import { keyOf, type KubernetesObject, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES } from '../resources.js';
 import { groupOf } from '../hook/validate-response.js';
 import type { Observed } from '../sync/request.js';

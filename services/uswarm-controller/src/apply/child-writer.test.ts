@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { createStore, KubeError } from '@uswarm/kube-client';
+import { createStore, KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import { CHILD_RESOURCES } from '../resources.js';
 import { createChildWriter } from './child-writer.js';
 import { ApplyError, RequeueError } from './failure.js';

@@ -1,10 +1,10 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import {
   type DeleteOptions,
   isAlreadyExists,
   isConflict,
   isNotFound,
   type KubeClient,
+  type KubernetesObject,
   type Resource,
   type Store,
 } from '@uswarm/kube-client';

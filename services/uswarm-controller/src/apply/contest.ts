@@ -1,4 +1,4 @@
-import type { ManagedFields } from '@uswarm/contract/userswarm';
+import type { ManagedFields } from '@uswarm/kube-client';
 
 /** Fields of one child that another client changes back after each correction. */
 export interface Contest {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { API_GROUP, type KubernetesObject, LABEL, type OwnerReference } from '@uswarm/contract/userswarm';
+import { API_GROUP, LABEL } from '@uswarm/contract/userswarm';
+import type { KubernetesObject, OwnerReference } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
 
 /** Hash of the last applied content of a child, so that a restarted controller does not apply it again. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import fc from 'fast-check';
 import { canonical } from '../canonical.js';
 import { APPLIED_ANNOTATION, desiredChild, ownerReferenceTo } from './desired.js';

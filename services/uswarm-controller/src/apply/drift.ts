@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
 import { differences } from './contest.js';
 import { APPLIED_ANNOTATION } from './desired.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, ManagedFields } from '@uswarm/contract/userswarm';
+import type { KubernetesObject, ManagedFields } from '@uswarm/kube-client';
 import { pruneForeignFields } from './prune-foreign-fields.js';
 
 const US = 'uswarm-controller';

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { createStore, KubeError } from '@uswarm/kube-client';
+import { createStore, KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import { ApplyError } from './failure.js';
 import { removePods } from './remove-pods.js';
 

@@ -1,5 +1,11 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { isConflict, isDenied, isNotFound, type KubeClient, type Store } from '@uswarm/kube-client';
+import {
+  isConflict,
+  isDenied,
+  isNotFound,
+  type KubeClient,
+  type KubernetesObject,
+  type Store,
+} from '@uswarm/kube-client';
 import { PODS, REPLICA_SETS } from '../resources.js';
 import { replicaSetOf } from '../sync/request.js';
 import { classify } from './failure.js';

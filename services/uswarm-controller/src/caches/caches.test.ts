@@ -1,10 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { createCredentials, createKubeClient, createWatch, type Credentials, startInformer } from '@uswarm/kube-client';
+import {
+  createCredentials,
+  createKubeClient,
+  createWatch,
+  type Credentials,
+  type KubernetesObject,
+  startInformer,
+} from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type Caches, runtimeNamespaceOf, startCaches } from './caches.js';
 
 const NAMESPACES = '/api/v1/namespaces';
@@ -58,7 +64,7 @@ describe('the caches', () => {
     });
   };
   const state = (name: string): string | undefined => caches.scope(name)?.state();
-  const becomes = (name: string, wanted: string): Promise<void> => eventually(() => state(name) === wanted);
+  const becomes = (name: string, wanted: string): Promise<true> => eventually(() => state(name) === wanted);
 
   it('syncs the other namespaces when one may not be read', async () => {
     for (const name of ['good', 'bad']) api.put(NAMESPACES, namespace(name));
@@ -95,7 +101,7 @@ describe('the caches', () => {
       response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
       return true;
     });
-    api.endWatches('cut');
+    api.endWatches('disconnect');
     await becomes('doomed', 'denied');
     touched.length = 0;
     api.remove(NAMESPACES, 'doomed');

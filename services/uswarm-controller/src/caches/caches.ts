@@ -1,5 +1,12 @@
-import { DEFAULT_RUNTIME_NAMESPACE, type KubernetesObject, type UserSwarm } from '@uswarm/contract/userswarm';
-import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
+import { DEFAULT_RUNTIME_NAMESPACE, type UserSwarm } from '@uswarm/contract/userswarm';
+import {
+  type Change,
+  createStore,
+  type Informer,
+  type KubernetesObject,
+  type Resource,
+  type Store,
+} from '@uswarm/kube-client';
 import { NAMESPACES } from '../resources.js';
 import type { PodWarningsDeps } from './pod-warnings.js';
 import { createNamespaceScope, type NamespaceScope, type StartOptions } from './namespace-scope.js';

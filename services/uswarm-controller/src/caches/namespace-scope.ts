@@ -1,11 +1,12 @@
+import { CHILD_GROUPS, type ChildGroup, LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
 import {
-  CHILD_GROUPS,
-  type ChildGroup,
+  type Change,
+  createStore,
+  type Informer,
   type KubernetesObject,
-  LABEL,
-  RUNTIME_COMPONENT,
-} from '@uswarm/contract/userswarm';
-import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
+  type Resource,
+  type Store,
+} from '@uswarm/kube-client';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
 import { childChanged, podChanged, isReadyPod } from './predicates.js';
 import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import type { KubernetesObject } from '@uswarm/kube-client';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createPodWarnings, isStuck, listPodWarnings, type PodWarnings } from './pod-warnings.js';
 
 interface Look {

@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import type { Change, KubeClient } from '@uswarm/kube-client';
+import type { Change, KubeClient, KubernetesObject } from '@uswarm/kube-client';
 import { EVENTS } from '../resources.js';
 
 /**

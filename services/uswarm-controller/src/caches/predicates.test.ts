@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { childChanged, podChanged } from './predicates.js';
 
 type Concerns = (change: { before?: KubernetesObject; after?: KubernetesObject }) => boolean;

@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import type { Change } from '@uswarm/kube-client';
+import type { Change, KubernetesObject, StatusCondition } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
 
 // Event filters. Most changes of a Deployment and its pod during a normal start need no reconcile: five of six would
@@ -32,14 +31,6 @@ function childConcern(child: KubernetesObject | undefined, available?: boolean):
     metadata: kept,
     status: child.kind === 'Deployment' ? standing(child, available) : status,
   });
-}
-
-interface StatusCondition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
 }
 
 interface DeploymentStatus {

@@ -1,5 +1,5 @@
-import { CHILD_GROUPS, type KubernetesObject } from '@uswarm/contract/userswarm';
-import { isDenied, isNotFound, type KubeClient, type Resource } from '@uswarm/kube-client';
+import { CHILD_GROUPS } from '@uswarm/contract/userswarm';
+import { isDenied, isNotFound, type KubeClient, type KubernetesObject, type Resource } from '@uswarm/kube-client';
 import { nameOf } from '../apply/child-writer.js';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { CHILD_RESOURCES, NAMESPACES } from '../resources.js';

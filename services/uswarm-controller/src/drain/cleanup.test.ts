@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KEEP_LABEL } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { FINALIZER } from '../sync/finalizer.js';
 import { cleanUp, type CleanupDeps } from './cleanup.js';
 import { createReleaseGuard } from './release-guard.js';

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectName } from '@uswarm/kube-client';
 import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';
+import { createFailurePrinter, runPasses } from './passes.js';
 import { ReleaseInstalled } from './release-guard.js';
 
 export interface CleanupDeps extends Pick<DrainDeps, 'client' | 'guard' | 'timeoutMs' | 'everyMs' | 'settleMs'> {
@@ -42,21 +42,18 @@ export async function cleanUp(deps: CleanupDeps, signal: AbortSignal): Promise<v
 async function awaitGone(deps: CleanupDeps, signal: AbortSignal): Promise<void> {
   const { guard, goneMs = GONE_MS, everyMs = EVERY_MS, timeoutMs, print, elapsed = () => performance.now() } = deps;
   const deadline = elapsed() + timeoutMs;
+  const failures = createFailurePrinter(print);
   let absentSince: number | undefined;
-  let failure: string | undefined;
-  for (;;) {
-    try {
-      await guard.check(signal);
-      absentSince ??= elapsed();
-      if (elapsed() - absentSince >= goneMs) return;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ReleaseInstalled || elapsed() >= deadline) throw error;
-      absentSince = undefined;
-      const { message } = error as Error;
-      if (message !== failure) print(`Retrying after a failure: ${message}`);
-      failure = message;
-    }
-    await sleep(everyMs, undefined, { signal });
-  }
+  const pass = async (): Promise<boolean> => {
+    await guard.check(signal);
+    failures.succeeded();
+    absentSince ??= elapsed();
+    return elapsed() - absentSince >= goneMs;
+  };
+  const onFailure = (error: Error): void => {
+    if (elapsed() >= deadline) throw error;
+    absentSince = undefined;
+    failures.failed(error);
+  };
+  await runPasses({ pass, onFailure, everyMs }, signal);
 }

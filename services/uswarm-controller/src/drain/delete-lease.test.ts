@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createCredentials, createKubeClient, type Credentials, type KubeClient } from '@uswarm/kube-client';
 import { systemClock } from '@uswarm/service-kit';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { createLease, type Lease } from '../leader/lease.js';
 import { finish } from './finish.js';
 

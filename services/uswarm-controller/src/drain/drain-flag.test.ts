@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { drainFlagExpiry } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 
 const FLAGS = '/api/v1/namespaces/backend/configmaps';

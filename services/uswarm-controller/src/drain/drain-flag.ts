@@ -1,5 +1,5 @@
-import { type DrainFlagData, type KubernetesObject, LABEL } from '@uswarm/contract/userswarm';
-import { isNotFound, type KubeClient } from '@uswarm/kube-client';
+import { type DrainFlagData, LABEL } from '@uswarm/contract/userswarm';
+import { isNotFound, type KubeClient, type KubernetesObject } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
 import { CONFIG_MAPS } from '../resources.js';
 import { DrainError } from './drain-error.js';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KEEP_LABEL, type KubernetesObject } from '@uswarm/contract/userswarm';
-import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
+import { KEEP_LABEL } from '@uswarm/contract/userswarm';
+import { createCredentials, createKubeClient, type Credentials, type KubernetesObject } from '@uswarm/kube-client';
 import { systemClock } from '@uswarm/service-kit';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { FINALIZER } from '../sync/finalizer.js';
 import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';

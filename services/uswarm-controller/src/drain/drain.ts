@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { KEEP_LABEL, type KubernetesObject, USERSWARMS } from '@uswarm/contract/userswarm';
+import { KEEP_LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { retry } from '@uswarm/service-kit';
 import { type ChildrenByOwner, deleteChildren, findChildren, namesOf } from './children.js';
 import { DrainError } from './drain-error.js';
+import { createFailurePrinter, runPasses } from './passes.js';
 import {
   deleteSeen,
   type DrainClient,
@@ -76,42 +77,45 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
   const start = elapsed();
   const deadline = start + (await timeLeft(deps, signal));
   const progress = createProgress(print);
+  const failures = createFailurePrinter(print);
   let emptySince: number | undefined;
   let lastProgress = start;
-  let failure: string | undefined;
   let helping = graceMs === 0;
-  for (;;) {
-    const late = elapsed() >= deadline;
-    try {
-      await guard.check(signal);
-      const { terminating, kept } = await listPass(client, signal);
-      if (progress.update(terminating, kept)) lastProgress = elapsed();
-      emptySince = terminating.length === 0 ? (emptySince ?? elapsed()) : undefined;
-      if (emptySince !== undefined && elapsed() - emptySince >= settleMs) break;
-      if (late) return await giveUp(deps, terminating, signal);
-      if (!helping && terminating.length > 0 && elapsed() - lastProgress >= graceMs) {
-        helping = true;
-        print(
-          `No progress for ${seconds(graceMs)}: the controller or its webhook is down. The drain deletes the children itself.`,
-        );
-      }
-      try {
-        await deleteUserSwarms(deps, terminating, signal);
-      } finally {
-        // Continues with the others if one deletion fails.
-        if (helping) await helpOut(deps, terminating, signal);
-      }
-      failure = undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof DrainError) throw error;
-      const { message } = error as Error;
-      if (message !== failure) print(`Retrying after a failure: ${message}`);
-      failure = message;
-      if (late) throw new DrainError(`timeout exceeded: ${message}`, { cause: error });
+  let late = false;
+  let gaveUp = false;
+  const pass = async (): Promise<boolean> => {
+    late = elapsed() >= deadline;
+    await guard.check(signal);
+    const { terminating, kept } = await listPass(client, signal);
+    if (progress.update(terminating, kept)) lastProgress = elapsed();
+    emptySince = terminating.length === 0 ? (emptySince ?? elapsed()) : undefined;
+    if (emptySince !== undefined && elapsed() - emptySince >= settleMs) return true;
+    if (late) {
+      await giveUp(deps, terminating, signal);
+      gaveUp = true;
+      return true;
     }
-    await sleep(everyMs, undefined, { signal });
-  }
+    if (!helping && terminating.length > 0 && elapsed() - lastProgress >= graceMs) {
+      helping = true;
+      print(
+        `No progress for ${seconds(graceMs)}: the controller or its webhook is down. The drain deletes the children itself.`,
+      );
+    }
+    try {
+      await deleteUserSwarms(deps, terminating, signal);
+    } finally {
+      // Continues with the others if one deletion fails.
+      if (helping) await helpOut(deps, terminating, signal);
+    }
+    failures.succeeded();
+    return false;
+  };
+  const onFailure = (error: Error): void => {
+    failures.failed(error);
+    if (late) throw new DrainError(`timeout exceeded: ${error.message}`, { cause: error });
+  };
+  await runPasses({ pass, onFailure, everyMs }, signal);
+  if (gaveUp) return;
   const after = `after ${seconds(elapsed() - start)}`;
   if (progress.deleted() === 0) print('No UserSwarms found.');
   else print(`${counted(progress.deleted())} deleted with all children ${after}.`);

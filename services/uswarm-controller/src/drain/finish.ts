@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
-import type { ObjectName } from '@uswarm/kube-client';
+import type { KubernetesObject, ObjectName } from '@uswarm/kube-client';
 import { deleteLease } from './delete-lease.js';
 import { DrainError } from './drain-error.js';
+import { runPasses } from './passes.js';
 import {
   deleteSeen,
   type DrainClient,
@@ -41,34 +41,30 @@ export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<voi
       print(`The Lease of the controller was not deleted and will expire: ${error.message}`);
     });
   }
-  for (;;) {
-    let left: string;
-    try {
-      const userSwarms = await listUserSwarms(client, signal);
-      const late = userSwarms.filter((userSwarm) => !isKept(userSwarm) && !isTerminating(userSwarm));
-      const held = userSwarms.filter(hasOurFinalizer);
-      if (late.length === 0 && held.length === 0) {
-        for (const userSwarm of userSwarms) {
-          const others = foreignFinalizers(userSwarm);
-          const why = isKept(userSwarm)
-            ? 'kept'
-            : `blocked by the finalizers of other controllers: ${others.join(', ')}`;
-          print(`${userSwarm.metadata.name}: ${why}`);
-        }
-        print('No UserSwarm has a uswarm finalizer.');
-        return;
-      }
-      left = [...late, ...held].map(({ metadata }) => metadata.name).join(', ');
-      try {
-        await forEach(late, (userSwarm) => deleteSeen(client, USERSWARMS, userSwarm, 'Background', signal));
-      } finally {
-        await forEach(held, (userSwarm) => releaseUserSwarm(client, userSwarm, signal));
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      left = (error as Error).message;
-    }
+  const failIfLate = (left: string): void => {
     if (elapsed() >= deadline) throw new DrainError(`not finished: ${left}`);
-    await sleep(everyMs, undefined, { signal });
-  }
+  };
+  const pass = async (): Promise<boolean> => {
+    const userSwarms = await listUserSwarms(client, signal);
+    const late = userSwarms.filter((userSwarm) => !isKept(userSwarm) && !isTerminating(userSwarm));
+    const held = userSwarms.filter(hasOurFinalizer);
+    if (late.length === 0 && held.length === 0) {
+      for (const userSwarm of userSwarms) print(`${userSwarm.metadata.name}: ${reasonToStay(userSwarm)}`);
+      print('No UserSwarm has a uswarm finalizer.');
+      return true;
+    }
+    try {
+      await forEach(late, (userSwarm) => deleteSeen(client, USERSWARMS, userSwarm, 'Background', signal));
+    } finally {
+      await forEach(held, (userSwarm) => releaseUserSwarm(client, userSwarm, signal));
+    }
+    failIfLate([...late, ...held].map(({ metadata }) => metadata.name).join(', '));
+    return false;
+  };
+  await runPasses({ pass, onFailure: ({ message }) => failIfLate(message), everyMs }, signal);
 }
+
+const reasonToStay = (userSwarm: KubernetesObject): string =>
+  isKept(userSwarm)
+    ? 'kept'
+    : `blocked by the finalizers of other controllers: ${foreignFinalizers(userSwarm).join(', ')}`;

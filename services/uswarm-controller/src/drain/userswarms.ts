@@ -1,5 +1,5 @@
-import { KEEP_LABEL, type KubernetesObject, USERSWARMS } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, type KubeClient, type Resource } from '@uswarm/kube-client';
+import { KEEP_LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
+import { isConflict, isNotFound, type KubeClient, type KubernetesObject, type Resource } from '@uswarm/kube-client';
 import { COMPOSITE_CONTROLLER } from '../resources.js';
 import { FINALIZER, removeFinalizers } from '../sync/finalizer.js';
 

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { KubeError } from '@uswarm/kube-client';
+import { KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
 import { createEventRecorder, type EventRecorder } from './event-recorder.js';
 import { childEvent, worthRecording, statusEvents } from './event-messages.js';

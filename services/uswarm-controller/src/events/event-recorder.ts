@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { isNotFound, type KubeClient } from '@uswarm/kube-client';
+import { isNotFound, type KubeClient, type KubernetesObject } from '@uswarm/kube-client';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import { EVENTS } from '../resources.js';
 

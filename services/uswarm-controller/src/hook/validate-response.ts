@@ -1,4 +1,5 @@
-import { CHILD_GROUPS, type ChildGroup, type KubernetesObject, SyncResponse } from '@uswarm/contract/userswarm';
+import { CHILD_GROUPS, type ChildGroup, SyncResponse } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 
 const KINDS: ReadonlySet<string> = new Set(CHILD_GROUPS);
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 import { runLeaderElection } from './leader-election.js';
 import { createLease, type Lease } from './lease.js';
 

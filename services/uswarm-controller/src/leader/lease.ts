@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { isAlreadyExists, isConflict, isNotFound, type KubeClient } from '@uswarm/kube-client';
+import { isAlreadyExists, isConflict, isNotFound, type KubeClient, type KubernetesObject } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
 import { LEASES } from '../resources.js';
 

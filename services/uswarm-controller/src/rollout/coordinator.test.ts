@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KubernetesObject, ROLLOUT, USERSWARMS } from '@uswarm/contract/userswarm';
-import { createStore, KubeError, type Store } from '@uswarm/kube-client';
+import { ROLLOUT, USERSWARMS } from '@uswarm/contract/userswarm';
+import { createStore, KubeError, type KubernetesObject, type Store } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import type { RecordedEvent } from '../events/event-recorder.js';
 import { createRolloutCoordinator, type RolloutCoordinator } from './coordinator.js';
 

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KubernetesObject, ROLLOUT } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, isRefusal, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
+import { ROLLOUT } from '@uswarm/contract/userswarm';
+import {
+  isConflict,
+  isNotFound,
+  isRefusal,
+  type KubeClient,
+  type KubernetesObject,
+  type Resource,
+  type Store,
+} from '@uswarm/kube-client';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { RecordedEvent } from '../events/event-recorder.js';
 import { type Grant, planRollout, type RolloutLimits, type RolloutPlan } from './plan.js';

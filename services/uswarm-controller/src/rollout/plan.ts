@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { type Member, memberOf } from './rollout-state.js';
 
 export interface RolloutLimits {

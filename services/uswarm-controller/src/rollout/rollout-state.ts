@@ -2,10 +2,10 @@ import {
   type Condition,
   type RolloutGrant,
   rolloutGrantOf,
-  type KubernetesObject,
   ROLLOUT,
   type UserSwarmStatus,
 } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 
 /**
  * The state of a UserSwarm in a rollout, derived from the stored object. `waiting`: its pod has an older revision.

@@ -1,11 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { childName, type KubernetesObject, ROLLOUT, type UserSwarm, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { childName, ROLLOUT, type UserSwarm, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
-import { createWebhookApp } from '@uswarm/webhook';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
-import { SYNC_TOKEN, webhookConfig } from '../../../uswarm-webhook/test/loaded-config.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
+import { SYNC_TOKEN, webhookConfig } from '@uswarm/testkit/webhook-config';
 import { type Controller, createController } from '../controller.js';
 import type { ControllerOptions } from '../options.js';
 
@@ -43,7 +44,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
 
   /** Replaces the webhook; every UserSwarm is reconciled with it at the next resync. */
   async function release(environment: Record<string, string>): Promise<void> {
-    const config = await webhookConfig({ ROLLOUT_GATE: 'on', ...environment });
+    const config = await webhookConfig(loadWebhookConfig, { ROLLOUT_GATE: 'on', ...environment });
     app = createWebhookApp({ ...config, logger: silentLogger });
   }
   const start = async (overrides: Partial<ControllerOptions> = {}): Promise<void> => {
@@ -88,7 +89,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
     for (const name of NAMES) completeDeployment(name);
     await eventually(() => NAMES.every(isReady));
   };
-  const allPending = (): Promise<void> =>
+  const allPending = (): Promise<true> =>
     eventually(() => NAMES.every((name) => userSwarm(name).status?.pendingRevision !== undefined));
 
   it('keeps busy runtimes, and replaces up to maxConcurrent idle ones', async () => {
@@ -167,7 +168,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
     await eventually(() => image(first) === 'registry.test/runtime:1');
     completeDeployment(first);
     await eventually(() => NAMES.every(isReady));
-    expect(others.map((name) => userSwarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
+    await eventually(() => others.every((name) => userSwarm(name).status?.pendingRevision === undefined));
   });
 
   it('reconciles a forced runtime immediately and not at the next resync', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type KubernetesObject, START, type UserSwarm } from '@uswarm/contract/userswarm';
+import { START, type UserSwarm } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import type { Observed } from '../sync/request.js';
 import { createStartLimiter, isAboutToStart, type StartLimiter, withQueuedStatus } from './start-limiter.js';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { createCountingCompare } from '../../test/counting-compare.js';
 import { createStartLimiter, SLOT_MS, type StartLimiter } from './start-limiter.js';
 import type { Compare } from './start-queue.js';

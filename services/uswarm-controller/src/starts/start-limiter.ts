@@ -1,6 +1,5 @@
 import {
   childName,
-  type KubernetesObject,
   readyUntil,
   START,
   START_DEADLINE_S,
@@ -8,7 +7,7 @@ import {
   type UserSwarm,
   type UserSwarmStatus,
 } from '@uswarm/contract/userswarm';
-import { type Change, keyOf } from '@uswarm/kube-client';
+import { type Change, keyOf, type KubernetesObject } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { Observed } from '../sync/request.js';
 import { StartSlots } from './start-slots.js';

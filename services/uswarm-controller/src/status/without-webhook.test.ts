@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Condition, KubernetesObject } from '@uswarm/contract/userswarm';
+import type { Condition } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import type { Observed } from '../sync/request.js';
 import { needsWebhook, statusWithoutWebhook } from './without-webhook.js';
 

@@ -1,5 +1,6 @@
 import { type Condition, childName, type UserSwarmPhase } from '@uswarm/contract/userswarm';
-import type { KubernetesObject, UserSwarm } from '@uswarm/contract/userswarm';
+import type { UserSwarm } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { Observed } from '../sync/request.js';
 import { type Status, withSynced } from './merge.js';

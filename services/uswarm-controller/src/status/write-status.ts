@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { isConflict, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
+import { isConflict, type KubeClient, type KubernetesObject, type Resource, type Store } from '@uswarm/kube-client';
 import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 import { canonical } from '../canonical.js';
 import type { Status } from './merge.js';

@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import type { KubeClient, Resource } from '@uswarm/kube-client';
+import type { KubeClient, KubernetesObject, Resource } from '@uswarm/kube-client';
 
 /** Blocks the deletion of a UserSwarm until its children are deleted. */
 export const FINALIZER = 'uswarm.dev/userswarm-controller';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type KubernetesObject, type SyncResponse, USERSWARMS } from '@uswarm/contract/userswarm';
-import { createStore, type Store } from '@uswarm/kube-client';
+import { type SyncResponse, USERSWARMS } from '@uswarm/contract/userswarm';
+import { createStore, type KubernetesObject, type Store } from '@uswarm/kube-client';
 import { type NamespaceScope, ownerUid } from '../caches/namespace-scope.js';
 import { HookBusy, HookError } from '../hook/hook-error.js';
 import { FINALIZER } from './finalizer.js';

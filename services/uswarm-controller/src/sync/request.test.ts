@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { createStore } from '@uswarm/kube-client';
+import { createStore, type KubernetesObject } from '@uswarm/kube-client';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { describeController, observeChildren, observeRelated } from './request.js';

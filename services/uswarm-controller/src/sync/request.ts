@@ -2,12 +2,17 @@ import {
   CHILD_GROUPS,
   type ChildGroup,
   childName,
-  type KubernetesObject,
   type ObjectsByKey,
-  type OwnerReference,
   type SyncRequest,
 } from '@uswarm/contract/userswarm';
-import { apiVersionOf, keyOf, type Resource, type Store } from '@uswarm/kube-client';
+import {
+  apiVersionOf,
+  keyOf,
+  type KubernetesObject,
+  type OwnerReference,
+  type Resource,
+  type Store,
+} from '@uswarm/kube-client';
 import { CHILD_RESOURCES, COMPOSITE_CONTROLLER } from '../resources.js';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';

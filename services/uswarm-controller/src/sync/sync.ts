@@ -1,5 +1,12 @@
-import type { KubernetesObject, SyncFailure, SyncResponse, UserSwarm } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, keyOf, type KubeClient, type Resource } from '@uswarm/kube-client';
+import type { SyncFailure, SyncResponse, UserSwarm } from '@uswarm/contract/userswarm';
+import {
+  isConflict,
+  isNotFound,
+  keyOf,
+  type KubeClient,
+  type KubernetesObject,
+  type Resource,
+} from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
 import {
   type AppliedViews,

@@ -1,4 +1,5 @@
-import type { KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import type { UserSwarmStatus } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
 import { FINALIZER, hasFinalizer } from './finalizer.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
-import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createWorkQueue, type WorkQueue } from '../queue/work-queue.js';
 import type { Memory, SyncResult } from './sync.js';
 import { createWorkers, type Workers } from './workers.js';
@@ -107,7 +107,7 @@ describe('the workers', () => {
   it('report the age of the oldest reconcile for more UserSwarms than the argument limit of a call', async () => {
     const count = 150_000;
     for (let at = 0; at < count; at += 1) queue.add(`w${at}`);
-    await eventually(() => memories.length === count, 60_000);
+    await eventually(() => memories.length === count, { timeoutMs: 60_000 });
     expect(workers.oldestReconcileAgeS()).toBeGreaterThan(0);
   });
 });

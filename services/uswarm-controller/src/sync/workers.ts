@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import { untilResync } from '../queue/resync.js';
 import type { WorkQueue } from '../queue/work-queue.js';
