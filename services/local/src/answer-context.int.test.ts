@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ModelServer, type ModelServerRequest, startModelServer } from '@uswarm/testkit';
+import { type ModelServer, type ModelServerRequest, startModelServer, textOf } from '@uswarm/dev-servers';
+import { developmentToken, type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-const systemPrompt = ({ messages }: ModelServerRequest): string =>
-  messages.flatMap(({ role, content }) => (role === 'system' ? [content ?? ''] : [])).join('\n');
+/** The newest message, which starts with the context. */
+const newestMessage = ({ messages }: ModelServerRequest): string => textOf(messages.at(-1)?.content);
 
 const weekday = (timeZone: string, at: number): string =>
   new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'long' }).format(at);
 
 /** Answers "What day is tomorrow?" from the prompt, as a model does. */
 function tomorrow(request: ModelServerRequest): string {
-  const [, today = ''] = /Now:\nIt is (\w+)/.exec(systemPrompt(request)) ?? [];
+  const [, today = ''] = /<context>\nIt is (\w+)/.exec(newestMessage(request)) ?? [];
   const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
   return `Tomorrow is ${days[(days.indexOf(today) + 1) % 7]}.`;
 }
@@ -48,7 +48,7 @@ describe('the context of a reply', () => {
     const { answer } = await client.ask('What day is tomorrow?');
     const possible = [before, Date.now()].map((at) => `Tomorrow is ${weekday(timeZone, at + DAY_MS)}.`);
     expect(possible).toContain((answer.content as { text: string }).text);
-    expect(systemPrompt(model.requests.at(-1)!.body)).toContain(`in the time zone ${timeZone}.`);
+    expect(newestMessage(model.requests.at(-1)!.body)).toContain(`in the time zone ${timeZone}.`);
   });
 
   it('contains time zone, name and language of the profile if no device sent a time zone', async () => {
@@ -56,7 +56,7 @@ describe('the context of a reply', () => {
     const profile = { nickname: 'Ada', time_zone: 'Asia/Tokyo', preferences: { platform_language: 'de' } };
     expect((await client.api('PATCH', '/v1/users', profile)).status).toBe(204);
     await client.ask('Who am I?');
-    const told = systemPrompt(model.requests.at(-1)!.body);
+    const told = newestMessage(model.requests.at(-1)!.body);
     expect(told).toContain('in the time zone Asia/Tokyo.');
     expect(told).toContain('The user\'s name is "Ada".');
     expect(told).toContain("The user's language is German (de).");

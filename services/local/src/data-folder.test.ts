@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LocalError, ownIdentity } from '@uswarm/testkit';
+import { LocalError, ownIdentity } from '@uswarm/dev-servers';
 import { type DataFolder, dataDirectory, formatProblem, openDataFolder } from './data-folder.js';
 
 let parent = '';

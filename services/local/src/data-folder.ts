@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseJson } from '@uswarm/service-kit';
-import { LocalError, writePrivateFile } from '@uswarm/testkit';
+import { LocalError, writePrivateFile } from '@uswarm/dev-servers';
 import { z } from 'zod';
 import { lockFolder } from './folder-lock.js';
 import { type LocalSecrets, loadSecrets } from './local-secrets.js';

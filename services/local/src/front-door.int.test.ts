@@ -4,8 +4,8 @@ import path from 'node:path';
 import { checkResponse } from '@uswarm/contract/checks';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { io } from 'socket.io-client';
+import { developmentToken, startTestClient } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, startTestClient } from '../test/test-client.js';
 import { rawRequest, UPGRADE } from '../test/raw-http.js';
 
 const E2E_TOKEN = 'a token of this test, long enough for it';

@@ -16,9 +16,10 @@ import {
   parseSigningKey,
   startOpsServer,
 } from '@uswarm/service-kit';
-import { DEVELOPMENT_CLIENT_ID, startOidcIssuer, startPostgres, startSearxng } from '@uswarm/testkit';
+import { DEVELOPMENT_CLIENT_ID, startOidcIssuer, startPostgres, startSearxng } from '@uswarm/dev-servers';
 import { type DataFolder, openDataFolder } from './data-folder.js';
 import { isLoopbackHost, refuseForeignHost } from './host-guard.js';
+import { startModelGatewayPart } from './model-gateway-part.js';
 import { createPages } from './pages.js';
 import { checkPortFree } from './port-check.js';
 import { startSearchPart } from './search-part.js';
@@ -73,6 +74,18 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   progress('Starting the services');
   const issuer = await startOidcIssuer({ issuerUrl, keysFile: folder.file('issuer-keys.json') });
   stack.defer('development issuer', issuer.close);
+  const metrics = createMetrics('local');
+  const modelGateway =
+    settings.modelProvider === 'demo'
+      ? undefined
+      : await startModelGatewayPart({
+          environment: settings.environment,
+          secrets: folder.secrets,
+          host: HOST,
+          metrics,
+          logger,
+          stack,
+        });
   const environment = orchestratorEnvironment({
     settings,
     folder,
@@ -80,10 +93,10 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     url,
     issuerUrl,
     mcpEndpoint: search.mcpEndpoint,
+    modelGatewayUrl: modelGateway?.url,
   });
   const bus = createMemoryBus({ logger });
   stack.defer('event bus', () => bus.close());
-  const metrics = createMetrics('local');
   const orchestrator = await createOrchestrator({
     config: readConfig(environment),
     bus,
@@ -98,6 +111,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   const internal = await listen(orchestrator.internalApp, { host: HOST, port: 0 });
   stack.defer('internal API', () => internal.close(0));
+  modelGateway?.connect(internal.url);
   const ops = await startOpsServer({ host: HOST, port: 0, metrics, ready: orchestrator.ready });
   stack.defer('operations port', () => ops.close(0));
 
@@ -180,9 +194,12 @@ interface OrchestratorSettings {
   url: string;
   issuerUrl: string;
   mcpEndpoint: string;
+  /** Undefined with the demo provider. */
+  modelGatewayUrl: string | undefined;
 }
 
-function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl, mcpEndpoint }: OrchestratorSettings) {
+function orchestratorEnvironment(options: OrchestratorSettings) {
+  const { settings, folder, databaseUrl, url, issuerUrl, mcpEndpoint, modelGatewayUrl } = options;
   const { secrets } = folder;
   return {
     DATABASE_URL: databaseUrl,
@@ -205,7 +222,12 @@ function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
     SVC_MCP_SIGNING_KEY: secrets.mcp_signing_key,
     SVC_MCP_ENDPOINT: mcpEndpoint,
+    ...(modelGatewayUrl === undefined
+      ? {}
+      : { MODEL_GATEWAY_URL: modelGatewayUrl, MODEL_TOKEN_SIGNING_KEY: secrets.model_token_key }),
     MODEL_PROVIDER: settings.modelProvider,
+    MODELS_FILE: settings.environment['MODELS_FILE'],
+    SUMMARY_WORKERS: settings.environment['SUMMARY_WORKERS'],
     LOG_LEVEL: settings.logLevel,
   };
 }

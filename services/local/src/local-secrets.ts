@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { generateCallKeys, parseJson } from '@uswarm/service-kit';
-import { LocalError, writePrivateFile } from '@uswarm/testkit';
+import { LocalError, writePrivateFile } from '@uswarm/dev-servers';
 import { z } from 'zod';
 
 const secrets = z.object({
@@ -11,6 +11,8 @@ const secrets = z.object({
   admin_api_key: z.string().min(1),
   /** `<id>:<secret>`, for the tokens of runtimes for MCP servers. */
   mcp_signing_key: z.string().min(1),
+  /** `<id>:<secret>`, for the tokens of runtimes for the model gateway. */
+  model_token_key: z.string().min(1),
   /** PEM of the Ed25519 key that signs calls to runtimes. */
   call_private_key: z.string().min(1),
   /** Signs page cursors. */
@@ -31,6 +33,7 @@ function generate(): LocalSecrets {
     internal_api_key: `local:${random()}`,
     admin_api_key: `local:${random()}`,
     mcp_signing_key: `local:${random()}`,
+    model_token_key: `local:${random()}`,
     call_private_key: generateCallKeys().privateKey,
     cursor_key: random(),
     identity_key: random(),

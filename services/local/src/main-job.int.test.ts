@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { describeWith, type ModelServer, startModelServer } from '@uswarm/testkit';
+import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { developmentToken, type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 import { type ControlledSearch, startControlledSearch } from '../test/search.js';
 
 const QUESTION = 'Search the web for the history of green tea and answer with sources';

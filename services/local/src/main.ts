@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { CloseStack, createLogger, type Logger, silentLogger } from '@uswarm/service-kit';
-import { LocalError } from '@uswarm/testkit';
+import { CloseStack, ConfigError, createLogger, type Logger, silentLogger } from '@uswarm/service-kit';
+import { LocalError } from '@uswarm/dev-servers';
 import { banner } from './banner.js';
 import { startLocalMode } from './local-mode.js';
 import { readSettings, USAGE } from './settings.js';
@@ -44,10 +44,17 @@ async function run(signal: AbortSignal): Promise<void> {
   say('Everything is stopped; your data is kept.');
 }
 
+/** One line for what the user can correct; the stack for everything else. */
+function describe(error: unknown): string {
+  if (error instanceof LocalError) return error.message;
+  if (error instanceof ConfigError) return `${error.message.replaceAll('\n', '; ')}.`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
 try {
   await run(interruption());
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`${error instanceof LocalError ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  process.stderr.write(`${describe(error)}\n`);
   process.exit(1);
 }

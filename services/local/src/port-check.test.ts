@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { freePort, LocalError } from '@uswarm/testkit';
+import { freePort, LocalError } from '@uswarm/dev-servers';
 import { checkPortFree, listeningInodes } from './port-check.js';
 
 it('checkPortFree accepts a free port', async () => {

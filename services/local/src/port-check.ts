@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { commandLine, LocalError, programOf } from '@uswarm/testkit';
+import { commandLine, LocalError, programOf } from '@uswarm/dev-servers';
 
 export interface PortCheck {
   port: number;

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { type ModelServer, startModelServer } from '@uswarm/testkit';
+import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { io, type Socket } from 'socket.io-client';
+import { developmentToken, type TestClient, type SeenEvent, startTestClient } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken, type TestClient, type SeenEvent, startTestClient } from '../test/test-client.js';
 
 describe('the realtime interface', () => {
   let model: ModelServer;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { describeWith, type ModelServer, startModelServer, words } from '@uswarm/testkit';
-import { type TestClient, startTestClient, streamedText } from '../test/test-client.js';
+import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { type TestClient, startTestClient, streamedText } from '@uswarm/testkit/test-client';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const ANSWER = 'one two three four five six';

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Conversation, MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { describeWith, eventually, type RunningValkey, startValkey } from '@uswarm/testkit';
-import { type TestClient, startTestClient } from '../test/test-client.js';
+import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const SENDS = 5;
@@ -51,10 +53,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
       await (await fetch(`${services.operations[service]}/metrics`)).text(),
     )?.[1];
   const busBecomes = async (service: Service, wanted: '0' | '1'): Promise<void> => {
-    const up = await eventually(
-      () => busUp(service),
-      (seen) => seen === wanted,
-    );
+    const up = await eventually(() => busUp(service), { until: (seen) => seen === wanted });
     expect([service, up]).toEqual([service, wanted]);
   };
   const readiness = (): Promise<number[]> =>

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort } from '@uswarm/testkit';
+import { freePort } from '@uswarm/dev-servers';
 import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from '../test/local.js';
 
 /** Starts local mode, which must fail. @returns its error message, the only line on standard error */
@@ -70,6 +70,11 @@ describe('the start of local mode', () => {
     [{ E2E_TOKEN: 'short' }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
   ])('rejects the environment %j', async (env, sentence) => {
     expect(await refusal({ USWARM_DATA_DIR: directory, ...env })).toBe(sentence);
+  });
+
+  it('rejects the placeholder of a key in one line', async () => {
+    const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()), OPENAI_API_KEY: 'replace-me' };
+    expect(await refusal(env)).toMatch(/^OPENAI_API_KEY .*placeholder.*\.$/);
   });
 
   it('rejects an unknown argument', async () => {

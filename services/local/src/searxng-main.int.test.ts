@@ -1,7 +1,8 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeWith, freePort, stillRuns } from '@uswarm/testkit';
+import { freePort, stillRuns } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
 import { newDataFolder } from '../test/local.js';
 import { childrenOf } from '../test/processes.js';
 import { type Program, runProgram } from '../test/program.js';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { CloseStack, ConfigError, loadConfig, port, silentLogger } from '@uswarm/service-kit';
-import { LocalError, startSearxng } from '@uswarm/testkit';
+import { LocalError, startSearxng } from '@uswarm/dev-servers';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
-import { type TestClient, startTestClient } from '../test/test-client.js';
+import { type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 describeWith('valkey', 'sessions, over orchestrator and gateway as separate processes', () => {

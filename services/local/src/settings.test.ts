@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { LocalError } from '@uswarm/testkit';
+import { LocalError } from '@uswarm/dev-servers';
 import { readSettings } from './settings.js';
 
 const SECRET = 'sixteen letters!';

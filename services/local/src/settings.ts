@@ -6,9 +6,10 @@ import {
   type ModelProvider,
 } from '@uswarm/contract/providers';
 import { ConfigError, loadConfig, port } from '@uswarm/service-kit';
-import { LocalError } from '@uswarm/testkit';
+import { LocalError } from '@uswarm/dev-servers';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
+import { MODEL_EXAMPLES } from './model-examples.js';
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'needs an http or https URL' });
 
@@ -22,6 +23,8 @@ const Environment = z.object({
   E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
   SIGNATURE_MODE: z.enum(['off', 'required'], 'must be off or required').default('off'),
   SIGNATURE_SECRET: z.string().min(16, 'needs at least 16 characters').optional(),
+  USWARM_MODEL_CONTEXT_WINDOW: z.coerce.number().int().min(1_024, 'must be at least 1024').optional(),
+  USWARM_MODEL_OUTPUT_LIMIT: z.coerce.number().int().min(64, 'must be at least 64').optional(),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -51,7 +54,11 @@ export const USAGE = `npm start [-- --search]
   --help     this text
 
 Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), SVC_SEARCH_ENDPOINT,
-${CONNECTION_VARIABLES.join(', ')}, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL`;
+${CONNECTION_VARIABLES.join(', ')},
+USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL
+
+Models (docs/models.md); without one, the model demo answers:
+${MODEL_EXAMPLES.map(({ server, environment }) => `  # ${server}\n  ${environment} npm start`).join('\n')}`;
 
 /** @throws LocalError with one sentence. @returns undefined if `--help` is given. */
 export function readSettings(

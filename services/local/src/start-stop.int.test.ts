@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort, identifyProcess, type ProcessIdentity, stillRuns, waitForExit } from '@uswarm/testkit';
+import { freePort, identifyProcess, type ProcessIdentity, stillRuns, waitForExit } from '@uswarm/dev-servers';
+import { developmentToken, type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from '../test/local.js';
-import { developmentToken, type TestClient, startTestClient } from '../test/test-client.js';
 import { childrenOf, loggedRuntimes } from '../test/processes.js';
 import { checkPortFree } from './port-check.js';
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { describeWith, type KeyIssuer, type KeyIssuerAlgorithm, startKeyIssuer, tokenVariants } from '@uswarm/testkit';
-import { type TestClient, startTestClient } from '../test/test-client.js';
+import { type KeyIssuer, type KeyIssuerAlgorithm, startKeyIssuer, tokenVariants } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const ALGORITHMS: KeyIssuerAlgorithm[] = ['RS256', 'ES256'];

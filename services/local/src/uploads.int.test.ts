@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Attachment, OAuthConfiguration } from '@uswarm/contract';
+import { developmentToken } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken } from '../test/test-client.js';
 
 const REDIRECT_URL = 'uswarm.app:/callback';
 const INTEGRATION_PROVIDERS = JSON.stringify({ github: { client_id: 'id', redirect_urls: [REDIRECT_URL] } });

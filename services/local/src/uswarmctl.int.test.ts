@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { developmentToken } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
-import { developmentToken } from '../test/test-client.js';
 import { runProgram } from '../test/program.js';
 
 interface Answer {

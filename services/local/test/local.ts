@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort } from '@uswarm/testkit';
+import { freePort } from '@uswarm/dev-servers';
 import { type Program, runProgram } from './program.js';
 
 export interface RunningProgram {
@@ -27,7 +27,9 @@ export function startLocalMode(env: Record<string, string>, args: string[] = [])
 export async function runLocalMode(env: Record<string, string> = {}, args: string[] = []): Promise<RunningProgram> {
   const port = env['USWARM_PORT'] ?? String(await freePort());
   const directory = env['USWARM_DATA_DIR'] ?? (await newDataFolder());
-  const program = startLocalMode({ USWARM_PORT: port, USWARM_DATA_DIR: directory, ...env }, args);
+  // Titles cause model calls and events that most tests do not expect.
+  const settings = { USWARM_PORT: port, USWARM_DATA_DIR: directory, SUMMARY_WORKERS: '0', ...env };
+  const program = startLocalMode(settings, args);
   await program.printed(/Ctrl-C stops everything/);
   const url = `http://127.0.0.1:${port}`;
   return {

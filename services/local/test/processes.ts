@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { identifyProcess, type ProcessIdentity } from '@uswarm/testkit';
+import { identifyProcess, type ProcessIdentity } from '@uswarm/dev-servers';
 
 /** The running child processes, identified by pid and start time. */
 export function childrenOf(parent: number): ProcessIdentity[] {

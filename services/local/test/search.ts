@@ -7,7 +7,7 @@ import {
   startSearchUpstream,
   startSearxng,
   type UpstreamResult,
-} from '@uswarm/testkit';
+} from '@uswarm/dev-servers';
 
 const CACHE = process.env['USWARM_TEST_CACHE'] ?? path.resolve(import.meta.dirname, '../../../.cache');
 

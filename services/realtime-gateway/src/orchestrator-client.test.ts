@@ -15,9 +15,10 @@ const message = MessageSend.parse({
   content: { type: 'text', text: 'hello' },
 });
 
-const closers: (() => Promise<void>)[] = [];
+let cleanup = new AsyncDisposableStack();
 afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
+  await cleanup.disposeAsync();
+  cleanup = new AsyncDisposableStack();
 });
 
 interface ReceivedRequest {
@@ -38,12 +39,12 @@ async function clientOf(answer: (response: ServerResponse) => void, timeoutMs?: 
     },
     { host: '127.0.0.1', port: 0 },
   );
-  closers.push(() => server.close(0));
+  cleanup.defer(() => server.close(0));
   const registry = new Registry();
   const metrics = createGatewayMetrics(registry);
   const limit = timeoutMs !== undefined && { timeoutMs };
   const client = createOrchestratorClient({ url: server.url, key, metrics, ...limit });
-  closers.push(() => client.close());
+  cleanup.defer(() => client.close());
   const measured = () => registry.getSingleMetricAsString('uswarm_gateway_orchestrator_seconds');
   return { client, seen, measured };
 }
@@ -138,7 +139,7 @@ describe('the orchestrator client', () => {
     const server = await listen(() => undefined, { host: '127.0.0.1', port: 0 });
     await server.close();
     const client = createOrchestratorClient({ url: server.url, key });
-    closers.push(() => client.close());
+    cleanup.defer(() => client.close());
     const error = await failure(client.subscriptions(USER, [], 'request-1'));
     expect(error).toMatchObject({ code: 'service_unavailable', retryable: true });
   });

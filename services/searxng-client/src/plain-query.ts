@@ -1,8 +1,4 @@
-/** SearXNG's parser splits words at some C0 and C1 controls, as Python's `\s` does. */
-const CONTROLS = /\p{Cc}/gu;
-
-/** Invisible characters, except the two joiners, which Persian, Hindi and emoji need. */
-const INVISIBLE = /(?![\u200c\u200d])[\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
+import { CONTROLS, INVISIBLE_IN_QUERIES } from '@uswarm/service-kit';
 
 /**
  * Removes the meaning that SearXNG's query language gives to a word:
@@ -26,12 +22,15 @@ function plainWord(word: string): string {
  * decide.
  */
 export function plainQuery(query: string): string {
-  return query
-    .toWellFormed()
-    .replace(CONTROLS, ' ')
-    .replace(INVISIBLE, '')
-    .split(/\s+/u)
-    .map(plainWord)
-    .filter((word) => word !== '')
-    .join(' ');
+  return (
+    query
+      .toWellFormed()
+      // SearXNG's parser splits words at some C0 and C1 controls, as Python's `\s` does.
+      .replaceAll(CONTROLS, ' ')
+      .replaceAll(INVISIBLE_IN_QUERIES, '')
+      .split(/\s+/u)
+      .map(plainWord)
+      .filter((word) => word !== '')
+      .join(' ')
+  );
 }

@@ -2,13 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import {
-  describeWith,
   type RunningSearxng,
   type SearchUpstream,
   startSearchUpstream,
   startSearxng,
   type UpstreamResult,
-} from '@uswarm/testkit';
+} from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
 import fc from 'fast-check';
 import type { SearchOutcome } from './outcome.js';
 import { plainQuery } from './plain-query.js';

@@ -22,15 +22,17 @@ function tokenWith(claims: object): string {
   return `${signed}.${createHmac('sha256', key.secret).update(signed).digest('base64url')}`;
 }
 
-const closers: (() => Promise<unknown>)[] = [];
+let cleanup = new AsyncDisposableStack();
 afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
+  await cleanup.disposeAsync();
+  cleanup = new AsyncDisposableStack();
 });
 
 async function start(search: WebSearch, deps: Partial<SearchServerDeps> = {}): Promise<URL> {
   const server = createSearchServer({ search, keys: [key, previousKey], logger: silentLogger, ...deps });
   const http = await listen(server.handler, { host: '127.0.0.1', port: 0 });
-  closers.push(() => http.close(0), server.close);
+  cleanup.defer(() => http.close(0));
+  cleanup.defer(server.close);
   return new URL('/mcp', http.url);
 }
 
@@ -38,7 +40,7 @@ async function connect(url: URL, signingKey = key, workspaceId = 'w1'): Promise<
   const token = await tokenOf(workspaceId, signingKey);
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));
-  closers.push(() => client.close());
+  cleanup.defer(() => client.close());
   return client;
 }
 
@@ -149,6 +151,24 @@ describe('the errors of web_search_tool', () => {
       /too many searches from this workspace; try again in \d+ s/,
     );
     expect((await call(neighbour, { query: 'x' })).isError ?? false).toBe(false);
+  });
+});
+
+describe('concurrent searches of a workspace', () => {
+  it('all succeed, four at a time', async () => {
+    let running = 0;
+    let most = 0;
+    await using searxng = await startFakeSearxng((request, response) => {
+      most = Math.max(most, (running += 1));
+      setTimeout(() => {
+        running -= 1;
+        answerJson({ results: [row('a')] })(request, response);
+      }, 30);
+    });
+    const client = await connect(await start(createWebSearch({ endpoint: searxng.endpoint })));
+    const results = await Promise.all(Array.from({ length: 8 }, (_, n) => call(client, { query: `tea ${n}` })));
+    expect(results.map(({ isError = false }) => isError)).toEqual(Array(8).fill(false));
+    expect(most).toBe(4);
   });
 });
 

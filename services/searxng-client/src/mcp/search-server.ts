@@ -10,6 +10,8 @@ import { createWorkspaceLimiter, type WorkspaceLimits } from './workspace-limite
 
 /** Bytes of a request; a query is at most 400 characters. */
 const MAX_REQUEST_BYTES = 64 * 1024;
+/** Milliseconds for which clients may cache the list of tools, which changes with the version only. */
+const LIST_TTL_MS = 10 * 60_000;
 const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 
 export interface SearchServerDeps {
@@ -40,7 +42,7 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
   const limiter = createWorkspaceLimiter(deps.limits ?? DEFAULT_LIMITS);
   const search = async (workspaceId: string, ...asked: Parameters<WebSearch['search']>) => {
     try {
-      return await limiter.run(workspaceId, () => deps.search.search(...asked));
+      return await limiter.run(workspaceId, () => deps.search.search(...asked), asked[1]?.signal);
     } catch (error) {
       if (error instanceof WebSearchError && error.code === 'rate_limited') deps.onLimited?.();
       throw error;
@@ -48,7 +50,10 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
   };
   const mcp = createMcpHandler(
     ({ authInfo }) => {
-      const server = new McpServer({ name: 'uswarm-web-search', version: '0.1.0' });
+      const server = new McpServer(
+        { name: 'uswarm-web-search', version: '0.1.0' },
+        { cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'public' } } },
+      );
       const workspaceId = authInfo?.clientId ?? '';
       registerWebSearchTool(
         server,

@@ -19,13 +19,39 @@ describe('createWorkspaceLimiter', () => {
     await expect(limiter.run('w', done)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
-  it('limits concurrent searches and releases the slot of a failed one', async () => {
+  it('runs searches above the limit after the running ones, in their order', async () => {
+    const limiter = createWorkspaceLimiter({ perMinute: 99, concurrent: 1 }, () => 0);
+    const running = Promise.withResolvers<string>();
+    const order: string[] = [];
+    const first = limiter.run('w', () => running.promise);
+    const others = ['a', 'b'].map((name) => limiter.run('w', async () => order.push(name)));
+    await limiter.run('other', async () => order.push('other'));
+    running.reject(new Error('failed'));
+    await expect(first).rejects.toThrow('failed');
+    await Promise.all(others);
+    expect(order).toEqual(['other', 'a', 'b']);
+  });
+
+  it('rejects searches above 16 waiting ones', async () => {
+    const limiter = createWorkspaceLimiter({ perMinute: 99, concurrent: 1 }, () => 0);
+    const running = Promise.withResolvers<string>();
+    const accepted = Array.from({ length: 17 }, () => limiter.run('w', () => running.promise));
+    await expect(limiter.run('w', done)).rejects.toMatchObject({ code: 'rate_limited' });
+    running.resolve('done');
+    expect(await Promise.all(accepted)).toHaveLength(17);
+    await expect(limiter.run('w', done)).resolves.toBe('done');
+  });
+
+  it('forgets a waiting search that is aborted', async () => {
     const limiter = createWorkspaceLimiter({ perMinute: 99, concurrent: 1 }, () => 0);
     const running = Promise.withResolvers<string>();
     const first = limiter.run('w', () => running.promise);
-    await expect(limiter.run('w', done)).rejects.toMatchObject({ code: 'rate_limited' });
-    running.reject(new Error('failed'));
-    await expect(first).rejects.toThrow('failed');
+    const controller = new AbortController();
+    const waiting = limiter.run('w', () => Promise.reject(new Error('it ran')), controller.signal);
+    controller.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+    running.resolve('done');
+    await first;
     await expect(limiter.run('w', done)).resolves.toBe('done');
   });
 

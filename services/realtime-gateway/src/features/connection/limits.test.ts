@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import { io, type Socket } from 'socket.io-client';
 import { messageNew, WORKSPACE } from '../../../test/envelopes.js';
 import type { TestClient } from '../../../test/test-client.js';
@@ -22,9 +22,6 @@ const start = async (options: TestGatewayOptions = {}): Promise<void> => {
   gateway = await startTestGateway(options);
 };
 const acceptedUser = () => acceptingOrchestrator.authenticate({}, '', '');
-const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await sleep(10);
-};
 const count = async (metric: string, labels: string): Promise<number> =>
   Number(new RegExp(`{${labels}} (\\d+)`).exec(await gateway.metric(metric))?.[1]);
 
@@ -59,7 +56,7 @@ describe('a client that does not read', () => {
       expect(await reading.next('message.new')).toMatchObject({ seq });
       if (seq > 2_000) throw new Error(`${seq} events of 32 kB are buffered for a client that does not read`);
     }
-    await until(async () => (await gateway.metric('uswarm_gateway_sockets')).endsWith(' 1'));
+    await eventually(async () => (await gateway.metric('uswarm_gateway_sockets')).endsWith(' 1'));
     seq += 1;
     await gateway.publish(bigMessage(seq));
     expect(await reading.next('message.new')).toMatchObject({ seq });
@@ -76,7 +73,7 @@ describe('a client that does not read', () => {
     // The client stops polling.
     Reflect.set(client.socket.io.engine.transport, '_poll', () => undefined);
     for (let seq = 1; seq <= 40; seq += 1) await gateway.publish(bigMessage(seq));
-    await until(async () => (await count('uswarm_gateway_sessions_ended_total', 'code="slow_consumer"')) === 1);
+    await eventually(async () => (await count('uswarm_gateway_sessions_ended_total', 'code="slow_consumer"')) === 1);
     expect(await count('uswarm_gateway_sessions_ended_total', 'code="slow_consumer"')).toBe(1);
   });
 });
@@ -92,7 +89,7 @@ describe('a client that sends faster than allowed', () => {
       { code: 'rate_limited', extra: { retry_after_ms: expect.any(Number) } },
     ]);
     const again = async () => (await client.ask('workspace.unsubscribe', { workspace_ids: [] })) as { ok?: true };
-    await until(async () => (await again()).ok === true);
+    await eventually(async () => (await again()).ok === true);
     expect(client.socket.connected).toBe(true);
   });
 
@@ -170,9 +167,9 @@ describe('a connection without credentials', () => {
         () => true,
         () => false,
       );
-    await until(canConnect);
+    await eventually(canConnect);
     // Authenticated connections do not count.
-    await until(canConnect);
+    await eventually(canConnect);
   });
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, type ErrorCode } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import { io, type Socket } from 'socket.io-client';
 import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../../test/test-gateway.js';
 
@@ -40,10 +41,6 @@ function defaultClient(token = 'good'): Socket {
   return client;
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await sleep(20);
-}
-
 /** The number of handshakes with this outcome. */
 async function handshakes(outcome: string): Promise<number> {
   const text = await gateway.metric('uswarm_gateway_handshakes_total');
@@ -58,9 +55,9 @@ describe('a client with default options', () => {
     const orchestrator = await start('service_unavailable');
     const all = Array.from({ length: 500 }, () => defaultClient());
     // Some clients were refused, and some are still in their handshake.
-    await until(async () => (await handshakes('failed')) >= 100);
+    await eventually(async () => (await handshakes('failed')) >= 100);
     orchestrator.fault = undefined;
-    await until(() => all.every(({ connected }) => connected));
+    await eventually(() => all.every(({ connected }) => connected));
     expect(orchestrator.mostConcurrent).toBeLessThanOrEqual(32);
   });
 
@@ -73,9 +70,9 @@ describe('a client with default options', () => {
         defaultClient(),
       ];
       clients.push(polling);
-      await until(async () => (await handshakes(code === 'rate_limited' ? code : 'failed')) >= 2);
+      await eventually(async () => (await handshakes(code === 'rate_limited' ? code : 'failed')) >= 2);
       orchestrator.fault = undefined;
-      await until(() => polling.connected && both.connected);
+      await eventually(() => polling.connected && both.connected);
       expect(await handshakes('ok')).toBe(2);
     },
   );
@@ -85,9 +82,9 @@ describe('a client with default options', () => {
     const client = defaultClient();
     let closed = 0;
     client.io.on('close', () => (closed += 1));
-    await until(() => orchestrator.requests >= 2);
+    await eventually(() => orchestrator.requests >= 2);
     orchestrator.fault = undefined;
-    await until(() => client.connected);
+    await eventually(() => client.connected);
     expect(closed).toBe(0);
   });
 
@@ -95,7 +92,7 @@ describe('a client with default options', () => {
     const orchestrator = await start('service_unavailable', { handshakePatienceMs: 0 });
     const client = defaultClient('wrong');
     const refusal = refusalOf(client);
-    await until(async () => (await handshakes('failed')) >= 2);
+    await eventually(async () => (await handshakes('failed')) >= 2);
     expect(client.active).toBe(true);
     orchestrator.fault = undefined;
     expect((await refusal).data).toMatchObject({ code: 'token_invalid' });
@@ -108,22 +105,22 @@ describe('a client with default options', () => {
   it('connects later if too many handshakes are queued', async () => {
     const orchestrator = await start('service_unavailable', { concurrentHandshakes: 1, queuedHandshakes: 2 });
     const all = Array.from({ length: 20 }, () => defaultClient());
-    await until(async () => (await handshakes('failed')) >= 1);
+    await eventually(async () => (await handshakes('failed')) >= 1);
     orchestrator.fault = undefined;
-    await until(() => all.every(({ connected }) => connected));
+    await eventually(() => all.every(({ connected }) => connected));
     expect(orchestrator.mostConcurrent).toBe(1);
   });
 
   it('causes no orchestrator call after it has disconnected', async () => {
     const orchestrator = await start('service_unavailable', { concurrentHandshakes: 1, handshakePatienceMs: 600_000 });
     const client = defaultClient();
-    await until(() => orchestrator.requests >= 1);
+    await eventually(() => orchestrator.requests >= 1);
     client.disconnect();
-    await until(async () => (await handshakes('left')) === 1);
+    await eventually(async () => (await handshakes('left')) === 1);
     const before = orchestrator.requests;
     orchestrator.fault = undefined;
     const other = defaultClient();
-    await until(() => other.connected);
+    await eventually(() => other.connected);
     expect(orchestrator.requests).toBe(before + 1);
   });
 });

@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody, LIMITS } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
+import { eventually } from '@uswarm/testkit/eventually';
 import { agentTool, messageNew, OTHER_WORKSPACE, WORKSPACE } from '../../../test/envelopes.js';
 import {
   acceptingOrchestrator,
@@ -45,10 +45,6 @@ function countingBus(): EventBus & { open(): number } {
     },
   };
 }
-const until = async (condition: () => boolean): Promise<void> => {
-  while (!condition()) await setImmediate();
-};
-
 describe('workspace.subscribe', () => {
   it('RT-001 subscribes with a token for the user, and delivers events from then on', async () => {
     const requests: unknown[] = [];
@@ -146,7 +142,7 @@ describe('workspace.subscribe', () => {
     expect(await subscribe(client, WORKSPACE)).toMatchObject({
       rejected: [{ workspace_id: WORKSPACE, code: 'workspace_not_found' }],
     });
-    await until(() => bus.open() === 0);
+    await eventually(() => bus.open() === 0);
   });
 
   it('rejects workspaces above the limit per socket, and accepts them after an unsubscribe', async () => {
@@ -199,7 +195,7 @@ describe('workspace.subscribe', () => {
       rejected: [{ workspace_id: WORKSPACE, code: 'service_unavailable' }],
       last_seq: {},
     });
-    await until(() => bus.open() === 0);
+    await eventually(() => bus.open() === 0);
   });
 
   it('rejects after the bus timeout, and releases a late subscription', async () => {
@@ -220,7 +216,7 @@ describe('workspace.subscribe', () => {
     });
     expect(await subscribe(client, WORKSPACE)).toMatchObject({ rejected: [{ code: 'service_unavailable' }] });
     connect();
-    await until(() => late === 1 && bus.open() === 0);
+    await eventually(() => late === 1 && bus.open() === 0);
   });
 });
 
@@ -236,7 +232,7 @@ describe('workspace.unsubscribe', () => {
     await gateway.publish(messageNew(1), messageNew(1, OTHER_WORKSPACE));
     expect(await client.next('message.new')).toMatchObject({ workspace_id: OTHER_WORKSPACE });
     expect(seqs(client)).toEqual([1]);
-    await until(() => bus.open() === 1);
+    await eventually(() => bus.open() === 1);
   });
 
   it('accepts workspaces without a subscription', async () => {
@@ -258,7 +254,7 @@ describe('a client that disconnects', () => {
     await subscribe(leaving, WORKSPACE, OTHER_WORKSPACE);
     await subscribe(staying, WORKSPACE);
     leaving.socket.disconnect();
-    await until(() => bus.open() === 1);
+    await eventually(() => bus.open() === 1);
     await gateway.publish(messageNew(1));
     expect(await staying.next('message.new')).toMatchObject({ seq: 1 });
   });
@@ -276,12 +272,12 @@ describe('a client that disconnects', () => {
       },
     });
     client.socket.emit('workspace.subscribe', { workspace_ids: [WORKSPACE] });
-    await until(() => bus.open() === 1);
+    await eventually(() => bus.open() === 1);
     client.socket.disconnect();
-    while (!(await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0')) await setImmediate();
+    await eventually(async () => (await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0'));
     expect(bus.open()).toBe(1);
     decide();
-    await until(() => bus.open() === 0);
+    await eventually(() => bus.open() === 0);
   });
 
   it('decreases the subscription metric', async () => {
@@ -291,7 +287,7 @@ describe('a client that disconnects', () => {
     await client.ask('workspace.unsubscribe', { workspace_ids: [WORKSPACE] });
     expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 1$/);
     client.socket.disconnect();
-    while (!(await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0')) await setImmediate();
+    await eventually(async () => (await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0'));
     expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 0$/);
   });
 });
