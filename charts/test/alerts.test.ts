@@ -5,7 +5,7 @@ import { faults, harmless } from './support/monitoring/faults.js';
 import { healthy, ORCHESTRATOR } from './support/monitoring/healthy.js';
 import { misused } from './support/monitoring/promql.js';
 import { always, scenario } from './support/monitoring/series.js';
-import { evaluation, find, render } from './support/rendering.js';
+import { evaluation, find, modelProvider, render } from './support/rendering.js';
 
 interface Rule {
   alert: string;
@@ -18,7 +18,7 @@ interface Rule {
 let rules: Rule[];
 let spec: object;
 beforeAll(async () => {
-  const values = { ...evaluation, metrics: { prometheusRule: { enabled: true } } };
+  const values = { ...evaluation, ...modelProvider, metrics: { prometheusRule: { enabled: true } } };
   const manifest = find(await render(values), 'PrometheusRule', 'uswarm');
   spec = manifest['spec'] as object;
   rules = (manifest['spec'].groups as { rules: Rule[] }[]).flatMap((group) => group.rules);

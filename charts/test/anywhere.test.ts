@@ -82,7 +82,7 @@ describe('strings that YAML could parse as another type', () => {
   it('remain strings', async () => {
     const extraEnv = Object.entries(WORDS).map(([name, value]) => ({ name, value }));
     const values = { ...external, defaults: { nodeSelector: WORDS, podAnnotations: WORDS, extraEnv } };
-    const manifests = await render({ ...values, runtime: { ...external.runtime, defaultModel: '1e3' } });
+    const manifests = await render({ ...values, runtime: { defaultModel: '1e3' } });
     for (const manifest of manifests.filter(({ kind }) => kind === 'Deployment')) strings(manifest);
     for (const pod of podTemplates(manifests)) {
       for (const { env = [] } of containersOf(pod)) {

@@ -53,7 +53,15 @@ const panels = (): [string, Panel][] =>
 
 describe('dashboards', () => {
   it('cover all components, with unique ids and titles', () => {
-    expect([...dashboards.keys()].toSorted()).toEqual(['api', 'overview', 'realtime', 'replies', 'runtimes', 'search']);
+    expect([...dashboards.keys()].toSorted()).toEqual([
+      'api',
+      'models',
+      'overview',
+      'realtime',
+      'replies',
+      'runtimes',
+      'search',
+    ]);
     for (const [name, { uid, title, description, schemaVersion }] of dashboards) {
       expect({ uid, title, description }).toEqual({
         uid: `uswarm-${name}`,

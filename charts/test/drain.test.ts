@@ -113,7 +113,7 @@ describe('the Jobs of helm uninstall', () => {
     const own = await render({
       ...external,
       drain: { hooks: 'helm', timeoutSeconds: 100, graceSeconds: 7 },
-      runtime: { ...external.runtime, extraNamespaces: ['team-a'] },
+      runtime: { extraNamespaces: ['team-a'] },
     });
     const drain = container(own, 'uswarm-drain', 'drain');
     expect(drain.image).toBe(container(own, 'uswarm-controller', 'controller').image);

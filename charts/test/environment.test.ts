@@ -2,11 +2,13 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { loadConfig } from '@uswarm/service-kit';
-import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
-import { loadSearchConfig } from '../../services/searxng-client/src/config.js';
-import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
-import { loadWebhookConfig } from '../../services/uswarm-webhook/src/config/config.js';
+import { loadModelGatewayConfig } from '@uswarm/model-gateway';
+import { readConfig } from '@uswarm/orchestrator/config';
+import { loadConfig, parseSigningKey } from '@uswarm/service-kit';
+import { GatewayConfig } from '@uswarm/realtime-gateway/config';
+import { loadSearchConfig } from '@uswarm/searxng-client/config';
+import { loadControllerConfig } from '@uswarm/controller/config';
+import { loadWebhookConfig } from '@uswarm/webhook';
 import { environment, FULL, renderEnvironments } from './support/environment.js';
 import { container, evaluation, find, type Manifest, REGISTRY, render, repositoryFile } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
@@ -143,6 +145,62 @@ it('the search tool accepts tokens of the current and the previous signing key',
   expect(config.acceptUnlimitedTokens).toBe(true);
 });
 
+describe('the model gateway', () => {
+  it('receives the keys and settings of the enabled providers', () => {
+    const { tokenKeys, internalApi, ...config } = loadModelGatewayConfig(environment(full, 'model-gateway'));
+    const generated = environment(full, 'orchestrator');
+    expect(config).toEqual({
+      providers: {
+        openai: {
+          baseUrl: 'https://models.example.com/v1',
+          apiKey: generated['CURSOR_KEY'],
+          models: {
+            fallback: undefined,
+            byId: { flash: 'small', sonnet: 'medium', opus: 'large' },
+            further: ['extra-1', 'extra-2'],
+          },
+        },
+        anthropic: {
+          baseUrl: 'https://api.anthropic.com/v1',
+          apiKey: environment(full, 'webhook')['SYNC_TOKEN'],
+          models: {
+            fallback: 'other',
+            byId: { flash: undefined, sonnet: undefined, opus: undefined },
+            further: [],
+          },
+        },
+      },
+      outputLimit: 1_000,
+      limits: { perMinute: 5, concurrent: 2 },
+      host: '0.0.0.0',
+      port: 8080,
+      opsPort: 8081,
+      shutdownGraceMs: 60_000,
+      logLevel: 'info',
+    });
+    expect(internalApi).toEqual({
+      url: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
+      key: parseSigningKey(generated['INTERNAL_API_KEY']!),
+    });
+    expect(tokenKeys.map(({ id }) => id)).toEqual(['k1', 'default']);
+  });
+
+  it('accepts the tokens of the orchestrator', () => {
+    const { MODEL_TOKEN_SIGNING_KEY: current } = readConfig(environment(full, 'orchestrator'));
+    expect(loadModelGatewayConfig(environment(full, 'model-gateway')).tokenKeys[0]).toEqual(current);
+    expect(readConfig(environment(minimal, 'orchestrator')).MODEL_TOKEN_SIGNING_KEY).toBeUndefined();
+  });
+
+  it('is the only way of runtimes to models, unless their UserSwarm names a Secret', async () => {
+    const env = { ...environment(full, 'webhook'), POLICY_DIRECTORY: await mountedPolicy(full) };
+    const url = 'http://uswarm-model-gateway.backend.svc.cluster.local:8080';
+    expect((await loadWebhookConfig(env)).settings.modelGateway).toEqual({ url, provider: 'openai' });
+    expect(readConfig(environment(full, 'orchestrator')).RUNTIME_ENV_SECRET).toBe('');
+    const direct = { ...environment(minimal, 'webhook'), POLICY_DIRECTORY: await mountedPolicy(minimal) };
+    expect((await loadWebhookConfig(direct)).settings.modelGateway).toBeUndefined();
+  });
+});
+
 describe('environment variables', () => {
   /** Read by Node.js. */
   const nodes = new Set(['NODE_EXTRA_CA_CERTS']);
@@ -151,6 +209,7 @@ describe('environment variables', () => {
     ['orchestrator', 'orchestrator', 'orchestrator'],
     ['orchestrator', 'migrations', 'orchestrator'],
     ['realtime-gateway', 'realtime-gateway', 'realtime-gateway'],
+    ['model-gateway', 'model-gateway', 'model-gateway'],
     ['webhook', 'webhook', 'uswarm-webhook'],
     ['controller', 'controller', 'uswarm-controller'],
     ['searxng-client', 'searxng-client', 'searxng-client'],

@@ -72,7 +72,7 @@ describe('example values', () => {
         'Secret backend/registry .dockerconfigjson',
         'Secret userswarms/registry .dockerconfigjson',
         'Secret userswarms/uswarm-runtime-stores SVC_SPACES_KEY',
-        'Secret userswarms/uswarm-model-env',
+        'Secret backend/uswarm-model-providers OPENAI_API_KEY',
         'ConfigMap backend/company-ca ca.crt',
         'ConfigMap backend/uswarm-policy',
       ]),

@@ -82,16 +82,15 @@ describe('the runtime namespace', () => {
   it('can be renamed or exist already, and additional namespaces are not changed', async () => {
     const renamed = await render({
       ...external,
-      runtime: { ...external.runtime, namespace: 'agents', extraNamespaces: ['more'] },
+      runtime: { namespace: 'agents', extraNamespaces: ['more'] },
     });
     expect(ofKind(renamed, 'Namespace').map(({ metadata }) => metadata.name)).toEqual(['agents']);
-    const existing = await render({ ...external, runtime: { ...external.runtime, createNamespace: false } });
+    const existing = await render({ ...external, runtime: { createNamespace: false } });
     expect(ofKind(existing, 'Namespace')).toEqual([]);
   });
 
   it('must not be the namespace of the release', async () => {
-    const at = (runtime: object): Promise<string> =>
-      rejection({ ...external, runtime: { ...external.runtime, ...runtime } });
+    const at = (runtime: object): Promise<string> => rejection({ ...external, runtime: { ...runtime } });
     expect(await at({ namespace: 'backend' })).toMatch(
       /^runtime\.namespace must not be the release's namespace: .*\.$/,
     );

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@uswarm/service-kit';
-import { readConfig } from '../../services/orchestrator/src/config.js';
-import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
-import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
+import { readConfig } from '@uswarm/orchestrator/config';
+import { GatewayConfig } from '@uswarm/realtime-gateway/config';
+import { loadControllerConfig } from '@uswarm/controller/config';
 import { container, environmentOf, evaluation, type Manifest, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 

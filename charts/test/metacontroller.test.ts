@@ -12,6 +12,7 @@ import {
   podTemplates,
   render,
 } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
 // The part of Metacontroller's CompositeController (4.16 or newer) that the chart uses, from its documentation.
 // The API server would drop unknown keys.
@@ -123,8 +124,8 @@ describe('controller.framework=metacontroller', () => {
   it('requires no controller image if the drain is disabled', async () => {
     const { registry } = evaluation.images;
     const image = { image: { registry } };
-    const each = { orchestrator: image, gateway: image, webhook: image, searxngClient: image };
-    const values = { ...metacontroller, ...each, images: {}, runtime: { ...external.runtime, ...image } };
+    const each = { orchestrator: image, gateway: image, modelGateway: image, webhook: image, searxngClient: image };
+    const values = merge(metacontroller, { ...each, images: { registry: '' }, runtime: image });
     expect(ofKind(await render({ ...values, drain: { enabled: false } }), 'CompositeController')).toHaveLength(1);
     await expect(render(values)).rejects.toThrow(/controller\.image\.registry/);
   });

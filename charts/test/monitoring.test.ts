@@ -1,6 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import { CHART, evaluation, external, find, type Manifest, ofKind, rejection, render } from './support/rendering.js';
+import {
+  CHART,
+  evaluation,
+  external,
+  find,
+  type Manifest,
+  modelProvider,
+  ofKind,
+  rejection,
+  render,
+} from './support/rendering.js';
 
 const KINDS = ['ServiceMonitor', 'PrometheusRule'];
 const on = (metrics: object): object => ({ ...evaluation, metrics });
@@ -18,7 +28,7 @@ describe('the ServiceMonitor', () => {
     );
 
   it('selects all pods that serve metrics', async () => {
-    const manifests = await render(on({ serviceMonitor: { enabled: true } }));
+    const manifests = await render({ ...on({ serviceMonitor: { enabled: true } }), ...modelProvider });
     const { spec } = find(manifests, 'ServiceMonitor', 'uswarm') as Manifest;
     expect(spec.namespaceSelector).toEqual({ matchNames: ['backend'] });
     expect(spec.endpoints).toEqual([{ port: 'ops', path: '/metrics', interval: '30s', scrapeTimeout: '10s' }]);
@@ -27,6 +37,7 @@ describe('the ServiceMonitor', () => {
     );
     expect(services.map(({ metadata }) => metadata.name).toSorted()).toEqual([
       'uswarm-controller',
+      'uswarm-model-gateway',
       'uswarm-orchestrator',
       'uswarm-realtime-gateway',
       'uswarm-searxng-client',
@@ -76,6 +87,16 @@ describe('the PrometheusRule', () => {
     expect(JSON.stringify(spec)).not.toMatch(/uswarm_controller|uswarm_userswarms|uswarm-controller/);
   });
 
+  it('has alerts on the model gateway only if it is deployed', async () => {
+    const groups = async (values: object): Promise<string[]> => {
+      const manifests = await render({ ...on({ prometheusRule: { enabled: true } }), ...values });
+      const { spec } = find(manifests, 'PrometheusRule', 'uswarm');
+      return (spec.groups as { name: string }[]).map(({ name }) => name);
+    };
+    expect(await groups(modelProvider)).toContain('uswarm-models');
+    expect(await groups({})).not.toContain('uswarm-models');
+  });
+
   it('has no empty group', async () => {
     const settings = { enabled: true, disabledAlerts: ['UswarmSearchFailing', 'UswarmSearchEngineFailing'] };
     const { spec } = find(await render(on({ prometheusRule: settings })), 'PrometheusRule', 'uswarm');
@@ -111,7 +132,7 @@ describe('the dashboards', () => {
     const maps = ofKind(await render(on({ dashboards })), 'ConfigMap').filter(
       ({ metadata }) => metadata.labels?.['grafana_dashboard'],
     );
-    expect(maps).toHaveLength(6);
+    expect(maps).toHaveLength(7);
     for (const { metadata, data } of maps) {
       expect(metadata.labels).toMatchObject({ grafana_dashboard: '1', folder: 'a' });
       expect(metadata.annotations).toEqual({ grafana_folder: 'uswarm' });

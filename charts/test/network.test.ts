@@ -1,29 +1,20 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
-import { childLabels } from '../../services/uswarm-webhook/src/render/labels.js';
-import { connects, leaves, type NetworkPod, networkPod, policiesOf, selecting } from './support/network-model.js';
-import { evaluation, external, type Manifest, ofKind, podTemplates, rejection, render } from './support/rendering.js';
+import { childLabels } from '@uswarm/webhook';
+import {
+  connects,
+  leaves,
+  podOf,
+  podsOf,
+  policiesOf,
+  PRIVATE,
+  PUBLIC,
+  runtime,
+  selecting,
+  unrelatedPod,
+} from './support/network-model.js';
+import { evaluation, external, type Manifest, ofKind, rejection, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
-
-const runtime = (namespace = 'userswarms', workspace = 'workspace-a'): NetworkPod => ({
-  name: `${namespace}/runtime`,
-  namespace,
-  labels: childLabels(workspace),
-  ports: { grpc: 42_618 },
-});
-const unrelatedPod = (namespace: string, labels: Record<string, string> = {}): NetworkPod => ({
-  name: `${namespace}/unrelated`,
-  namespace,
-  labels,
-  ports: { http: 8080 },
-});
-const podsOf = (manifests: readonly Manifest[]): NetworkPod[] =>
-  podTemplates(manifests).map((template) => networkPod(template, 'backend'));
-const podOf = (manifests: readonly Manifest[], name: string): NetworkPod => {
-  const found = podsOf(manifests).find((pod) => pod.name === name);
-  if (found === undefined) throw new Error(`there is no pod of ${name}`);
-  return found;
-};
 
 let manifests: Manifest[];
 beforeAll(async () => {
@@ -145,25 +136,6 @@ describe('network policies', () => {
 });
 
 describe('egress from the cluster', () => {
-  const PRIVATE = [
-    '10.96.0.1',
-    '100.100.100.200',
-    '127.0.0.1',
-    '168.63.129.16',
-    '169.254.169.254',
-    '172.18.0.2',
-    '192.0.0.192',
-    '192.168.1.1',
-    '224.0.0.1',
-    '::1',
-    '64:ff9b::a9fe:a9fe',
-    '64:ff9b::a00:1',
-    '64:ff9b::c0a8:1',
-    'fd00:ec2::254',
-    'fe80::1',
-  ];
-  const PUBLIC = ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '64:ff9b::101:101'];
-
   it('of a runtime is limited to port 443 on the internet', () => {
     const policies = policiesOf(manifests);
     const reached = (address: string): boolean => leaves(policies, runtime(), address, 443);
@@ -296,7 +268,16 @@ describe('egress from the cluster', () => {
     const rendered = await render({ ...external, networkPolicy: { extraEgress: [proxy] } });
     const through = podsOf(rendered).filter((pod) => leaves(policiesOf(rendered), pod, '10.9.9.9', 3128));
     expect(through.map(({ name }) => name).toSorted()).toEqual(
-      ['controller', 'drain', 'drain-finish', 'orchestrator', 'realtime-gateway', 'searxng-client', 'webhook']
+      [
+        'controller',
+        'drain',
+        'drain-finish',
+        'model-gateway',
+        'orchestrator',
+        'realtime-gateway',
+        'searxng-client',
+        'webhook',
+      ]
         .map((name) => `uswarm-${name}`)
         .concat('searxng')
         .toSorted(),

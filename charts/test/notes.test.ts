@@ -16,7 +16,9 @@ describe('NOTES.txt', () => {
     expect(text).toContain('curl https://api.example.com/v1/health');
     expect(text).toContain('kubectl get uswarm ');
     expect(text).toContain('kubectl -n backend logs deployment/uswarm-controller');
-    expect(text).toContain('before Secret my-model-env exists in namespace userswarms');
+    expect(text).toContain(
+      'Agents use openai, through uswarm-model-gateway, whose keys are in Secret my-modelproviders in',
+    );
     expect(text).not.toMatch(/EVALUATION|NOT FOR PRODUCTION|port-forward/);
   });
 
@@ -27,8 +29,15 @@ describe('NOTES.txt', () => {
     expect(text).toContain(
       `get secret uswarm-evaluation -o go-template='{{index .data "signature-secret" | base64decode}}'`,
     );
-    expect(text).toContain('patch secret uswarm-model-env');
+    expect(text).toContain('Agents use the built-in demo model.');
+    expect(text).toContain('create secret generic model-providers --from-literal=OPENAI_API_KEY=');
     expect(text).toContain('port-forward service/uswarm-orchestrator');
+  });
+
+  it('warns if runtimes receive model keys', async () => {
+    const text = await notes({ ...evaluation, runtime: { modelEnv: { existingSecret: 'my-model-env' } } });
+    expect(text).toContain('before Secret my-model-env exists in namespace userswarms');
+    expect(text).toContain('Every workspace can read this Secret.');
   });
 
   it('uses port-forward in a kind cluster without an ingress controller', async () => {

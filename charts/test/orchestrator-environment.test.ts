@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@uswarm/service-kit';
-import { callKeys, MigrationConfig, objectSettings, readConfig } from '../../services/orchestrator/src/config.js';
+import { callKeys, MigrationConfig, objectSettings, readConfig } from '@uswarm/orchestrator/config';
 import { environment, FULL, renderEnvironments } from './support/environment.js';
 import { container, evaluation, type Manifest, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
@@ -136,6 +136,14 @@ describe('the orchestrator', () => {
         { name: 'INTEGRATION_CATALOG_FILE', value: '/etc/uswarm/integrations/integrations.json' },
       ]),
     );
+  });
+
+  it('reads the models from the configured ConfigMap', async () => {
+    const file = async (values: object) => environment(await render(values), 'orchestrator')['MODELS_FILE'];
+    expect({ full: await file(FULL), evaluation: await file(evaluation) }).toEqual({
+      full: '/etc/uswarm/models/models.json',
+      evaluation: undefined,
+    });
   });
 
   it('has one call key, and two during a rotation', () => {

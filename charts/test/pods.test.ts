@@ -6,22 +6,27 @@ import {
   evaluation,
   find,
   type Manifest,
+  modelProvider,
   ofKind,
   type PodTemplate,
   podTemplates,
   render,
 } from './support/rendering.js';
 
+/** A release with all components. */
+const VALUES = { ...evaluation, ...modelProvider };
+
 let manifests: Manifest[];
 let pods: PodTemplate[];
 beforeAll(async () => {
-  manifests = await render(evaluation);
+  manifests = await render(VALUES);
   pods = podTemplates(manifests);
 });
 
 const DEPLOYMENTS = [
   'searxng',
   'uswarm-controller',
+  'uswarm-model-gateway',
   'uswarm-orchestrator',
   'uswarm-postgres',
   'uswarm-realtime-gateway',
@@ -52,6 +57,7 @@ describe('workloads', () => {
   it.each([
     ['uswarm-orchestrator', { http: 8080, internal: 8082, ops: 8081 }],
     ['uswarm-realtime-gateway', { http: 8080, ops: 8081 }],
+    ['uswarm-model-gateway', { http: 8080, ops: 8081 }],
     ['uswarm-webhook', { http: 8080, ops: 8081 }],
     ['uswarm-controller', { ops: 8081 }],
     ['uswarm-searxng-client', { http: 8080, ops: 8081 }],
@@ -73,7 +79,7 @@ describe('workloads', () => {
   });
 
   it('have different selectors in another release', async () => {
-    const other = await render(evaluation, { release: 'second', namespace: 'elsewhere' });
+    const other = await render(VALUES, { release: 'second', namespace: 'elsewhere' });
     const names = ofKind(other, 'Deployment').map(({ metadata }) => metadata.name);
     expect(names.toSorted()).toEqual(DEPLOYMENTS.map((name) => name.replace('uswarm-', 'second-uswarm-')).toSorted());
     expect(ofKind(other, 'Deployment').map(({ metadata }) => metadata.namespace)).toEqual(

@@ -5,10 +5,12 @@ import { parseCtlArguments } from '@uswarm/cli/ctl-arguments';
 import { allDocumentedMetrics, askPrometheus, describeWith } from '@uswarm/testkit';
 import { parse } from 'yaml';
 import { misused } from './support/monitoring/promql.js';
-import { CHART, evaluation, render, repositoryFile } from './support/rendering.js';
+import { CHART, evaluation, modelProvider, render, repositoryFile } from './support/rendering.js';
 import { valueAt } from './support/value-paths.js';
 
 const FOLDER = repositoryFile('docs/runbooks');
+/** A release with all components. */
+const VALUES = { ...evaluation, ...modelProvider };
 const HEADINGS = ['Meaning', 'Impact', 'Diagnosis', 'Mitigation'];
 
 let runbooks: Map<string, string>;
@@ -69,7 +71,7 @@ describe('runbooks', () => {
   });
 
   it('name only objects that the chart creates', async () => {
-    const manifests = await render(evaluation);
+    const manifests = await render(VALUES);
     const made = new Set(manifests.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`));
     for (const [name, text] of runbooks) {
       const named = commandsOf(text).flatMap((line) =>
@@ -80,7 +82,7 @@ describe('runbooks', () => {
   });
 
   it('select only components of the chart', async () => {
-    const labels = (await render(evaluation)).map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']);
+    const labels = (await render(VALUES)).map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']);
     for (const [name, text] of runbooks) {
       const named = [...text.matchAll(/app\.kubernetes\.io\/component=([a-z-]+)/g)].map(([, component]) => component);
       expect({ name, unknown: named.filter((component) => !labels.includes(component)) }).toEqual({

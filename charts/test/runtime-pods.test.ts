@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { runtimePods } from '../../services/uswarm-webhook/src/config/runtime-pods.js';
-import { parseQuantity } from '../../services/uswarm-webhook/src/render/quantity.js';
-import { childLabels } from '../../services/uswarm-webhook/src/render/labels.js';
+import { childLabels, parseQuantity, runtimePods } from '@uswarm/webhook';
 import { leaves, policiesOf } from './support/network-model.js';
 import { referencesOf } from './support/references.js';
 import {

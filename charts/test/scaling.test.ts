@@ -1,16 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { evaluation, external, find, type Manifest, ofKind, rejection, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
-const SCALABLE = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient'];
+const SCALABLE = ['orchestrator', 'gateway', 'modelGateway', 'webhook', 'controller', 'searxngClient'];
 const all = (value: object): object => Object.fromEntries(SCALABLE.map((name) => [name, value]));
 const podSpec = (manifests: readonly Manifest[], name: string): Record<string, unknown> =>
   find(manifests, 'Deployment', name)['spec'].template.spec;
 
 describe('a component with two replicas', () => {
   it('has a budget that allows one unavailable pod and ignores unhealthy pods', async () => {
-    const budgets = ofKind(await render({ ...external, ...all({ replicas: 2 }) }), 'PodDisruptionBudget');
+    const budgets = ofKind(await render(merge(external, all({ replicas: 2 }))), 'PodDisruptionBudget');
     expect(budgets).toHaveLength(SCALABLE.length);
-    const many = await render({ ...external, ...all({ replicas: 2 }) });
+    const many = await render(merge(external, all({ replicas: 2 })));
     for (const { metadata, spec } of budgets) {
       expect(spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
       const { matchLabels } = find(many, 'Deployment', metadata.name)['spec'].selector;
@@ -19,7 +20,7 @@ describe('a component with two replicas', () => {
   });
 
   it('prefers different nodes and zones', async () => {
-    const many = await render({ ...external, ...all({ replicas: 2 }) });
+    const many = await render(merge(external, all({ replicas: 2 })));
     for (const { metadata, spec } of ofKind(many, 'Deployment').filter(({ spec: { replicas } }) => replicas > 1)) {
       const { topologySpreadConstraints, affinity } = spec.template.spec;
       const labelSelector = { matchLabels: spec.selector.matchLabels };
@@ -64,6 +65,7 @@ describe('a component with two replicas', () => {
     expect(podSpec(manifests, 'uswarm-orchestrator')['affinity']).toEqual({ nodeAffinity });
     const budgets = ofKind(manifests, 'PodDisruptionBudget');
     expect(Object.fromEntries(budgets.map(({ metadata, spec }) => [metadata.name, spec.maxUnavailable]))).toEqual({
+      'uswarm-model-gateway': 1,
       'uswarm-realtime-gateway': 1,
       'uswarm-searxng-client': '50%',
       'uswarm-webhook': 1,
@@ -93,8 +95,9 @@ describe('autoscaling', () => {
   it.each([
     ['orchestrator', 'uswarm-orchestrator'],
     ['gateway', 'uswarm-realtime-gateway'],
+    ['modelGateway', 'uswarm-model-gateway'],
   ])('controls the replicas of %s', async (component, name) => {
-    const manifests = await render({ ...external, [component]: { replicas: 5, autoscaling } });
+    const manifests = await render(merge(external, { [component]: { replicas: 5, autoscaling } }));
     expect(find(manifests, 'Deployment', name)['spec']).not.toHaveProperty('replicas');
     expect(ofKind(manifests, 'HorizontalPodAutoscaler').map(({ metadata }) => metadata.name)).toEqual([name]);
     expect(find(manifests, 'HorizontalPodAutoscaler', name, 'backend')['spec']).toMatchObject({
@@ -106,7 +109,7 @@ describe('autoscaling', () => {
       ],
     });
     const budgets = ofKind(manifests, 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
-    expect(budgets.toSorted()).toEqual([name, 'uswarm-webhook'].toSorted());
+    expect(budgets.toSorted()).toEqual([...new Set(['uswarm-model-gateway', name, 'uswarm-webhook'])].toSorted());
     expect(podSpec(manifests, name)['topologySpreadConstraints']).toHaveLength(2);
   });
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@uswarm/service-kit';
-import { MigrationConfig, readConfig } from '../../services/orchestrator/src/config.js';
-import { e2eToken } from '../../services/orchestrator/src/features/auth/e2e-token.js';
-import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
-import { loadSearchConfig } from '../../services/searxng-client/src/config.js';
-import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
-import { loadWebhookConfig } from '../../services/uswarm-webhook/src/config/config.js';
+import { MigrationConfig, readConfig } from '@uswarm/orchestrator/config';
+import { e2eToken } from '@uswarm/orchestrator/e2e-token';
+import { GatewayConfig } from '@uswarm/realtime-gateway/config';
+import { loadSearchConfig } from '@uswarm/searxng-client/config';
+import { loadControllerConfig } from '@uswarm/controller/config';
+import { loadWebhookConfig } from '@uswarm/webhook';
 import {
   CHART,
   type Container,

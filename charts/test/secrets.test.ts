@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import {
+  type Container,
   containersOf,
   evaluation,
   external,
@@ -14,7 +15,7 @@ import {
 
 const MESSAGE = /^Required: [^\n]+\. Name existing Secrets in namespace backend, or [^\n]+\.$/;
 /** Secrets of optional features. */
-const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'objectStorage'];
+const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'modelProviders', 'objectStorage'];
 const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
 
 /** Names of the Secrets that pods of the release refer to. */
@@ -94,6 +95,13 @@ describe('existing Secrets', () => {
     expect(holders('my-database', 'database-url')).toEqual(['orchestrator']);
     expect(holders('my-realtime', 'realtime-redis-url')).toEqual(['orchestrator', 'realtime-gateway']);
     expect(holders('my-mcpsigning', 'mcp-signing-key')).toEqual(['orchestrator', 'searxng-client']);
+    expect(holders('my-modeltoken', 'model-token-signing-key')).toEqual(['model-gateway', 'orchestrator']);
+    expect(holders('my-modelproviders', 'OPENAI_API_KEY')).toEqual(['model-gateway']);
+    expect(holders('my-internalapi', 'internal-api-key')).toEqual([
+      'model-gateway',
+      'orchestrator',
+      'realtime-gateway',
+    ]);
     expect(holders('my-sync', 'sync-token')).toEqual(['controller', 'test', 'webhook']);
   });
 
@@ -104,6 +112,20 @@ describe('existing Secrets', () => {
     const from = (key: string): object => ({ valueFrom: { secretKeyRef: { name: 'mcp', key } } });
     expect(env).toContainEqual({ name: 'SVC_MCP_SIGNING_KEY', ...from('new') });
     expect(env).toContainEqual({ name: 'SVC_MCP_SIGNING_KEY_PREVIOUS', ...from('old') });
+  });
+
+  it('can contain two keys of model tokens during a rotation, of which only the model gateway receives the previous one', async () => {
+    const modelToken = { existingSecret: 'tokens', key: 'new', previousKey: 'old' };
+    const manifests = await render({ ...external, secrets: { ...external.secrets, modelToken } });
+    const keysOf = (name: string) =>
+      (find(manifests, 'Deployment', name)['spec'].template.spec.containers[0] as Container)
+        .env!.filter((each) => each.name.startsWith('MODEL_TOKEN'))
+        .map((each) => [each.name, each.valueFrom?.secretKeyRef?.key]);
+    expect(keysOf('uswarm-orchestrator')).toEqual([['MODEL_TOKEN_SIGNING_KEY', 'new']]);
+    expect(keysOf('uswarm-model-gateway')).toEqual([
+      ['MODEL_TOKEN_SIGNING_KEY', 'new'],
+      ['MODEL_TOKEN_SIGNING_KEY_PREVIOUS', 'old'],
+    ]);
   });
 
   it('can contain two call keys during a rotation, of which only the orchestrator receives the previous one', async () => {
@@ -141,7 +163,7 @@ describe('a missing Secret', () => {
   );
 
   it('is listed with all other missing Secrets', async () => {
-    const sentence = await rejection({ oidc: evaluation.oidc });
+    const sentence = await rejection({ oidc: evaluation.oidc, modelGateway: external.modelGateway });
     expect(sentence).toMatch(MESSAGE);
     const listed = [...sentence.matchAll(/secrets\.(\w+)\.existingSecret/g)].map(([, name]) => name);
     expect(listed).toEqual(
@@ -159,11 +181,9 @@ describe('a missing Secret', () => {
     expect(await rejection({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
   });
 
-  it('is allowed for model keys only with runtime.modelEnv.enabled=false', async () => {
-    const values = { ...external, runtime: { modelEnv: { existingSecret: '' } } };
-    expect(await rejection(values)).toMatch(/^runtime\.modelEnv\.existingSecret is required: .* userswarms, .*\.$/);
-    const manifests = await render({ ...external, runtime: { modelEnv: { enabled: false } } });
-    expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data'].sharedEnvSecrets).toBe('');
+  it('is not required for model tokens without a model gateway', async () => {
+    const values = { ...without('modelToken'), modelGateway: {}, runtime: { modelEnv: { enabled: false } } };
+    expect(ofKind(await render(values), 'Deployment')).not.toEqual([]);
   });
 });
 

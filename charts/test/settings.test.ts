@@ -160,7 +160,7 @@ it('a private certificate authority is mounted in every service with outbound ca
       'existingSecret' in trustedCA ? { secret: { secretName: 'ca', items } } : { configMap: { name: 'ca', items } };
     const calling = podTemplates(manifests).filter(({ owner, hook }) => !inside.has(owner) && hook === undefined);
     expect(calling.map(({ owner }) => owner).toSorted()).toEqual(
-      ['orchestrator', 'realtime-gateway', 'searxng-client', 'webhook'].map(parts),
+      ['model-gateway', 'orchestrator', 'realtime-gateway', 'searxng-client', 'webhook'].map(parts),
     );
     for (const pod of calling) {
       expect(pod.spec.volumes).toContainEqual({ name: 'trusted-ca', ...source });

@@ -123,7 +123,10 @@ const ALL_ON = parse(await readFile(`${CHART}/ci/everything-values.yaml`, 'utf8'
 /** Base values for values that have no effect when everything is enabled. */
 const autoscaling = { enabled: true };
 const INSTEAD: [RegExp, object][] = [
-  [/\.autoscaling\.(?!enabled)/, merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling } })],
+  [
+    /\.autoscaling\.(?!enabled)/,
+    merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling }, modelGateway: { autoscaling } }),
+  ],
   // With Metacontroller, the objects of the controller are not rendered.
   [/^networkPolicy\.metacontroller\./, merge(ALL_ON, { controller: { framework: 'metacontroller' } })],
   // The evaluation stores do not need these rules.

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { copyGoModule, goCacheFolder, type GoModule, withGo, withInstallLock } from '@uswarm/testkit';
+import { goCacheFolder, withGo, withInstallLock } from '@uswarm/dev-servers';
+import { copyGoModule, type GoModule } from '@uswarm/testkit';
 import { parse } from 'yaml';
 import { CHART, repositoryFile } from './rendering.js';
 

@@ -59,7 +59,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     check: 'networkpolicy-targets-pod',
-    objects: ['uswarm-default-deny', 'uswarm-agent-runtime'],
+    objects: ['uswarm-default-deny', 'uswarm-agent-runtime', 'uswarm-agent-runtime-direct'],
     reason: 'Their pods are runtimes, which the controller creates.',
   },
 ];

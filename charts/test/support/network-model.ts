@@ -1,9 +1,11 @@
 import { BlockList, isIPv6 } from 'node:net';
-import { type Container, containersOf, type Manifest, ofKind, type PodTemplate } from './rendering.js';
+import { MODEL_ACCESS } from '@uswarm/contract/userswarm';
+import { childLabels } from '@uswarm/webhook';
+import { type Container, containersOf, type Manifest, ofKind, type PodTemplate, podTemplates } from './rendering.js';
 
 interface Selector {
   matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: 'In'; values: string[] }[];
+  matchExpressions?: { key: string; operator: 'In' | 'NotIn'; values: string[] }[];
 }
 interface Peer {
   namespaceSelector?: Selector;
@@ -58,8 +60,9 @@ function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: 
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
     matchExpressions.every(({ key, operator, values }) => {
-      if (operator !== 'In') throw new Error(`this model does not know the operator ${String(operator)}`);
-      return values.includes(labels[key] ?? '');
+      if (!['In', 'NotIn'].includes(operator)) throw new Error(`this model does not know the operator ${operator}`);
+      const isIn = key in labels && values.includes(labels[key]!);
+      return operator === 'In' ? isIn : !isIn;
     })
   );
 }
@@ -135,3 +138,49 @@ export function enters(policies: readonly Policy[], address: string, to: Network
     }),
   );
 }
+
+/** A runtime that does not use a model gateway. */
+export const runtime = (namespace = 'userswarms', workspace = 'workspace-a'): NetworkPod => ({
+  name: `${namespace}/runtime`,
+  namespace,
+  labels: childLabels(workspace),
+  ports: { grpc: 42_618 },
+});
+/** A runtime that uses it. */
+export const gatewayRuntime = (namespace = 'userswarms'): NetworkPod => ({
+  ...runtime(namespace),
+  labels: { ...runtime().labels, [MODEL_ACCESS.label]: MODEL_ACCESS.gateway },
+});
+export const unrelatedPod = (namespace: string, labels: Record<string, string> = {}): NetworkPod => ({
+  name: `${namespace}/unrelated`,
+  namespace,
+  labels,
+  ports: { http: 8080 },
+});
+export const podsOf = (manifests: readonly Manifest[]): NetworkPod[] =>
+  podTemplates(manifests).map((template) => networkPod(template, 'backend'));
+export const podOf = (manifests: readonly Manifest[], name: string): NetworkPod => {
+  const found = podsOf(manifests).find((pod) => pod.name === name);
+  if (found === undefined) throw new Error(`there is no pod of ${name}`);
+  return found;
+};
+
+/** Addresses that no pod reaches over rules for the internet. */
+export const PRIVATE = [
+  '10.96.0.1',
+  '100.100.100.200',
+  '127.0.0.1',
+  '168.63.129.16',
+  '169.254.169.254',
+  '172.18.0.2',
+  '192.0.0.192',
+  '192.168.1.1',
+  '224.0.0.1',
+  '::1',
+  '64:ff9b::a9fe:a9fe',
+  '64:ff9b::a00:1',
+  '64:ff9b::c0a8:1',
+  'fd00:ec2::254',
+  'fe80::1',
+];
+export const PUBLIC = ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '64:ff9b::101:101'];

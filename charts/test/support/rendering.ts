@@ -41,6 +41,12 @@ export const evaluation = {
   oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
 };
 
+/** Values of a release with a model provider, in addition to those of an evaluation. */
+export const modelProvider = {
+  modelGateway: { openai: { enabled: true, model: 'model-a' } },
+  secrets: { modelProviders: { existingSecret: 'my-models' } },
+};
+
 const SECRETS = [
   'database',
   'realtime',
@@ -51,6 +57,8 @@ const SECRETS = [
   'signature',
   'callKey',
   'mcpSigning',
+  'modelProviders',
+  'modelToken',
   'sync',
   'searxng',
   'objectStorage',
@@ -58,13 +66,13 @@ const SECRETS = [
   'e2e',
 ];
 
-/** Existing Secrets and external stores. */
+/** Existing Secrets, external stores and a model provider. */
 export const external = {
   drain: HELM_HOOKS,
   images: evaluation.images,
   oidc: evaluation.oidc,
   secrets: Object.fromEntries(SECRETS.map((name) => [name, { existingSecret: `my-${name.toLowerCase()}` }])),
-  runtime: { modelEnv: { existingSecret: 'my-model-env' } },
+  modelGateway: modelProvider.modelGateway,
   objectStorage: { bucket: 'my-files' },
 };
 

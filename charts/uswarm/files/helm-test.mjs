@@ -5,6 +5,8 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const { ORCHESTRATOR_URL, GATEWAY_URL, WEBHOOK_URL, TOOL_URL, SEARCH_URL, RUNTIME_NAMESPACE } = process.env;
+/** Unset without a model gateway. */
+const { MODEL_GATEWAY_URL } = process.env;
 const { SYNC_TOKEN_FILE } = process.env;
 const SYNC_TOKEN = SYNC_TOKEN_FILE
   ? readFileSync(SYNC_TOKEN_FILE, 'utf8').replace(/\r?\n$/, '')
@@ -67,6 +69,7 @@ const checks = {
     const response = await post(`${TOOL_URL}/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {});
     if (response.status !== 401) throw new Error(`HTTP ${response.status}`);
   },
+  ...(MODEL_GATEWAY_URL === undefined ? {} : { 'the model gateway requires a token': modelCallsNeedTokens }),
   'the search service answers in JSON': async () => {
     const { results } = await json(`${SEARCH_URL}/search?q=uswarm&format=json`);
     if (!Array.isArray(results)) throw new Error('the response has no results');
@@ -77,6 +80,11 @@ const checks = {
   },
   ...(CLOSED_ADDRESS === undefined ? {} : { 'NetworkPolicies are enforced': networkIsClosed }),
 };
+
+async function modelCallsNeedTokens() {
+  const response = await post(`${MODEL_GATEWAY_URL}/openai/v1/chat/completions`, {}, {});
+  if (response.status !== 401) throw new Error(`HTTP ${response.status}`);
+}
 
 async function networkIsClosed() {
   if (!(await opens(CLOSED_ADDRESS))) return;

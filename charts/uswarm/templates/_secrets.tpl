@@ -21,7 +21,8 @@
 
 {{- define "uswarm.needsSecret" -}}
 {{- if eq .name "signature" }}{{ if eq .root.Values.signature.mode "required" }}true{{ end }}
-{{- else if has .name (list "admin" "migrations" "objectStorage" "integrations") }}
+{{- else if has .name (list "admin" "migrations" "objectStorage" "integrations" "modelProviders") }}
+{{- else if eq .name "modelToken" }}{{ if include "uswarm.gatewayProviders" .root }}true{{ end }}
 {{- else if eq .name "e2e" }}{{ if .root.Values.nonProduction.e2eBypass }}true{{ end }}
 {{- else }}true{{ end }}
 {{- end }}
@@ -32,20 +33,4 @@
 
 {{- define "uswarm.ownValkey" -}}
 {{- if and .Values.evaluation.enabled (not .Values.secrets.realtime.existingSecret) }}true{{ end }}
-{{- end }}
-
-{{/*
-The provider that GET /v1/models returns: the configured one, else the default of runtimes. They use openai if their
-Secret has OPENAI_API_KEY or OPENAI_BASE_URL. The Secret that an evaluation creates is initially empty.
-*/}}
-{{- define "uswarm.modelProvider" -}}
-{{- $modelEnv := .Values.runtime.modelEnv }}
-{{- default (ternary "openai" "demo" (and $modelEnv.enabled (not (empty $modelEnv.existingSecret)))) .Values.runtime.defaultProvider }}
-{{- end }}
-
-{{/* The Secret with model API keys in the runtime namespace; empty if there is none. */}}
-{{- define "uswarm.modelEnvSecret" -}}
-{{- with .Values.runtime.modelEnv }}
-{{- if .enabled }}{{ default (ternary "uswarm-model-env" "" $.Values.evaluation.enabled) .existingSecret }}{{ end }}
-{{- end }}
 {{- end }}

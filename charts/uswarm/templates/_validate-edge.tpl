@@ -38,7 +38,7 @@
 {{- end }}
 
 {{- define "uswarm.validateScaling" -}}
-{{- range $name := list "orchestrator" "gateway" }}
+{{- range $name := list "orchestrator" "gateway" "modelGateway" }}
 {{- $component := get $.Values $name }}
 {{- with $component.autoscaling }}
 {{- if .enabled }}

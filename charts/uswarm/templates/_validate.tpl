@@ -17,9 +17,7 @@
 {{- fail "objectStorage.bucket is required: name the S3 bucket for uploaded files." }}
 {{- end }}
 {{- include "uswarm.validateScaling" . }}
-{{- if and .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
-{{- fail (printf "runtime.modelEnv.existingSecret is required: name the Secret with model API keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
-{{- end }}
+{{- include "uswarm.validateModels" . }}
 {{- if eq .Values.runtime.namespace .Release.Namespace }}
 {{- fail "runtime.namespace must not be the release's namespace: runtimes need a separate namespace." }}
 {{- end }}
@@ -67,8 +65,9 @@
 {{/* No public registry has the images of this project, so there is no default. */}}
 {{- define "uswarm.validateImages" -}}
 {{- $missing := list }}
-{{- range $name := list "orchestrator" "gateway" "webhook" "controller" "searxngClient" "runtime" }}
+{{- range $name := list "orchestrator" "gateway" "modelGateway" "webhook" "controller" "searxngClient" "runtime" }}
 {{- $unused := and (eq $name "controller") (ne $.Values.controller.framework "builtin") (not $.Values.drain.enabled) }}
+{{- if and (eq $name "modelGateway") (not (include "uswarm.gatewayProviders" $)) }}{{ $unused = true }}{{ end }}
 {{- if and (not $unused) (not (coalesce $.Values.images.mirror (get $.Values $name).image.registry $.Values.images.registry)) }}
 {{- $missing = append $missing (printf "%s.image.registry" $name) }}
 {{- end }}

@@ -1,15 +1,11 @@
 import { CONTROLLER, GATEWAY, ORCHESTRATOR, pod, SEARCH, WEBHOOK } from './healthy.js';
+import { gone, modelFaults } from './model-faults.js';
 import { absent, always, becomes, type Figures, histogram, rises } from './series.js';
 
 const HTTP = 'uswarm_http_request_duration_seconds';
 const failed = (perMinute: number): Figures => ({
   [`${HTTP}_count{${ORCHESTRATOR},route="getProfile",method="GET",status="5xx"}`]: rises(0, perMinute),
 });
-/** All replicas of a component disappear at the fault. */
-const gone = (component: string): Figures => ({
-  [`uswarm_build_info{${pod(component)},version="1"}`]: becomes(1, 1).slice(0, 50),
-});
-
 /** Faults with the alerts that must fire; no other alert may fire. */
 export const faults: [what: string, alerts: string[], figures: Figures][] = [
   ['every tenth request fails', ['UswarmApiErrors'], failed(60)],
@@ -44,6 +40,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     ['UswarmIntegrationRefreshFailing'],
     { [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="refused"}`]: rises(0, 0.05) },
   ],
+  ...modelFaults,
   [
     'Redis rejects rate limit commands',
     ['UswarmRateLimiterDegraded'],

@@ -1,6 +1,13 @@
 import { always, type Figures, histogram, none, rises } from './series.js';
 
-const COMPONENTS = ['orchestrator', 'realtime-gateway', 'uswarm-webhook', 'uswarm-controller', 'searxng-client'];
+const COMPONENTS = [
+  'orchestrator',
+  'realtime-gateway',
+  'uswarm-webhook',
+  'uswarm-controller',
+  'searxng-client',
+  'model-gateway',
+];
 
 /** Labels of a scraped pod, including those of the Prometheus operator. */
 export const pod = (component: string, number = 0): string =>
@@ -12,6 +19,7 @@ export const GATEWAY = pod('realtime-gateway');
 export const WEBHOOK = pod('uswarm-webhook');
 export const CONTROLLER = pod('uswarm-controller');
 export const SEARCH = pod('searxng-client');
+export const MODELS = pod('model-gateway');
 
 const ofProcesses = (): Figures =>
   Object.fromEntries(
@@ -112,5 +120,24 @@ const search: Figures = {
   [`uswarm_search_engine_failures_total{${SEARCH},engine="bing"}`]: rises(2),
 };
 
+const models: Figures = {
+  [`uswarm_model_gateway_calls_total{${MODELS},provider="openai",result="completed"}`]: rises(60),
+  [`uswarm_model_gateway_calls_total{${MODELS},provider="openai",result="cut"}`]: rises(10),
+  [`uswarm_model_gateway_calls_total{${MODELS},provider="openai",result="provider_error"}`]: rises(10),
+  [`uswarm_model_gateway_calls_total{${MODELS},provider="openai",result="provider_credentials_rejected"}`]: none,
+  [`uswarm_model_gateway_calls_total{${MODELS},provider="openai",result="orchestrator_unavailable"}`]: none,
+  [`uswarm_model_gateway_calls_total{${MODELS},provider="none",result="token_limit_reached"}`]: rises(20),
+  [`uswarm_model_gateway_settlements_pending{${MODELS}}`]: none,
+  [`uswarm_model_gateway_settlements_lost_total{${MODELS}}`]: none,
+};
+
 /** A healthy platform with a normal rate of failures. */
-export const healthy: Figures = { ...ofProcesses(), ...api, ...realtime, ...replies, ...runtimes, ...search };
+export const healthy: Figures = {
+  ...ofProcesses(),
+  ...api,
+  ...realtime,
+  ...replies,
+  ...runtimes,
+  ...search,
+  ...models,
+};

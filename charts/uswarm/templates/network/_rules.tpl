@@ -263,6 +263,32 @@ app.kubernetes.io/part-of: uswarm
   {{- end }}
 {{- end }}
 
+{{/*
+Egress of all runtimes. Without a model gateway, `auto` allows the internet. With it, only the stores and the proxy;
+uswarm.network.directEgress adds the rest for runtimes that call providers themselves.
+*/}}
+{{- define "uswarm.network.runtimeEgress" -}}
+{{- $rules := deepCopy .Values.networkPolicy.runtime.egressAllowRules }}
+{{- $ports := include "uswarm.network.runtimePorts" . | fromYamlArray }}
+{{- if include "uswarm.network.isClosed" . }}
+{{- $_ := set $rules "nonPrivateIPs" (not (empty $ports)) }}
+{{- $_ := set $rules "nonPrivatePorts" $ports }}
+{{- else if $rules.nonPrivatePorts }}
+{{- $_ := set $rules "nonPrivatePorts" (concat $rules.nonPrivatePorts $ports) }}
+{{- end }}
+{{- include "uswarm.network.allowed" (dict "root" . "rules" $rules) }}
+{{- end }}
+
+{{- define "uswarm.network.directEgress" -}}
+{{- $ports := .Values.networkPolicy.runtime.egressAllowRules.nonPrivatePorts }}
+{{- include "uswarm.network.toInternet" (dict "ranges" .Values.networkPolicy.clusterRanges "ports" $ports) }}
+{{- end }}
+
+{{/* Whether runtimes that use the model gateway are kept from the internet. */}}
+{{- define "uswarm.network.isClosed" -}}
+{{- if and (include "uswarm.gatewayProviders" .) (eq (toString .Values.networkPolicy.runtime.egressAllowRules.nonPrivateIPs) "auto") }}true{{ end }}
+{{- end }}
+
 {{/* The ports of runtime.stores and runtime.proxy, if set. */}}
 {{- define "uswarm.network.runtimePorts" -}}
 {{- $stores := .Values.runtime.stores }}

@@ -27,6 +27,9 @@
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY_PREVIOUS" "field" "previousPrivateKey") }}
 {{- end }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "mcpSigning" "variable" "SVC_MCP_SIGNING_KEY") }}
+{{- if include "uswarm.gatewayProviders" .root }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "modelToken" "variable" "MODEL_TOKEN_SIGNING_KEY") }}
+{{- end }}
 - name: SIGNATURE_MODE
   value: {{ $values.signature.mode | quote }}
 {{- if eq $values.signature.mode "required" }}
@@ -73,7 +76,7 @@
 - name: RUNTIME_NAMESPACE
   value: {{ $values.runtime.namespace | quote }}
 - name: RUNTIME_ENV_SECRET
-  value: {{ include "uswarm.modelEnvSecret" .root | quote }}
+  value: {{ empty (include "uswarm.gatewayProviders" .root) | ternary (include "uswarm.modelEnvSecret" .root) "" | quote }}
 - name: RUNTIME_DEFAULT_PROVIDER
   value: {{ $values.runtime.defaultProvider | quote }}
 - name: MODEL_PROVIDER
@@ -94,6 +97,10 @@
 {{- if .values.integrations.existingConfigMap }}
 - name: INTEGRATION_CATALOG_FILE
   value: /etc/uswarm/integrations/integrations.json
+{{- end }}
+{{- if .values.models.existingConfigMap }}
+- name: MODELS_FILE
+  value: /etc/uswarm/models/models.json
 {{- end }}
 - name: LEGAL_VERSION
   value: {{ .values.legal.version | quote }}

@@ -1,0 +1,90 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  connects,
+  gatewayRuntime,
+  leaves,
+  type NetworkPod,
+  podOf,
+  podsOf,
+  policiesOf,
+  PRIVATE,
+  PUBLIC,
+  runtime,
+  unrelatedPod,
+} from './support/network-model.js';
+import { evaluation, type Manifest, modelProvider, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
+
+const VALUES = { ...evaluation, ...modelProvider };
+
+let withGateway: Manifest[];
+beforeAll(async () => {
+  withGateway = await render(VALUES);
+});
+
+it('network policies connect a model gateway with runtimes and the orchestrator', () => {
+  const policies = policiesOf(withGateway);
+  const others = [...podsOf(withGateway), runtime(), { ...gatewayRuntime(), name: 'userswarms/gateway-runtime' }];
+  const gateway = podOf(withGateway, 'uswarm-model-gateway');
+  const callers = others.filter((pod) => pod.name !== gateway.name && connects(policies, pod, gateway, 8080));
+  expect(callers.map(({ name }) => name).toSorted()).toEqual([
+    'userswarms/gateway-runtime',
+    'userswarms/runtime',
+    'uswarm-test',
+  ]);
+  const reached = others.flatMap((to) =>
+    Object.values(to.ports).flatMap((port) =>
+      to.name !== gateway.name && connects(policies, gateway, to, port) ? [`${to.name}:${port}`] : [],
+    ),
+  );
+  expect(reached).toEqual(['uswarm-orchestrator:8082']);
+  for (const from of [runtime(), gatewayRuntime()]) {
+    expect(connects(policies, from, podOf(withGateway, 'uswarm-orchestrator'), 8082)).toBe(false);
+    expect(connects(policies, from, podOf(withGateway, 'uswarm-searxng-client'), 8080)).toBe(true);
+  }
+});
+
+describe('egress with a model gateway', () => {
+  const open = async (pod: NetworkPod, changes: object = {}): Promise<number[]> => {
+    const policies = policiesOf(await render(merge(VALUES, changes)));
+    return [25, 80, 443, 6432, 8000].filter((port) => leaves(policies, pod, '1.1.1.1', port));
+  };
+  const rules = (egressAllowRules: object): object => ({ networkPolicy: { runtime: { egressAllowRules } } });
+
+  it('of a runtime that uses it reaches no address by default', async () => {
+    expect(await open(gatewayRuntime())).toEqual([]);
+    for (const address of [...PRIVATE, ...PUBLIC]) {
+      expect(leaves(policiesOf(withGateway), gatewayRuntime(), address, 443)).toBe(false);
+    }
+  });
+
+  it('of a runtime that uses it reaches the stores, and the internet only if it is allowed', async () => {
+    const database = { host: 'db', port: 6432, name: 'n', user: 'u' };
+    expect(await open(gatewayRuntime(), { runtime: { stores: { existingSecret: 's', database } } })).toEqual([6432]);
+    expect(await open(gatewayRuntime(), rules({ nonPrivateIPs: true }))).toEqual([443]);
+    expect(await open(gatewayRuntime(), rules({ nonPrivateIPs: true, nonPrivatePorts: [80] }))).toEqual([80]);
+  });
+
+  it('of a runtime with a Secret, or of an earlier release, still reaches a provider', async () => {
+    expect(await open(runtime())).toEqual([443]);
+    expect(await open(runtime(), rules({ nonPrivatePorts: [8000] }))).toEqual([8000]);
+    expect(await open(runtime(), rules({ nonPrivateIPs: false }))).toEqual([]);
+    expect(PRIVATE.filter((address) => leaves(policiesOf(withGateway), runtime(), address, 443))).toEqual([]);
+  });
+
+  it('of the gateway reaches the providers', async () => {
+    const gateway = podOf(withGateway, 'uswarm-model-gateway');
+    expect(await open(gateway)).toEqual([443]);
+    const baseUrl = 'http://models.example.com:8000/v1';
+    expect(await open(gateway, { modelGateway: { openai: { baseUrl } } })).toEqual([443, 8000]);
+    const egressAllowRules = {
+      nonPrivateIPs: false,
+      inCluster: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'models' } }, ports: [8080] }],
+    };
+    const own = merge(VALUES, { networkPolicy: { modelGateway: { egressAllowRules } } });
+    const policies = policiesOf(await render(own));
+    expect(leaves(policies, gateway, '1.1.1.1', 443)).toBe(false);
+    expect(connects(policies, gateway, unrelatedPod('models'), 8080)).toBe(true);
+    expect(connects(policies, gatewayRuntime(), unrelatedPod('models'), 8080)).toBe(false);
+  });
+});
