@@ -5,7 +5,7 @@ const OLDEST_NODE = 20;
 const major = Number(process.versions.node.split('.')[0]);
 if (major < OLDEST_NODE) {
   console.error(
-    `uswarm needs Node ${OLDEST_NODE} or newer, and this is Node ${process.versions.node}: install a newer one.`,
+    `uswarm requires Node ${OLDEST_NODE} or newer, but this is Node ${process.versions.node}. Install a newer version.`,
   );
   process.exit(1);
 }

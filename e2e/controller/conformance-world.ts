@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Capability, World } from '@uswarm/testkit';
-import { eventually } from '../src/eventually.js';
-import { imageOf } from '../src/settings.js';
+import type { Capability, World } from '@uswarm/hook-conformance';
+import { eventually } from '@uswarm/testkit/eventually';
+import { imageOf } from '../support/settings.js';
 import { type ControllerFixture, FIXTURE_RESYNC_S } from './fixture.js';
 
 /** This fixture cannot change the responses of the hook or the start limiter. */
@@ -38,12 +38,12 @@ export function conformanceWorld(fixture: ControllerFixture, userSwarm: string, 
     list: (kind, namespace) => fixture.list(kind, namespace),
     async waitFor(ref, what, holds, seconds = WITHIN_S) {
       let last: unknown;
-      const probe = async (): Promise<true | undefined> => {
+      const probe = async (): Promise<boolean> => {
         const object = await fixture.get(ref);
         last = object?.['status'];
-        return holds(object) ? true : undefined;
+        return holds(object);
       };
-      await eventually(`${ref.kind} ${ref.name} ${what}`, { withinMs: seconds * 1_000 }, probe).catch(
+      await eventually(probe, { description: `${ref.kind} ${ref.name} ${what}`, timeoutMs: seconds * 1_000 }).catch(
         (error: unknown) => {
           throw new Error(`${String(error)}; its status: ${JSON.stringify(last)}`, { cause: error });
         },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Scenario, SCENARIOS } from '@uswarm/testkit';
+import { type Scenario, SCENARIOS } from '@uswarm/hook-conformance';
 import { type ControllerFixture, openFixture } from './fixture.js';
 import { conformanceWorld, CAPABILITIES } from './conformance-world.js';
 

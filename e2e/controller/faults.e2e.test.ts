@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
-import { eventually } from '../src/eventually.js';
+import type { Condition, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   type ControllerFixture,
   FIXTURE_RESYNC_S,
@@ -71,10 +72,13 @@ describe('the controller on a real API server', () => {
     holds: (object: KubernetesObject) => boolean,
     withinMs = SHOWN_WITHIN_MS,
   ): Promise<KubernetesObject> =>
-    eventually(`${name}: ${what}`, { withinMs }, async () => {
-      const object = await fixture.get(userSwarm(name));
-      return object !== undefined && holds(object) ? object : undefined;
-    });
+    eventually(
+      async () => {
+        const object = await fixture.get(userSwarm(name));
+        return object !== undefined && holds(object) ? object : undefined;
+      },
+      { description: `${name}: ${what}`, timeoutMs: withinMs },
+    );
   const suspended = (name: string, withinMs?: number): Promise<KubernetesObject> =>
     shows(name, 'is Suspended', (object) => status(object).phase === 'Suspended', withinMs);
   /** Checks Synced and the phase: the webhook sets the phase, even if the children cannot be written. */
@@ -99,10 +103,13 @@ describe('the controller on a real API server', () => {
     await isRestored(name, uid, withinMs);
   }
   const isRestored = (name: string, uid: string | undefined, withinMs = SHOWN_WITHIN_MS): Promise<KubernetesObject> =>
-    eventually(`the Service of ${name} is restored`, { withinMs }, async () => {
-      const found = await fixture.get(service(name));
-      return found !== undefined && found.metadata.uid !== uid ? found : undefined;
-    });
+    eventually(
+      async () => {
+        const found = await fixture.get(service(name));
+        return found !== undefined && found.metadata.uid !== uid ? found : undefined;
+      },
+      { description: `the Service of ${name} is restored`, timeoutMs: withinMs },
+    );
   const inject = (matches: (request: ProxiedRequest) => boolean, fault: Fault): (() => void) => {
     const removeFault = fixture.proxy.inject(matches, fault);
     cleanups.push(removeFault);
@@ -116,9 +123,10 @@ describe('the controller on a real API server', () => {
         (event['involvedObject'] as { name?: string } | undefined)?.name === name && event['reason'] === reason,
     );
   const hasEvent = (name: string, reason: string): Promise<KubernetesObject> =>
-    eventually(`${name} has an Event ${reason}`, { withinMs: SHOWN_WITHIN_MS }, async () =>
-      (await eventsOf(name, reason)).at(0),
-    );
+    eventually(async () => (await eventsOf(name, reason)).at(0), {
+      description: `${name} has an Event ${reason}`,
+      timeoutMs: SHOWN_WITHIN_MS,
+    });
   const outcomes = (outcome: string): Promise<number> =>
     controller.metric('uswarm_controller_hook_duration_seconds', { outcome });
 
@@ -139,9 +147,10 @@ describe('the controller on a real API server', () => {
       const name = await settledSwarm();
       const before = await faults(counted);
       const removeFault = inject(isWatch, fault);
-      await eventually('the fault is counted', { withinMs: SHOWN_WITHIN_MS }, async () =>
-        (await faults(counted)) > before ? true : undefined,
-      );
+      await eventually(async () => (await faults(counted)) > before, {
+        description: 'the fault is counted',
+        timeoutMs: SHOWN_WITHIN_MS,
+      });
       removeFault();
       await deletedChildIsRestored(name, RECOVERED_WITHIN_MS);
       await expect(settledSwarm()).resolves.toEqual(expect.any(String));
@@ -153,9 +162,10 @@ describe('the controller on a real API server', () => {
       const removeFault = inject(isWatch, { kind: 'silence' });
       const uid = (await fixture.get(service(name)))?.metadata.uid;
       await fixture.delete(service(name));
-      await eventually('the fault is counted', { withinMs: RECOVERED_WITHIN_MS }, async () =>
-        (await faults('silence')) > before ? true : undefined,
-      );
+      await eventually(async () => (await faults('silence')) > before, {
+        description: 'the fault is counted',
+        timeoutMs: RECOVERED_WITHIN_MS,
+      });
       removeFault();
       await expect(isRestored(name, uid, RECOVERED_WITHIN_MS)).resolves.toMatchObject({ kind: 'Service' });
     });
@@ -175,11 +185,10 @@ describe('the controller on a real API server', () => {
     await isRestored(name, uid, RECOVERED_WITHIN_MS);
     await suspended(late, RECOVERED_WITHIN_MS);
     // A watch that was silent before the outage may still count as unresponsive.
-    await eventually(
-      'the controller is ready',
-      { withinMs: RECOVERED_WITHIN_MS },
-      async () => controller.ready() || undefined,
-    );
+    await eventually(async () => controller.ready(), {
+      description: 'the controller is ready',
+      timeoutMs: RECOVERED_WITHIN_MS,
+    });
     expect(await faults('connection')).toBeGreaterThan(before);
   });
 
@@ -207,7 +216,7 @@ describe('the controller on a real API server', () => {
   it.each<[mode: HookMode, outcome: string]>([
     ['down', 'unreachable'],
     ['error', 'refused'],
-    ['rubbish', 'invalid'],
+    ['malformed', 'invalid'],
     ['slow', 'timeout'],
   ])(
     'reports a webhook in mode %s as reason, Event and metric only if it is needed, and recovers',
@@ -242,9 +251,10 @@ describe('the controller on a real API server', () => {
       expect(await fixture.get(service(deleted))).toBeDefined();
       await fixture.hook.setMode('none');
       await isSyncedAgain(created, 2 * SHOWN_WITHIN_MS);
-      await eventually('the UserSwarm is deleted', { withinMs: 2 * SHOWN_WITHIN_MS }, async () =>
-        (await fixture.get(userSwarm(deleted))) === undefined ? true : undefined,
-      );
+      await eventually(async () => (await fixture.get(userSwarm(deleted))) === undefined, {
+        description: 'the UserSwarm is deleted',
+        timeoutMs: 2 * SHOWN_WITHIN_MS,
+      });
     },
   );
 

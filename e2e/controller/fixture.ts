@@ -3,18 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpMethod } from '@kubernetes/client-node';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
 import { createLogger, Registry, silentLogger } from '@uswarm/service-kit';
-import {
-  type Controller,
-  type ControllerOptions,
-  createController,
-} from '../../services/uswarm-controller/src/index.js';
-import { createWebhookApp, loadWebhookConfig } from '../../services/uswarm-webhook/src/index.js';
-import { eventually } from '../src/eventually.js';
-import { createKubeApi, type KubeApi, KubeApiError, loadKubeConfig } from '../src/kube-api.js';
-import { imageOf, loadSettings, type Settings } from '../src/settings.js';
-import { throwawayCrd } from '../src/throwaway-crd.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type Controller, type ControllerOptions, createController } from '@uswarm/controller';
+import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import { createKubeApi, type KubeApi, KubeApiError, loadKubeConfig } from '../support/kube-api.js';
+import { imageOf, loadSettings, type Settings } from '../support/settings.js';
+import { throwawayCrd } from '../support/throwaway-crd.js';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.js';
 import { type HookServer, startHookServer } from './hook-server.js';
 
@@ -83,9 +79,10 @@ export async function openFixture(spares = 0, runtimePods: object = {}): Promise
     body: await lenientCrd(group),
   });
   await api.create('Namespace', { metadata: { name: namespace } });
-  await eventually('the API server serves the kind of this fixture', { withinMs: 30_000 }, () =>
-    objects.list('UserSwarm'),
-  );
+  await eventually(() => objects.list('UserSwarm'), {
+    description: 'the API server serves the kind of this fixture',
+    timeoutMs: 30_000,
+  });
 
   return {
     settings,
@@ -198,8 +195,8 @@ async function unlessNotFound<T>(result: Promise<T>): Promise<T | undefined> {
 /** Deletes the UserSwarms of a failed test; removes their finalizers if the deletion does not complete. */
 async function removeUserSwarms({ list, patch, delete: remove }: Objects): Promise<void> {
   for (const { metadata } of await list('UserSwarm')) await remove({ kind: 'UserSwarm', name: metadata.name });
-  const none = async (): Promise<true | undefined> => ((await list('UserSwarm')).length === 0 ? true : undefined);
-  await eventually('no UserSwarm is left', { withinMs: 30_000 }, none).catch(async () => {
+  const none = async (): Promise<boolean> => (await list('UserSwarm')).length === 0;
+  await eventually(none, { description: 'no UserSwarm is left', timeoutMs: 30_000 }).catch(async () => {
     for (const { metadata } of await list('UserSwarm')) {
       await unlessNotFound(patch({ kind: 'UserSwarm', name: metadata.name }, { metadata: { finalizers: null } }));
     }

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { startRestartableServer } from './restartable-server.js';
 
-export type HookMode = 'none' | 'down' | 'error' | 'rubbish' | 'slow';
+export type HookMode = 'none' | 'down' | 'error' | 'malformed' | 'slow';
 
 /** A webhook that can be made to fail. */
 export interface HookServer {
@@ -28,7 +28,7 @@ export async function startHookServer(handler: RequestListener): Promise<HookSer
     calls += 1;
     if (mode === 'none') handler(request, response);
     else if (mode === 'error') response.writeHead(500).end('{"error":"internal error"}');
-    else if (mode === 'rubbish') response.writeHead(200).end(MALFORMED[calls % MALFORMED.length]);
+    else if (mode === 'malformed') response.writeHead(200).end(MALFORMED[calls % MALFORMED.length]);
     else request.resume();
   };
   const server = await startRestartableServer(answer);

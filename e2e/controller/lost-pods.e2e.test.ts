@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
-import { eventually } from '../src/eventually.js';
+import type { Condition, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/kube-client';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type ControllerFixture, openFixture } from './fixture.js';
 
 // This file simulates the kubelet of a node and then stops its heartbeat. The node lifecycle controller of the cluster
@@ -57,18 +58,18 @@ afterAll(async () => {
   clearInterval(heartbeat);
   await fixture.api.request(HttpMethod.DELETE, `/api/v1/nodes/${node}`);
   // No kubelet confirms the termination of pods.
-  const removePods = async (): Promise<true | undefined> => {
+  const removePods = async (): Promise<boolean> => {
     const pods = (await fixture.list('Pod')).filter((pod) => (pod['spec'] as { nodeName?: string }).nodeName === node);
     for (const { metadata } of pods) {
       const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=0`;
       await fixture.api.request(HttpMethod.DELETE, path).catch(() => undefined);
     }
-    return pods.length === 0 ? true : undefined;
+    return pods.length === 0;
   };
   for (const { metadata } of await fixture.list('UserSwarm')) {
     await fixture.delete({ kind: 'UserSwarm', name: metadata.name });
   }
-  await eventually('no pod is left on the simulated node', { withinMs: DONE_WITHIN_MS }, removePods);
+  await eventually(removePods, { description: 'no pod is left on the simulated node', timeoutMs: DONE_WITHIN_MS });
   await fixture.close();
 });
 
@@ -83,20 +84,25 @@ async function podOf(name: string): Promise<KubernetesObject> {
     metadata: { name },
     spec: { userId: 'user-1', placement: { runtimeNamespace: fixture.namespace } },
   } as KubernetesObject);
-  return eventually(`the pod of ${name} is on the simulated node`, { withinMs: DONE_WITHIN_MS }, async () =>
-    (await fixture.list('Pod', fixture.namespace)).find(
-      (pod) =>
-        pod.metadata.labels?.['app.kubernetes.io/instance'] === name &&
-        (pod['spec'] as { nodeName?: string }).nodeName === node,
-    ),
+  return eventually(
+    async () =>
+      (await fixture.list('Pod', fixture.namespace)).find(
+        (pod) =>
+          pod.metadata.labels?.['app.kubernetes.io/instance'] === name &&
+          (pod['spec'] as { nodeName?: string }).nodeName === node,
+      ),
+    { description: `the pod of ${name} is on the simulated node`, timeoutMs: DONE_WITHIN_MS },
   );
 }
 
 const shows = (name: string, reason: string, withinMs: number): Promise<Condition> =>
-  eventually(`${name} shows ${reason}`, { withinMs }, async () => {
-    const { conditions } = ((await fixture.get({ kind: 'UserSwarm', name }))?.['status'] ?? {}) as UserSwarmStatus;
-    return conditions?.find((condition) => condition.type === 'Ready' && condition.reason === reason);
-  });
+  eventually(
+    async () => {
+      const { conditions } = ((await fixture.get({ kind: 'UserSwarm', name }))?.['status'] ?? {}) as UserSwarmStatus;
+      return conditions?.find((condition) => condition.type === 'Ready' && condition.reason === reason);
+    },
+    { description: `${name} shows ${reason}`, timeoutMs: withinMs },
+  );
 
 const conditions = (ready: 'True' | 'False', sandbox: 'True' | 'False'): object[] =>
   Object.entries({
@@ -155,11 +161,14 @@ it('CTRL-003: reports NodeLost with the last Ready time when the node of a Ready
   });
   await shows('workspace-lost', 'Available', DONE_WITHIN_MS);
   clearInterval(heartbeat);
-  await eventually('the cluster marks the node as lost', { withinMs: LOST_WITHIN_MS }, async () => {
-    const found = await fixture.get({ kind: 'Pod', namespace: fixture.namespace, name: pod.metadata.name });
-    const status = found?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
-    return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'False') ? true : undefined;
-  });
+  await eventually(
+    async () => {
+      const found = await fixture.get({ kind: 'Pod', namespace: fixture.namespace, name: pod.metadata.name });
+      const status = found?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+      return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'False');
+    },
+    { description: 'the cluster marks the node as lost', timeoutMs: LOST_WITHIN_MS },
+  );
   const { message } = await shows('workspace-lost', 'NodeLost', SHOWN_WITHIN_MS);
   expect(message).toMatch(/It was Ready until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.$/);
 });

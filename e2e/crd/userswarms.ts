@@ -9,8 +9,8 @@ import {
   USERSWARM_PLURAL,
   type UserSwarm,
 } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import { parse } from 'yaml';
-import { eventually } from '../src/eventually.js';
 
 const RESOURCE = { group: API_GROUP, version: API_VERSION, plural: USERSWARM_PLURAL };
 const CRD = {
@@ -168,7 +168,8 @@ async function ensureCrd(objects: CustomObjectsApi): Promise<void> {
     const exists = error instanceof ApiException && error.code === 409;
     if (!exists) throw error;
   }
-  await eventually('the API server serves UserSwarms', { withinMs: 30_000 }, () =>
-    objects.listClusterCustomObject({ ...RESOURCE, limit: 1 }),
-  );
+  await eventually(() => objects.listClusterCustomObject({ ...RESOURCE, limit: 1 }), {
+    description: 'the API server serves UserSwarms',
+    timeoutMs: 30_000,
+  });
 }

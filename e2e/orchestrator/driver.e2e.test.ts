@@ -2,23 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, createWatch, type Credentials } from '@uswarm/kube-client';
-import { silentLogger } from '@uswarm/service-kit';
 import {
   createKubernetesDriver,
+  FIELD_MANAGER,
   type KubernetesDriver,
-} from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/kubernetes-driver.js';
-import {
   PlatformUnreachable,
   type RuntimeObservation,
   type RuntimeSpec,
-} from '../../services/orchestrator/src/features/runtimes/drivers/driver.js';
-import {
-  FIELD_MANAGER,
+  type StoredUserSwarm,
   type UserSwarmSettings,
-} from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm-apply.js';
-import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm.js';
-import { eventually } from '../../services/orchestrator/test/eventually.js';
-import { type CuttableProxy, startCuttableProxy } from '../../services/orchestrator/test/cuttable-proxy.js';
+} from '@uswarm/orchestrator/kubernetes-driver';
+import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { countingClient } from './counted-client.js';
 import { createThrowawayCluster, type ThrowawayCluster } from './throwaway-cluster.js';
 
@@ -89,10 +85,7 @@ describe('the kubernetes driver', () => {
   };
   /** Waits for a notification, then reconciles, like the runtime reconciler. */
   async function ensureAfterNotification(more: Partial<RuntimeSpec> = {}): Promise<RuntimeObservation> {
-    await eventually(
-      () => notifications.length,
-      (count) => count > 0,
-    );
+    await eventually(() => notifications.length, { until: (count) => count > 0 });
     notifications.length = 0;
     return ensure(more);
   }
@@ -107,7 +100,7 @@ describe('the kubernetes driver', () => {
       await action();
       return calls.get + calls.apply + calls.delete - before;
     };
-    expect(await eventually(needed, (count) => count === 0)).toBe(0);
+    expect(await eventually(needed, { until: (count) => count === 0 })).toBe(0);
   }
 
   it('creates a managed UserSwarm with the settings and without an image', async () => {
@@ -282,10 +275,7 @@ describe('the kubernetes driver', () => {
     expect((await stored()).metadata.deletionTimestamp).toBeDefined();
     notifications.length = 0;
     await cluster.merge(name, { metadata: { finalizers: [] } });
-    await eventually(
-      () => notifications.length,
-      (count) => count > 0,
-    );
+    await eventually(() => notifications.length, { until: (count) => count > 0 });
     expect(await driver.remove(spec.workspaceId)).toBe(true);
     expect(await cluster.get(name)).toBeUndefined();
   });
@@ -293,12 +283,7 @@ describe('the kubernetes driver', () => {
   it('removes a missing UserSwarm immediately, and a suspended one like any other', async () => {
     expect(await driver.remove(spec.workspaceId)).toBe(true);
     await ensure({ suspended: true });
-    expect(
-      await eventually(
-        () => driver.remove(spec.workspaceId),
-        (gone) => gone,
-      ),
-    ).toBe(true);
+    expect(await eventually(() => driver.remove(spec.workspaceId), { until: (gone) => gone })).toBe(true);
   });
 
   it('reports the reason when the API server rejects a UserSwarm', async () => {
@@ -307,21 +292,21 @@ describe('the kubernetes driver', () => {
   });
 
   describe('with a failing network', () => {
-    let way: CuttableProxy;
+    let proxy: FaultInjectionProxy;
     let cut: KubernetesDriver;
     let received: string[];
     beforeEach(async () => {
-      way = await startCuttableProxy(cluster.server);
+      proxy = await startFaultInjectionProxy(cluster.server);
       received = [];
-      cut = await start(cluster.orchestratorConfig(way.redirect(cluster.server)), {}, received);
+      cut = await start(cluster.orchestratorConfig(proxy.redirect(cluster.server)), {}, received);
       others.push(cut);
     });
-    afterEach(() => way.close());
+    afterEach(() => proxy.close());
     const ensureThroughProxy = () => cut.ensure(spec, { unresponsive: false });
 
     it('recovers after a disconnect from the API server and handles missed changes', async () => {
       await ensureThroughProxy();
-      await way.cut();
+      await proxy.disconnect();
       received.length = 0;
       // The driver keeps reporting the last known state; an unknown UserSwarm has none.
       expect(await ensureThroughProxy()).toMatchObject({ phase: 'Pending' });
@@ -331,25 +316,19 @@ describe('the kubernetes driver', () => {
       await expect(cut.remove(spec.workspaceId)).rejects.toThrow(PlatformUnreachable);
       await ensureThroughProxy();
       await setStatus({ phase: 'Ready' });
-      await way.mend();
-      await eventually(
-        () => received.length,
-        (count) => count > 0,
-      );
+      await proxy.restore();
+      await eventually(() => received.length, { until: (count) => count > 0 });
       expect(await ensureThroughProxy()).toMatchObject({ phase: 'Ready' });
     });
 
     it('handles a missed deletion', async () => {
       await ensureThroughProxy();
-      await way.cut();
+      await proxy.disconnect();
       const { uid } = (await stored()).metadata;
       received.length = 0;
       await cluster.delete(name);
-      await way.mend();
-      await eventually(
-        () => received.length,
-        (count) => count > 0,
-      );
+      await proxy.restore();
+      await eventually(() => received.length, { until: (count) => count > 0 });
       expect(await ensureThroughProxy()).toMatchObject({ phase: 'Pending' });
       expect((await stored()).metadata.uid).not.toBe(uid);
     });

@@ -10,10 +10,10 @@ import {
 } from '@kubernetes/client-node';
 import type { Resource } from '@uswarm/kube-client';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
-import { loadKubeConfig } from '../src/kube-api.js';
-import { loadSettings } from '../src/settings.js';
-import { throwawayCrd } from '../src/throwaway-crd.js';
-import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm.js';
+import type { StoredUserSwarm } from '@uswarm/orchestrator/kubernetes-driver';
+import { loadKubeConfig } from '../support/kube-api.js';
+import { loadSettings } from '../support/settings.js';
+import { throwawayCrd } from '../support/throwaway-crd.js';
 
 /** Used with plain objects: the typed client drops the fields `x-kubernetes-…`. */
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runtimePods } from '../../services/uswarm-webhook/src/config/runtime-pods.js';
-import { render } from '../../services/uswarm-webhook/src/render/render.js';
-import { syncRequest, testFacts, testSettings, userSwarm } from '../../services/uswarm-webhook/test/webhook-input.js';
-import { createTools, loadSettings, namespaceObject, type Tools } from '../src/index.js';
-import { applyManifest, policyInForce, renderAdmission } from '../test/admission-policy.js';
+import { type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { generateCallKeys } from '@uswarm/service-kit';
+import { render, type RenderSettings, runtimePods } from '@uswarm/webhook';
+import { createTools, loadSettings, namespaceObject, type Tools } from '../support/index.js';
+import { applyManifest, policyInForce, renderAdmission } from '../support/admission-policy.js';
 
 // The chart's policy for a release that is not installed, in a separate namespace. The tests impersonate the
 // ServiceAccount of its controller.
@@ -36,6 +36,51 @@ async function refusal(deployment: Deployment, user: string | undefined = CONTRO
   );
 }
 
+function renderDeployment(): Deployment {
+  const settings: RenderSettings = {
+    image: 'registry.test/runtime:1',
+    orchestratorEndpoint: 'http://orchestrator.test:8082',
+    mcpEndpoint: 'http://search.test:8080/mcp',
+    modelGateway: undefined,
+    callPublicKey: generateCallKeys().publicKey,
+    stores: [{ name: 'SVC_DATABASE_PASSWORD' }],
+    pods: runtimePods.parse({ trustedCA: { configMap: 'company-ca', key: 'ca.crt' } }),
+    policy: {
+      runtimeNamespaces: new Set([NAMESPACE]),
+      imagePrefixes: ['registry.test/'],
+      sharedEnvSecrets: new Set(['uswarm-model-env']),
+      maxResources: {},
+    },
+    platformRevision: 'e2e',
+    rolloutGate: true,
+    providers: new Set(['demo']),
+  };
+  const { children } = render(syncRequest(), settings, { database: 'unset', now: new Date() });
+  const deployment = children.find(({ kind }) => kind === 'Deployment') as unknown as Deployment;
+  return { ...deployment, spec: { ...deployment.spec, replicas: 0 } };
+}
+
+const syncRequest = (): SyncRequest => ({
+  controller: {
+    apiVersion: 'metacontroller.k8s.io/v1alpha1',
+    kind: 'CompositeController',
+    metadata: { name: 'userswarm-controller' },
+  },
+  parent: {
+    apiVersion: 'uswarm.dev/v1alpha1',
+    kind: 'UserSwarm',
+    metadata: { name: 'workspace-a', uid: 'uid-of-the-userswarm', generation: 1 },
+    spec: UserSwarmSpec.parse({
+      userId: 'user-1',
+      placement: { runtimeNamespace: NAMESPACE },
+      config: { envSecretRef: { name: 'workspace-a-env' } },
+    }),
+  },
+  children: { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} },
+  related: {},
+  finalizing: false,
+});
+
 const changed = (change: (pod: Pod, deployment: Deployment) => void): Deployment => {
   const copy = structuredClone(rendered);
   change(copy.spec.template.spec, copy);
@@ -45,16 +90,7 @@ const foreignImage = (): Deployment => changed(({ containers: [only] }) => void 
 
 beforeAll(async () => {
   tools = createTools(loadSettings());
-  const settings = testSettings({
-    stores: [{ name: 'SVC_DATABASE_PASSWORD' }],
-    pods: runtimePods.parse({ trustedCA: { configMap: 'company-ca', key: 'ca.crt' } }),
-    policy: { ...testSettings().policy, runtimeNamespaces: new Set([NAMESPACE]) },
-  });
-  const placement = { runtimeNamespace: NAMESPACE };
-  const swarm = userSwarm({ placement, config: { envSecretRef: { name: 'workspace-a-env' } } });
-  const { children } = render(syncRequest(swarm), settings, await testFacts());
-  const deployment = children.find(({ kind }) => kind === 'Deployment') as unknown as Deployment;
-  rendered = { ...deployment, spec: { ...deployment.spec, replicas: 0 } };
+  rendered = renderDeployment();
 
   const policy = await renderAdmission(tools, {
     name: NAME,

@@ -3,13 +3,7 @@ import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_GROUP, API_VERSION, USERSWARM_PLURAL, type UserSwarm } from '@uswarm/contract/userswarm';
 import { parseAllDocuments } from 'yaml';
-import {
-  DEFAULT_IMAGE,
-  POLICY_CASE_NAME,
-  POLICY_CASES,
-  POLICY_LISTS,
-  type PolicyCase,
-} from '../../services/uswarm-webhook/test/policy-cases.js';
+import { DEFAULT_IMAGE, POLICY_CASE_NAME, POLICY_CASES, POLICY_LISTS, type PolicyCase } from '@uswarm/hook-conformance';
 import {
   createKubeApi,
   createTools,
@@ -20,8 +14,8 @@ import {
   namespaceObject,
   throwawayCrd,
   type Tools,
-} from '../src/index.js';
-import { applyManifest, policyInForce, renderAdmission } from '../test/admission-policy.js';
+} from '../support/index.js';
+import { applyManifest, policyInForce, renderAdmission } from '../support/admission-policy.js';
 
 // The chart's policy with the lists of the table, for the same kind in a separate API group, which the release's policy
 // and controller ignore.

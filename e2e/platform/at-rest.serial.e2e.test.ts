@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName, userSwarmName } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
+import type { TestClient } from '@uswarm/testkit/test-client';
 import {
   type AuditedRequest,
   type AuditLog,
-  eventually,
   everyOneSynced,
   EXTRA_RUNTIME_NAMESPACES,
   type Forwarded,
@@ -18,9 +19,8 @@ import {
   showRequest,
   SHOWN_WITHIN_MS,
   sumOf,
-} from '../src/index.js';
-import type { TestClient } from '../../services/local/test/test-client.js';
-import { signUp } from '../test/sign-up.js';
+} from '../support/index.js';
+import { signUp } from '../support/sign-up.js';
 
 /** The value of the release. */
 const RESYNC_S = 30;
@@ -67,13 +67,16 @@ const { auditLog } = loadSettings();
     session.onClose(() => operations.close());
     talk = talkOn();
     session.onClose(() => talk.stop());
-    await eventually('no more writes', { withinMs: 90_000, everyMs: 1_000 }, async () => {
-      const mark = await audit.mark();
-      await sleep(QUIET_MS);
-      const writes = (await ourWrites(mark)).filter((write) => !isLeaseRenewal(write));
-      if (writes.length > 0) throw new Error(writes.map(showRequest).join(', '));
-      return true as const;
-    });
+    await eventually(
+      async () => {
+        const mark = await audit.mark();
+        await sleep(QUIET_MS);
+        const writes = (await ourWrites(mark)).filter((write) => !isLeaseRenewal(write));
+        if (writes.length > 0) throw new Error(writes.map(showRequest).join(', '));
+        return true;
+      },
+      { description: 'no more writes', timeoutMs: 90_000, intervalMs: 1_000 },
+    );
   });
   afterAll(() => session?.close());
 
@@ -150,12 +153,15 @@ const { auditLog } = loadSettings();
     const mark = await audit.mark();
     const changed = await session.api.merge('Service', place, { spec: { selector: { somebody: 'else' } } });
     expect(changed.spec?.selector).not.toEqual(spec?.selector);
-    await eventually('the selector is the old one', { withinMs: SHOWN_WITHIN_MS }, async () => {
-      const now = await session.api.get('Service', place);
-      expect(now.spec).toEqual(spec);
-      expect(now.metadata?.uid).toBe(metadata?.uid);
-      return true as const;
-    });
+    await eventually(
+      async () => {
+        const now = await session.api.get('Service', place);
+        expect(now.spec).toEqual(spec);
+        expect(now.metadata?.uid).toBe(metadata?.uid);
+        return true;
+      },
+      { description: 'the selector is the old one', timeoutMs: SHOWN_WITHIN_MS },
+    );
     const writes = (await ourWrites(mark)).filter(({ resource }) => resource === 'services');
     expect(writes.map(({ name, user }) => [user, name])).toContainEqual([CONTROLLER, place.name]);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NAMESPACE, openSession, RELEASE, type Session, type SpecInput } from '../src/index.js';
-import { PLAIN_CONTAINER, tryPod } from '../test/plain-pod.js';
+import { NAMESPACE, openSession, RELEASE, type Session, type SpecInput } from '../support/index.js';
+import { PLAIN_CONTAINER, tryPod } from '../support/plain-pod.js';
 
 let session: Session;
 beforeAll(async () => {

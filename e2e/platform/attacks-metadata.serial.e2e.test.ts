@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LABEL } from '@uswarm/contract/userswarm';
-import { imageOf, NAMESPACE, openSession, type Session } from '../src/index.js';
-import { waitForOutcome, tryConnection, type Caller, allowConnection } from '../test/attack.js';
+import { imageOf, NAMESPACE, openSession, type Session } from '../support/index.js';
+import { waitForOutcome, tryConnection, type Caller, allowConnection } from '../support/attack.js';
 
 /** The metadata server of cloud providers, which returns credentials of the node. */
 const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };

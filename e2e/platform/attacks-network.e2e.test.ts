@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName, LABEL } from '@uswarm/contract/userswarm';
-import { NAMESPACE, openSession, RELEASE, type Session } from '../src/index.js';
-import { waitForOutcome, type Caller, allowConnection, type Target } from '../test/attack.js';
+import { NAMESPACE, openSession, RELEASE, type Session } from '../support/index.js';
+import { waitForOutcome, type Caller, allowConnection, type Target } from '../support/attack.js';
 
 let session: Session;
 let victim: string;

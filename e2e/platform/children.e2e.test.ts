@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { workspaceIdOf } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   type Children,
   EXTRA_RUNTIME_NAMESPACES,
-  eventually,
   imageOf,
   type Kinds,
   NAMESPACE,
   openSession,
   type Session,
-} from '../src/index.js';
+} from '../support/index.js';
 
 const OTHER = 'e2e-other';
 
@@ -223,10 +223,13 @@ describe('a changed UserSwarm', () => {
     expect(container.ports?.map(({ containerPort }) => containerPort)).toEqual([43_000]);
     expect(container.resources?.requests?.['memory']).toBe('128Mi');
     expect(session.swarms.current(changed)?.status?.address).toContain(':43000');
-    const pods = await eventually('the old pod is deleted', { withinMs: 30_000 }, async () => {
-      const present = (await session.children(changed)).pods;
-      return present.length === 1 ? present : undefined;
-    });
+    const pods = await eventually(
+      async () => {
+        const present = (await session.children(changed)).pods;
+        return present.length === 1 ? present : undefined;
+      },
+      { description: 'the old pod is deleted', timeoutMs: 30_000 },
+    );
     expect(pods[0]?.metadata?.uid).not.toBe(before.pods[0]?.metadata?.uid);
   });
 });

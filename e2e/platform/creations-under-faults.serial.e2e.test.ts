@@ -2,20 +2,20 @@ import { mkdir, appendFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName, LABEL, type UserSwarm } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   type AuditMark,
   conditionOf,
-  eventually,
   NAMESPACE,
   openAuditLog,
   openSession,
   type Session,
   showRequest,
-} from '../src/index.js';
-import { changeRelease } from '../test/changed-release.js';
-import { type TestAccount, createTestAccounts } from '../test/test-accounts.js';
-import { openContainerKiller } from '../test/container-killer.js';
-import { type CrashFault, crashFaults, type CrashTarget, CRASH_TARGETS } from '../test/crash-faults.js';
+} from '../support/index.js';
+import { changeRelease } from '../support/changed-release.js';
+import { type TestAccount, createTestAccounts } from '../support/test-accounts.js';
+import { openContainerKiller } from '../support/container-killer.js';
+import { type CrashFault, crashFaults, type CrashTarget, CRASH_TARGETS } from '../support/crash-faults.js';
 
 const PEOPLE = 4;
 const WORKSPACES = 5;
@@ -61,9 +61,11 @@ async function runRound(inject: CrashFault): Promise<Round> {
   const signUpAll = async (some: TestAccount[]): Promise<string[]> =>
     (await Promise.all(some.map((person) => person.signUp(WORKSPACES)))).flat();
   const first = await signUpAll(people.slice(0, PEOPLE / 2));
-  await eventually(`${FEWEST} are Ready`, { withinMs: 120_000, everyMs: 100 }, async () =>
-    readyOf(first) >= FEWEST ? true : undefined,
-  );
+  await eventually(async () => readyOf(first) >= FEWEST, {
+    description: `${FEWEST} are Ready`,
+    timeoutMs: 120_000,
+    intervalMs: 100,
+  });
   const names = [...first, ...(await signUpAll(people.slice(PEOPLE / 2)))];
   const before = readyOf(names);
   const killed = performance.now();
@@ -107,12 +109,15 @@ async function createdTwice({ names, since }: Round): Promise<string[]> {
 async function deleteAll({ people, names }: Pick<Round, 'people' | 'names'>): Promise<void> {
   await Promise.all(people.map((person) => person.deleteAccount()));
   await Promise.all(names.map((name) => session.deleted(name, 120_000)));
-  await eventually('nothing is left of them', { withinMs: 60_000 }, async () => {
-    const pods = await session.api.list('Pod', { namespace: NAMESPACE.runtime });
-    const left = pods.filter(({ metadata }) => names.includes(metadata?.labels?.[LABEL.instance] ?? ''));
-    if (left.length > 0) throw new Error(`${left.length} pods`);
-    return true as const;
-  });
+  await eventually(
+    async () => {
+      const pods = await session.api.list('Pod', { namespace: NAMESPACE.runtime });
+      const left = pods.filter(({ metadata }) => names.includes(metadata?.labels?.[LABEL.instance] ?? ''));
+      if (left.length > 0) throw new Error(`${left.length} pods`);
+      return true;
+    },
+    { description: 'nothing is left of them', timeoutMs: 60_000 },
+  );
 }
 
 /** A round whose fault fell while 5 to 15 were Ready; other rounds are cleaned up and repeated. */
@@ -141,12 +146,15 @@ describe(`${ALL} creations, while 5 to 15 of them are Ready`, () => {
 
       const shown = await Promise.all(
         people.map((person) =>
-          eventually('their runtimes are shown as ready', { withinMs: 60_000 }, async () => {
-            const runtimes = (await person.workspaces()).map(({ runtime }) => runtime);
-            const waiting = runtimes.filter(({ status, verified }) => status !== 'ready' || !verified);
-            if (waiting.length > 0) throw new Error(JSON.stringify(waiting));
-            return runtimes.length;
-          }),
+          eventually(
+            async () => {
+              const runtimes = (await person.workspaces()).map(({ runtime }) => runtime);
+              const waiting = runtimes.filter(({ status, verified }) => status !== 'ready' || !verified);
+              if (waiting.length > 0) throw new Error(JSON.stringify(waiting));
+              return runtimes.length;
+            },
+            { description: 'their runtimes are shown as ready', timeoutMs: 60_000 },
+          ),
         ),
       );
       expect(shown).toEqual(people.map(() => WORKSPACES));

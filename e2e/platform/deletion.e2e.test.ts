@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  childrenDeleted,
-  eventually,
-  messageOf,
-  NAMESPACE,
-  openSession,
-  type Session,
-  SHOWN_WITHIN_MS,
-} from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { childrenDeleted, messageOf, NAMESPACE, openSession, type Session, SHOWN_WITHIN_MS } from '../support/index.js';
 
 const DOOMED_NAMESPACE = 'e2e-doomed';
 
@@ -92,9 +85,10 @@ describe('a UserSwarm whose namespace is deleted first', () => {
       (swarm) => messageOf(swarm!).includes(DOOMED_NAMESPACE),
       SHOWN_WITHIN_MS,
     );
-    await eventually('the namespace is deleted', { withinMs: 60_000 }, async () =>
-      (await session.api.find('Namespace', { name: DOOMED_NAMESPACE })) === undefined ? true : undefined,
-    );
+    await eventually(async () => (await session.api.find('Namespace', { name: DOOMED_NAMESPACE })) === undefined, {
+      description: 'the namespace is deleted',
+      timeoutMs: 60_000,
+    });
     const missing = await session.shows(before, 'Progressing', 'NamespaceMissing');
     expect(messageOf(missing)).toContain(DOOMED_NAMESPACE);
     await session.api.delete('UserSwarm', { name: before });

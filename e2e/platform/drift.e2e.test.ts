@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName } from '@uswarm/contract/userswarm';
-import {
-  conditionOf,
-  eventually,
-  type Kinds,
-  NAMESPACE,
-  openSession,
-  READY_WITHIN_MS,
-  type Session,
-} from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { conditionOf, type Kinds, NAMESPACE, openSession, READY_WITHIN_MS, type Session } from '../support/index.js';
 
 type ChildKind = 'Deployment' | 'Service' | 'ServiceAccount';
 type Child = Kinds[ChildKind];
 
+/** Limit in milliseconds for a pod to leave: the grace period of runtimes and a margin. */
+const LEFT_WITHIN_MS = 150_000;
 /** Limit for a revert; less than a resync period, and enough while other tests run. */
 const REPAIRED_WITHIN_MS = 20_000;
-/** The grace period of a runtime's pod, in milliseconds. */
-const GRACE_MS = 120_000;
 
 let session: Session;
 let name: string;
@@ -54,12 +47,15 @@ const patch = (kind: ChildKind, operations: object[], swarm?: string): Promise<C
 
 /** Waits until the child has its former desired fields. `same`: the same object, otherwise a new one. */
 function isReverted(kind: ChildKind, before: Child, same: boolean): Promise<true> {
-  return eventually(`the ${kind} is as it was`, { withinMs: REPAIRED_WITHIN_MS }, async () => {
-    const now = await read(kind);
-    expect(desiredFields(now)).toEqual(desiredFields(before));
-    expect(now.metadata?.uid === before.metadata?.uid).toBe(same);
-    return true as const;
-  });
+  return eventually(
+    async () => {
+      const now = await read(kind);
+      expect(desiredFields(now)).toEqual(desiredFields(before));
+      expect(now.metadata?.uid === before.metadata?.uid).toBe(same);
+      return true;
+    },
+    { description: `the ${kind} is as it was`, timeoutMs: REPAIRED_WITHIN_MS },
+  );
 }
 
 const CONTAINER = '/spec/template/spec/containers/0';
@@ -72,7 +68,27 @@ const change =
   () =>
     patch(kind, operations);
 
+/** Waits until the runtime has exactly one pod and the pod is Ready. */
+function onePod(): Promise<Kinds['Pod']> {
+  return eventually(
+    async () => {
+      const { pods } = await session.children(name);
+      const states = pods.map(({ metadata, status }) =>
+        metadata?.deletionTimestamp === undefined
+          ? status?.conditions?.find(({ type }) => type === 'Ready')?.status
+          : 'deleted',
+      );
+      if (states.length !== 1 || states[0] !== 'True') throw new Error(`pods: ${states.join(', ')}`);
+      return pods[0]!;
+    },
+    { description: 'one Ready pod', timeoutMs: LEFT_WITHIN_MS + READY_WITHIN_MS },
+  );
+}
+
 describe('a child that another client changes', () => {
+  // Node cannot handle SIGTERM until its program runs: a pod that is deleted before that uses its whole grace period.
+  afterEach(() => onePod());
+
   it.each<[ChildKind, string, () => Promise<Child>]>([
     ['Deployment', 'its image', () => edit('Deployment', ['set', 'image'], ['agent-runtime=localhost/uswarm/other:1'])],
     ['Deployment', 'a variable of its pods', () => edit('Deployment', ['set', 'env'], ['USWARM_USER_ID=mallory'])],
@@ -138,16 +154,11 @@ describe('a child that another client changes', () => {
   });
 
   it('keeps the runtime in one pod with the rendered settings', async () => {
-    // An added container may take the whole grace period of the pod to stop.
-    const withinMs = GRACE_MS + READY_WITHIN_MS;
-    const [pod] = await eventually('one pod, as rendered', { withinMs }, async () => {
-      const { pods } = await session.children(name);
-      const images = pods.flatMap(({ spec }) => spec?.containers.map(({ image }) => image));
-      if (pods.length !== 1 || images.length !== 1) throw new Error(images.join(', '));
-      return pods;
-    });
+    const pod = await onePod();
     const { spec } = (await read('Deployment')) as Kinds['Deployment'];
-    expect(pod?.spec?.containers[0]?.env).toEqual(spec?.template.spec?.containers[0]?.env);
+    const { image, env } = spec!.template.spec!.containers[0]!;
+    expect(pod.spec?.containers).toHaveLength(1);
+    expect(pod.spec?.containers[0]).toMatchObject({ image, env });
     await session.ready(name);
   });
 });
@@ -195,12 +206,15 @@ it('keeps the annotation of kubectl rollout restart', async () => {
   await session.ready(swarm);
   const [before] = (await session.children(swarm)).pods;
   await session.tools.kubectl(['rollout', 'restart', '-n', NAMESPACE.runtime, `deployment/${place(swarm).name}`]);
-  await eventually('another pod is ready', { withinMs: READY_WITHIN_MS }, async () => {
-    const [pod, ...others] = (await session.children(swarm)).pods;
-    const ready = pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    if (others.length > 0 || pod?.metadata?.uid === before?.metadata?.uid || !ready) throw new Error('not yet');
-    return true as const;
-  });
+  await eventually(
+    async () => {
+      const [pod, ...others] = (await session.children(swarm)).pods;
+      const ready = pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+      if (others.length > 0 || pod?.metadata?.uid === before?.metadata?.uid || !ready) throw new Error('not yet');
+      return true;
+    },
+    { description: 'another pod is ready', timeoutMs: READY_WITHIN_MS },
+  );
   const { spec } = (await read('Deployment', swarm)) as Kinds['Deployment'];
   expect(spec?.template.metadata?.annotations).toHaveProperty(['kubectl.kubernetes.io/restartedAt']);
 });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openSession, type Session } from '../src/index.js';
-import { signUp } from '../test/sign-up.js';
-import { answerWith, type RuntimeUser, runtimeUserOf, podOf, send, stoppedAt } from '../test/rolling-swarms.js';
+import { openSession, type Session } from '../support/index.js';
+import { signUp } from '../support/sign-up.js';
+import { answerWith, type RuntimeUser, runtimeUserOf, podOf, send, stoppedAt } from '../support/rolling-swarms.js';
 
 /** Number of words that the demo model repeats for about 20 s, longer than an eviction takes. */
 const LONG = Array.from({ length: 1_300 }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');

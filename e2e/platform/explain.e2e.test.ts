@@ -3,7 +3,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { REASON_ADVICE } from '@uswarm/contract/userswarm';
-import { eventually, openSession, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { openSession, type Session } from '../support/index.js';
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../packages/cli/dist/uswarmctl.js');
 const run = promisify(execFile);
@@ -44,10 +45,13 @@ describe('uswarmctl explain', () => {
     await session.ready(name);
     await session.tools.kubectl(['patch', 'uswarm', name, '--type=merge', '-p', '{"spec":{"suspend":true}}']);
     await session.shows(name, 'Suspended', 'Suspended', 30_000);
-    const report = await eventually('a report without pods', { withinMs: 30_000 }, async () => {
-      const found = JSON.parse(await explain(name.replace('workspace-', ''), '--json')) as Record<string, unknown>;
-      return (found['pods'] as unknown[]).length === 0 ? found : undefined;
-    });
+    const report = await eventually(
+      async () => {
+        const found = JSON.parse(await explain(name.replace('workspace-', ''), '--json')) as Record<string, unknown>;
+        return (found['pods'] as unknown[]).length === 0 ? found : undefined;
+      },
+      { description: 'a report without pods', timeoutMs: 30_000 },
+    );
     expect(report).toMatchObject({
       name,
       phase: 'Suspended',

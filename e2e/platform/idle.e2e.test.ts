@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { MessageData, Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import type { TestClient } from '../../services/local/test/test-client.js';
-import { eventually, IDLE_SUSPEND_AFTER_S, openSession, phasesSeen, type Session } from '../src/index.js';
-import { signUp } from '../test/sign-up.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import type { TestClient } from '@uswarm/testkit/test-client';
+import { IDLE_SUSPEND_AFTER_S, openSession, phasesSeen, type Session } from '../support/index.js';
+import { signUp } from '../support/sign-up.js';
 
 let session: Session;
 let mobile: TestClient;
@@ -27,14 +28,18 @@ it('an idle runtime is suspended, and a message resumes it and is answered', asy
 
   await session.shows(name, 'Suspended', 'Suspended', (IDLE_SUSPEND_AFTER_S + 60) * 1000);
   expect(session.swarms.current(name)?.spec.suspend).toBe(true);
-  await eventually('no pod left', { withinMs: 30_000 }, async () =>
-    (await session.children(name)).pods.length === 0 ? true : undefined,
-  );
-  await eventually('shown as offline', { withinMs: 20_000 }, async () => {
-    const { phase, status } = await runtimeOf();
-    if (status !== 'offline' || phase !== 'Pending') throw new Error(`shown as ${status}, ${phase}`);
-    return true;
+  await eventually(async () => (await session.children(name)).pods.length === 0, {
+    description: 'no pod left',
+    timeoutMs: 30_000,
   });
+  await eventually(
+    async () => {
+      const { phase, status } = await runtimeOf();
+      if (status !== 'offline' || phase !== 'Pending') throw new Error(`shown as ${status}, ${phase}`);
+      return true;
+    },
+    { description: 'shown as offline', timeoutMs: 20_000 },
+  );
 
   const seen = session.swarms.history(name).length;
   const { answer, done } = await mobile.ask('Please repeat: second');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import { parseAllDocuments } from 'yaml';
 import {
   CHART,
-  eventually,
   forwardPort,
   type Kinds,
   NAMESPACE,
@@ -10,7 +10,7 @@ import {
   RELEASE,
   releaseValues,
   type Session,
-} from '../src/index.js';
+} from '../support/index.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -27,6 +27,7 @@ describe('the installed release', () => {
     expect(deployments.map(({ metadata }) => metadata?.name).toSorted()).toEqual([
       'searxng',
       'uswarm-controller',
+      'uswarm-model-gateway',
       'uswarm-orchestrator',
       'uswarm-postgres',
       'uswarm-realtime-gateway',
@@ -61,11 +62,14 @@ describe('the installed release', () => {
       // The API server warns about each existing pod that it would not admit.
       const label = 'pod-security.kubernetes.io/enforce=restricted';
       const command = ['label', '--overwrite', '--dry-run=server', 'ns', namespace, label];
-      const stderr = await eventually(`all pods of ${namespace} are looked at`, { withinMs: 60_000 }, async () => {
-        const { stderr: warnings } = await session.tools.kubectl(command);
-        // The check is limited to one second.
-        return /failed to list pods|only checked against/.test(warnings) ? undefined : warnings;
-      });
+      const stderr = await eventually(
+        async () => {
+          const { stderr: warnings } = await session.tools.kubectl(command);
+          // The check is limited to one second.
+          return /failed to list pods|only checked against/.test(warnings) ? undefined : warnings;
+        },
+        { description: `all pods of ${namespace} are looked at`, timeoutMs: 60_000 },
+      );
       expect(stderr).toBe('');
     },
   );
@@ -115,10 +119,13 @@ describe('the search service', () => {
 
   it('SEARX-002: has five general engines, an encyclopedia and a knowledge base by default', async () => {
     const port = await startDefaultSearxng(session);
-    const config = await eventually('the configuration of SearXNG', { withinMs: 30_000 }, async () => {
-      const response = await fetch(`http://127.0.0.1:${port}/config`);
-      return response.ok ? ((await response.json()) as { engines: SearxngEngine[] }) : undefined;
-    });
+    const config = await eventually(
+      async () => {
+        const response = await fetch(`http://127.0.0.1:${port}/config`);
+        return response.ok ? ((await response.json()) as { engines: SearxngEngine[] }) : undefined;
+      },
+      { description: 'the configuration of SearXNG', timeoutMs: 30_000 },
+    );
     const engines = config.engines.filter(({ enabled, categories }) => enabled && categories.includes('general'));
     expect(engines.map(({ name }) => name).toSorted()).toEqual(
       ['bing', 'duckduckgo', 'mojeek', 'mwmbl', 'wikidata', 'wikipedia', 'yahoo'].toSorted(),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, Workspace } from '@uswarm/contract';
 import { HttpMethod } from '@kubernetes/client-node';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import type { TestClient } from '../../services/local/test/test-client.js';
+import type { TestClient } from '@uswarm/testkit/test-client';
 import {
   childrenDeleted,
   forwardPort,
@@ -13,8 +13,8 @@ import {
   openSession,
   type EdgeClient,
   type Session,
-} from '../src/index.js';
-import { signUp } from '../test/sign-up.js';
+} from '../support/index.js';
+import { signUp } from '../support/sign-up.js';
 
 const NONCE = randomUUID();
 const QUESTION = `Search the web for the history of green tea ${NONCE} and answer with sources`;

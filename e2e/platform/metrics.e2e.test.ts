@@ -10,12 +10,13 @@ import {
   RELEASE,
   releaseValues,
   type Session,
-} from '../src/index.js';
+} from '../support/index.js';
 
 const OPS_PORT = 8081;
 /** The service label of each component. */
 const COMPONENTS: Record<string, string> = {
   controller: 'uswarm-controller',
+  'model-gateway': 'model-gateway',
   orchestrator: 'orchestrator',
   'realtime-gateway': 'realtime-gateway',
   'searxng-client': 'searxng-client',

@@ -1,10 +1,10 @@
 import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CONDITIONS } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   childrenDeleted,
   conditionOf,
-  eventually,
   NAMESPACE,
   openSession,
   pathOf,
@@ -12,7 +12,7 @@ import {
   readyCondition,
   type Session,
   shows,
-} from '../src/index.js';
+} from '../support/index.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -93,9 +93,10 @@ describe('a UserSwarm that is suspended', () => {
     const suspended = await session.shows(name, 'Suspended', 'Suspended');
     expect(conditionOf(suspended, 'Suspended')?.status).toBe('True');
     expect(conditionOf(suspended, 'Ready')?.status).toBe('False');
-    await eventually('no pod left', { withinMs: 30_000 }, async () =>
-      (await podsOf(name)).length === 0 ? true : undefined,
-    );
+    await eventually(async () => (await podsOf(name)).length === 0, {
+      description: 'no pod left',
+      timeoutMs: 30_000,
+    });
     const { deployment, service, serviceAccount } = await session.children(name);
     expect(deployment?.spec?.replicas).toBe(0);
     expect([service?.metadata?.name, serviceAccount?.metadata?.name]).toEqual([
@@ -130,13 +131,16 @@ describe('CTRL-001: the framework', () => {
     const before = await session.children(first);
     await session.api.delete('Service', place);
     await session.api.delete('Deployment', place, 'Foreground');
-    await eventually('children created again', { withinMs: 60_000 }, async () => {
-      const { deployment, service } = await session.children(first);
-      const anew = [deployment, service].every(
-        (child) => child !== undefined && child.metadata?.deletionTimestamp === undefined,
-      );
-      return anew && deployment?.metadata?.uid !== before.deployment?.metadata?.uid ? true : undefined;
-    });
+    await eventually(
+      async () => {
+        const { deployment, service } = await session.children(first);
+        const exist = [deployment, service].every(
+          (child) => child !== undefined && child.metadata?.deletionTimestamp === undefined,
+        );
+        return exist && deployment?.metadata?.uid !== before.deployment?.metadata?.uid;
+      },
+      { description: 'children created again', timeoutMs: 60_000 },
+    );
     await session.ready(first);
     for (const name of names) {
       const alive = (await podsOf(name)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);

@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  evaluateInPod,
-  eventually,
-  type Kinds,
-  NAMESPACE,
-  openSession,
-  phasesSeen,
-  type Session,
-} from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { evaluateInPod, type Kinds, NAMESPACE, openSession, phasesSeen, type Session } from '../support/index.js';
 
 let session: Session;
 let name: string;
@@ -200,10 +193,13 @@ describe('a runtime pod that fills its cache', () => {
       return true;
     });
     // The runtime stops gracefully, so only an Event has the reason.
-    const message = await eventually('the pod evicted', { withinMs: 150_000, everyMs: 2_000 }, async () => {
-      const fieldSelector = `involvedObject.uid=${before.uid},reason=Evicted`;
-      return (await session.api.list('Event', { namespace: NAMESPACE.runtime, fieldSelector }))[0]?.message;
-    });
+    const message = await eventually(
+      async () => {
+        const fieldSelector = `involvedObject.uid=${before.uid},reason=Evicted`;
+        return (await session.api.list('Event', { namespace: NAMESPACE.runtime, fieldSelector }))[0]?.message;
+      },
+      { description: 'the pod evicted', timeoutMs: 150_000, intervalMs: 2_000 },
+    );
     expect(message).toContain('volume "cache" exceeds the limit "512Mi"');
     const { object } = await session.pod(
       greedy,

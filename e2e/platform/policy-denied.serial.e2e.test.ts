@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
-  eventually,
   KubeApiError,
   messageOf,
   NAMESPACE,
@@ -9,8 +9,8 @@ import {
   type Session,
   type SpecInput,
   upgradeRelease,
-} from '../src/index.js';
-import { itReportsInvalidSpec } from '../test/invalid-spec-tests.js';
+} from '../support/index.js';
+import { itReportsInvalidSpec } from '../support/invalid-spec-tests.js';
 
 const BINDING = { name: `${RELEASE}-policy` };
 const IMAGE = 'registry.example.com/other/runtime:1';
@@ -35,9 +35,10 @@ async function admits(image = IMAGE): Promise<boolean> {
 
 async function enforce(action: 'Deny' | 'Audit'): Promise<void> {
   await session.api.merge('ValidatingAdmissionPolicyBinding', BINDING, { spec: { validationActions: [action] } });
-  await eventually(`admission: ${action}`, { withinMs: 30_000 }, async () =>
-    (await admits()) === (action === 'Audit') ? true : undefined,
-  );
+  await eventually(async () => (await admits()) === (action === 'Audit'), {
+    description: `admission: ${action}`,
+    timeoutMs: 30_000,
+  });
 }
 
 describe('a forbidden reference without the admission policy', () => {
@@ -96,9 +97,11 @@ describe('a forbidden reference without the admission policy', () => {
 describe('an admission policy that is disabled and enabled', () => {
   const foreignImage = 'elsewhere.test/app:1';
   const waitForAdmission = (image: string, accepted: boolean): Promise<boolean> =>
-    eventually(`${image}: ${accepted ? 'accepted' : 'rejected'}`, { withinMs: 30_000 }, async () =>
-      (await admits(image)) === accepted ? accepted : undefined,
-    );
+    eventually(() => admits(image), {
+      until: (admitted) => admitted === accepted,
+      description: `${image}: ${accepted ? 'accepted' : 'rejected'}`,
+      timeoutMs: 30_000,
+    });
 
   // API servers without a binding keep the last lists of the ConfigMap, or none.
   it('is in force again with the current lists', async () => {

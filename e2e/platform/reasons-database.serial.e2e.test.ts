@@ -10,7 +10,7 @@ import {
   type Session,
   SHOWN_WITHIN_MS,
   upgradeRelease,
-} from '../src/index.js';
+} from '../support/index.js';
 
 // A separate database for runtimes.
 const DATABASE = { name: 'runtime-database', namespace: NAMESPACE.edge };

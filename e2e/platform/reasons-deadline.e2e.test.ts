@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { messageOf, openSession, type Session } from '../src/index.js';
-import { gatePods } from '../test/pod-gate.js';
+import { messageOf, openSession, type Session } from '../support/index.js';
+import { gatePods } from '../support/pod-gate.js';
 
 const NAMESPACE_OF_THIS_FILE = 'e2e-deadline';
 /** `progressDeadlineSeconds` of the Deployment. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { messageOf, NAMESPACE, openSession, readyCondition, type Session, SHOWN_WITHIN_MS } from '../src/index.js';
+import { messageOf, NAMESPACE, openSession, readyCondition, type Session, SHOWN_WITHIN_MS } from '../support/index.js';
 
 const QUOTA_NAMESPACE = 'e2e-quota';
 const VANISHING_NAMESPACE = 'e2e-vanishing';

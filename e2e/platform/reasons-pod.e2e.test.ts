@@ -10,7 +10,7 @@ import {
   SHOWN_WITHIN_MS,
   shows,
   type SpecInput,
-} from '../src/index.js';
+} from '../support/index.js';
 
 type Pod = Kinds['Pod'];
 

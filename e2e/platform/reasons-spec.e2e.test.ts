@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import { openSession, type Session } from '../src/index.js';
-import { itReportsInvalidSpec } from '../test/invalid-spec-tests.js';
+import { openSession, type Session } from '../support/index.js';
+import { itReportsInvalidSpec } from '../support/invalid-spec-tests.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -12,8 +12,8 @@ afterAll(() => session?.close());
 describe('PHASE-004 CTRL-002: an unknown model provider', () => {
   itReportsInvalidSpec(() => session, {
     reason: 'InvalidSpec',
-    bad: { config: { defaultProvider: 'anthropic' } },
+    bad: { config: { defaultProvider: 'unknown-provider' } },
     good: { config: { defaultProvider: 'demo' } },
-    message: /anthropic is not a provider of the runtime/,
+    message: /unknown-provider is not a provider of the runtime/,
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, imageOf, openSession, serviceImages, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { imageOf, openSession, serviceImages, type Session } from '../support/index.js';
 import {
   allUpToDate,
   AWAKE,
@@ -10,7 +11,7 @@ import {
   ONE_BY_ONE,
   podNamesOf,
   type RollingRelease,
-} from '../test/rolling-release.js';
+} from '../support/rolling-release.js';
 import {
   answerWith,
   isUpToDate,
@@ -19,11 +20,15 @@ import {
   podOf,
   send,
   stoppedAt,
-} from '../test/rolling-swarms.js';
+} from '../support/rolling-swarms.js';
 
 const SWARMS = 5;
-/** Words that the demo model repeats for a minute, longer than an upgrade takes. */
-const LONG = Array.from({ length: 4_500 }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');
+const words = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');
+/** The demo model repeats it for a minute, which is longer than an upgrade takes. */
+const LONG = words(4_500);
+/** The queued turn starts when the upgrade is done, so it can be shorter. */
+const QUEUED = words(1_000);
 
 let session: Session;
 let release: RollingRelease;
@@ -55,7 +60,7 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     await send(busy, `Repeat: ${LONG}`);
     await busy.mobile.saw('message.chunk');
     // A second turn is queued.
-    await send(busy, `Again: ${LONG}`);
+    await send(busy, `Again: ${QUEUED}`);
     workedWith = (await podOf(session, busy.name))!;
     upgradedAt = Date.now();
     await release.upgrade({ runtime: AWAKE, rollout: ROLLOUT });
@@ -63,7 +68,7 @@ describe('an upgrade from the previous release with five runtimes, one of them d
 
   it('completes the running and the queued turn in the same pod without losing text', async () => {
     const first = await answerWith(busy, `Repeat: ${LONG}`, 240_000);
-    const second = await answerWith(busy, `Again: ${LONG}`, 240_000);
+    const second = await answerWith(busy, `Again: ${QUEUED}`, 240_000);
     const doneAt = Math.max(Date.parse(first.updated_at), Date.parse(second.updated_at));
     const waited = session.swarms
       .history(busy.name)
@@ -93,12 +98,17 @@ describe('an upgrade to a missing image', () => {
   });
 
   it('halts after two consecutive failures, records an Event, and leaves the other runtimes Ready', async () => {
-    const halted = await eventually('halted', { withinMs: 240_000, everyMs: 1_000 }, async () => {
-      const events = await session.api.list('Event', { namespace: 'default' });
-      const about = events.filter(({ reason }) => reason === 'RolloutHalted').map((event) => event.involvedObject.name);
-      const ours = users.filter(({ name }) => about.includes(name));
-      return ours.length === ONE_BY_ONE.maxFailures ? ours : undefined;
-    });
+    const halted = await eventually(
+      async () => {
+        const events = await session.api.list('Event', { namespace: 'default' });
+        const about = events
+          .filter(({ reason }) => reason === 'RolloutHalted')
+          .map((event) => event.involvedObject.name);
+        const ours = users.filter(({ name }) => about.includes(name));
+        return ours.length === ONE_BY_ONE.maxFailures ? ours : undefined;
+      },
+      { description: 'halted', timeoutMs: 240_000, intervalMs: 1_000 },
+    );
     failed = halted;
     // Wait longer than a resync: no other runtime gets the image.
     await sleep(40_000);

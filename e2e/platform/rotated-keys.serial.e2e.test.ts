@@ -1,8 +1,14 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { forwardPort, GENERATED_SECRET, NAMESPACE, openSession, secretValue, type Session } from '../src/index.js';
-import { AWAKE, createRollingRelease, ONE_BY_ONE, podNamesOf, type RollingRelease } from '../test/rolling-release.js';
-import { answerWith, isUpToDate, mostStopped, type RuntimeUser, send } from '../test/rolling-swarms.js';
+import { forwardPort, GENERATED_SECRET, NAMESPACE, openSession, secretValue, type Session } from '../support/index.js';
+import {
+  AWAKE,
+  createRollingRelease,
+  ONE_BY_ONE,
+  podNamesOf,
+  type RollingRelease,
+} from '../support/rolling-release.js';
+import { answerWith, isUpToDate, mostStopped, type RuntimeUser, send } from '../support/rolling-swarms.js';
 
 const SWARMS = 3;
 const SECRET = 'e2e-rotated-keys';

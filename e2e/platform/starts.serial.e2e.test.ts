@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Kinds, NAMESPACE, openSession, type Session } from '../src/index.js';
-import { changeRelease } from '../test/changed-release.js';
-import { gatePods } from '../test/pod-gate.js';
+import { type Kinds, NAMESPACE, openSession, type Session } from '../support/index.js';
+import { changeRelease } from '../support/changed-release.js';
+import { gatePods } from '../support/pod-gate.js';
 
 let session: Session;
 beforeAll(async () => {

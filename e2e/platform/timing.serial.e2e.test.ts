@@ -11,9 +11,9 @@ import {
   type Session,
   shows,
   watchObjects,
-} from '../src/index.js';
-import { signUp } from '../test/sign-up.js';
-import { timingTable, togetherTable, type Timings, type WakeTimings, wakeTable } from '../test/timing-table.js';
+} from '../support/index.js';
+import { signUp } from '../support/sign-up.js';
+import { timingTable, togetherTable, type Timings, type WakeTimings, wakeTable } from '../support/timing-table.js';
 
 const ROUNDS = 10;
 /** Created and deleted together, in pairs of rounds. */

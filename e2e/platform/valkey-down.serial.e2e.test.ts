@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import type { TestClient } from '../../services/local/test/test-client.js';
-import { type Kinds, type ObjectWatch, NAMESPACE, openSession, type Session, watchObjects } from '../src/index.js';
-import { signUp } from '../test/sign-up.js';
+import type { TestClient } from '@uswarm/testkit/test-client';
+import { type Kinds, type ObjectWatch, NAMESPACE, openSession, type Session, watchObjects } from '../support/index.js';
+import { signUp } from '../support/sign-up.js';
 
 const VALKEY = 'uswarm-valkey';
 const SERVICES = ['uswarm-orchestrator', 'uswarm-realtime-gateway'];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName } from '@uswarm/contract/userswarm';
-import { childrenDeleted, conditionOf, NAMESPACE, openSession, type Session } from '../src/index.js';
+import { childrenDeleted, conditionOf, NAMESPACE, openSession, type Session } from '../support/index.js';
 
 const WEBHOOK = { name: 'uswarm-webhook', namespace: NAMESPACE.release };
 

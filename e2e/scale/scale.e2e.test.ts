@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { loadSettings } from '../src/settings.js';
-import { measureScale, type ScaleReport } from '../src/scale/index.js';
+import { loadSettings } from '../support/settings.js';
+import { measureScale, type ScaleReport } from '../support/scale/index.js';
 
 const SWARMS = 300;
 const MIB = 1_048_576;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KEEP_LABEL, LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   deployEdge,
-  eventually,
   imageOf,
   installRelease,
   NAMESPACE,
@@ -12,10 +12,10 @@ import {
   templateRelease,
   uninstallRelease,
   upgradeRelease,
-} from '../src/index.js';
-import { waitForEdge } from '../test/changed-release.js';
-import { type TestUsers, openTestUsers, keepBusy, type TestUser } from '../test/test-users.js';
-import { createExternalDatabase, createExternalKeys } from '../test/external-database.js';
+} from '../support/index.js';
+import { waitForEdge } from '../support/changed-release.js';
+import { type TestUsers, openTestUsers, keepBusy, type TestUser } from '../support/test-users.js';
+import { createExternalDatabase, createExternalKeys } from '../support/external-database.js';
 
 const PEOPLE = 8;
 /** Users who sign up before the first runtime is deleted, and the same number afterwards. */
@@ -99,9 +99,10 @@ describe('a release in use with an external database', () => {
     const names = [...people.map(({ swarm }) => swarm), made, kept];
     await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
     keptPod = await podOf(kept);
-    await eventually('a message is taken', { withinMs: 60_000 }, async () =>
-      (await users.send(people[0]!, 'before')) === 201 ? true : undefined,
-    );
+    await eventually(async () => (await users.send(people[0]!, 'before')) === 201, {
+      description: 'a message is taken',
+      timeoutMs: 60_000,
+    });
   });
   afterAll(async () => {
     await session.api.delete('UserSwarm', { name: kept });
@@ -146,11 +147,14 @@ describe('a release in use with an external database', () => {
     const [swarm] = await session.api.list('UserSwarm');
     expect(swarm?.metadata.finalizers ?? []).toEqual([]);
     // Pods of the release may still terminate.
-    await eventually('nothing left of the release', { withinMs: 60_000 }, async () => {
-      const left = await leftovers();
-      if (left.length > 0) throw new Error(left.join(', '));
-      return true;
-    });
+    await eventually(
+      async () => {
+        const left = await leftovers();
+        if (left.length > 0) throw new Error(left.join(', '));
+        return true;
+      },
+      { description: 'nothing left of the release', timeoutMs: 60_000 },
+    );
     // A remaining Lease would delay the next installation until it expires.
     const lease = { name: 'uswarm-controller', namespace: NAMESPACE.release };
     expect(await session.api.find('Lease', lease)).toBeUndefined();
@@ -186,13 +190,16 @@ describe('a release in use with an external database', () => {
   it('has lost no message and answers the queued ones', async () => {
     const sent = [{ person: people[0]!, text: 'before' }, ...written];
     for (const { person, text } of sent) {
-      await eventually(`"${text}" is read`, { withinMs: 120_000, everyMs: 1_000 }, async () => {
-        const found = (await users.messages(person)).find(
-          ({ content }) => content.type === 'text' && content.text === text,
-        );
-        if (found === undefined) throw new Error('it is not there');
-        return found.extended_status === 'read' ? found : undefined;
-      });
+      await eventually(
+        async () => {
+          const found = (await users.messages(person)).find(
+            ({ content }) => content.type === 'text' && content.text === text,
+          );
+          if (found === undefined) throw new Error('it is not there');
+          return found.extended_status === 'read' ? found : undefined;
+        },
+        { description: `"${text}" is read`, timeoutMs: 120_000, intervalMs: 1_000 },
+      );
     }
     expect(sent.length).toBeGreaterThan(1);
   });
@@ -219,10 +226,13 @@ describe('a release with a failing webhook and ten UserSwarms', () => {
   it('is uninstalled although the drain is killed during its work', async () => {
     const uninstalling = uninstallRelease(session);
     const labelSelector = 'batch.kubernetes.io/job-name=uswarm-drain';
-    const pod = await eventually('a drain that runs', { withinMs: 60_000, everyMs: 100 }, async () => {
-      const [found] = await session.api.list('Pod', { namespace: NAMESPACE.release, labelSelector });
-      return found?.status?.phase === 'Running' ? found : undefined;
-    });
+    const pod = await eventually(
+      async () => {
+        const [found] = await session.api.list('Pod', { namespace: NAMESPACE.release, labelSelector });
+        return found?.status?.phase === 'Running' ? found : undefined;
+      },
+      { description: 'a drain that runs', timeoutMs: 60_000, intervalMs: 100 },
+    );
     await session.swarms.until(names[0]!, 'terminating', (swarm) => !!swarm?.metadata.deletionTimestamp, 30_000);
     await session.api.delete('Pod', { name: pod.metadata!.name!, namespace: NAMESPACE.release });
     said = await uninstalling;
@@ -322,13 +332,16 @@ describe('a release that Argo CD deletes without Helm', () => {
     expect(await runHooks()).toContain('No UserSwarm has a uswarm finalizer.');
     expect(await session.api.list('UserSwarm')).toEqual([]);
     const namespace = NAMESPACE.runtime;
-    await eventually('no child is left', { withinMs: 60_000 }, async () => {
-      const left = await Promise.all([
-        session.api.list('Deployment', { namespace }),
-        session.api.list('Pod', { namespace }),
-      ]);
-      return left.flat().length === 0 ? true : undefined;
-    });
+    await eventually(
+      async () => {
+        const left = await Promise.all([
+          session.api.list('Deployment', { namespace }),
+          session.api.list('Pod', { namespace }),
+        ]);
+        return left.flat().length === 0;
+      },
+      { description: 'no child is left', timeoutMs: 60_000 },
+    );
     await kubectl(['delete', '-f', '-'], hooks);
   });
 });

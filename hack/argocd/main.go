@@ -1,5 +1,6 @@
-// Tells what Argo CD makes of manifests, by the code of Argo CD itself: a JSON list of objects on standard input,
-// for each version and object the hooks that it is, as JSON on standard output. `assemble` brings the packages.
+// Reports how Argo CD classifies manifests as hooks, with the code of several versions of Argo CD. It reads a JSON list
+// of objects from standard input and writes the result per version and object to standard output. `assemble` copies the
+// packages.
 package main
 
 import (
@@ -19,11 +20,11 @@ import (
 )
 
 type verdict struct {
-	// It is applied with the others by a sync.
+	// A sync applies the object as a normal resource.
 	Synced bool `json:"synced"`
-	// Phases of a sync in which it runs as a hook.
+	// Phases of a sync in which the object runs as a hook.
 	SyncPhases []string `json:"syncPhases"`
-	// It runs before or after the Application is deleted.
+	// The object is a hook before or after the deletion of the Application.
 	PreDelete      bool     `json:"preDelete"`
 	PostDelete     bool     `json:"postDelete"`
 	DeletePolicies []string `json:"deletePolicies"`
@@ -54,14 +55,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	told := map[string][]verdict{"2.14": {}, "3.3": {}, "3.5": {}}
+	verdicts := map[string][]verdict{"2.14": {}, "3.3": {}, "3.5": {}}
 	for _, content := range objects {
 		object := &unstructured.Unstructured{Object: content}
-		told["2.14"] = append(told["2.14"], judge(object, controller214.IsHook, never, controller214.IsPostDeleteHook, hook214.Types, hook214.DeletePolicies))
-		told["3.3"] = append(told["3.3"], judge(object, controller33.IsHook, controller33.IsPreDeleteHook, controller33.IsPostDeleteHook, hook33.Types, hook33.DeletePolicies))
-		told["3.5"] = append(told["3.5"], judge(object, controller35.IsHook, controller35.IsPreDeleteHook, controller35.IsPostDeleteHook, hook35.Types, hook35.DeletePolicies))
+		verdicts["2.14"] = append(verdicts["2.14"], judge(object, controller214.IsHook, never, controller214.IsPostDeleteHook, hook214.Types, hook214.DeletePolicies))
+		verdicts["3.3"] = append(verdicts["3.3"], judge(object, controller33.IsHook, controller33.IsPreDeleteHook, controller33.IsPostDeleteHook, hook33.Types, hook33.DeletePolicies))
+		verdicts["3.5"] = append(verdicts["3.5"], judge(object, controller35.IsHook, controller35.IsPreDeleteHook, controller35.IsPostDeleteHook, hook35.Types, hook35.DeletePolicies))
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -12,11 +12,11 @@ module_version() { # folder module
 KUBE_VERSION=$(module_version kube k8s.io/kubernetes)
 CONTAINERD_VERSION=$(module_version containerd github.com/containerd/containerd/v2)
 RUNC_VERSION=$(module_version runc github.com/opencontainers/runc)
-# The tags by which this Kubernetes' kubeadm asks for them; what is inside is as go.mod says.
+# The image tags that kubeadm of this Kubernetes version uses; go.mod pins the actual versions.
 ETCD_TAG=3.6.5-0
 COREDNS_TAG=v1.12.1
 # containerd's configuration in kind names the first, kubeadm the second.
 PAUSE_TAGS=(3.10 3.10.1)
-# Its systemd still knows cgroup v1.
+# The last Debian whose systemd supports cgroup v1.
 DEBIAN=bookworm
 export GOFLAGS="-trimpath -buildvcs=false"

@@ -27,8 +27,8 @@ root_file_system() {
   rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/dev/*
 }
 
-# One image stands for the four Kubernetes programs: the kube binary under their names, and iptables
-# and nft with their libraries, for kube-proxy and kube-netpol.
+# One image contains the four Kubernetes programs (the kube binary under their names), and iptables and nft with their
+# libraries for kube-proxy and kube-netpol.
 kubernetes_files() {
   local kube=$images/kube name suffix file
   mkdir -p "$kube"/usr/{bin,sbin,lib64,local/bin} "$kube/$libraries" "$kube"/{etc,run,var/lib}

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds every program of the node from Go modules into $OUT, and pause from C; says the seconds of each.
+# Builds every program of the node from Go modules into $OUT, and pause from C; prints the duration of each.
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 PATH=$PATH:/usr/local/go/bin
 command -v go >/dev/null || { echo "Go is missing: install what go/*/go.mod name, or newer." && exit 1; }
 cd "$HERE/go"
 mkdir -p "$OUT/cni" "$OUT/tmp"
-# Beside the results: whoever tidies up /tmp does not take it away.
+# Not in /tmp, which may be cleaned during the build.
 export GOTMPDIR=$OUT/tmp
 
 timed() { # name command...

@@ -5,9 +5,20 @@ import { RunError } from '../run/run-error.mjs';
 /** The modules of this repository, built by `tsc -b`; the group is the path below `dist`. */
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
 
+/** Packages that import `zod` as an object. */
+const ZOD_USERS = /[\\/]node_modules[\\/]@ai-sdk[\\/][^\\/]+[\\/]dist[\\/][^\\/]+\.js$/;
+
 /** CommonJS packages call `require` for modules of Node.js. */
 const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+
+/**
+ * Ends a program on a signal that arrives before the program handles signals: the kernel ignores signals without a
+ * handler for PID 1 of a container, and the pod would use its whole grace period.
+ */
+const EARLY_SIGNALS =
+  "for(const[s,c]of[['SIGTERM',143],['SIGINT',130]])" +
+  'process.listenerCount(s)||process.on(s,()=>process.listenerCount(s)>1||process.exit(c));';
 
 /** Optional packages that images do not contain. pnpm installs them where a bundler finds them. */
 const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
@@ -65,7 +76,7 @@ async function bundleProgram({ folder, program, root }) {
     sourcesContent: false,
     // The image has the licences of the packages as files.
     legalComments: 'none',
-    banner: { js: REQUIRE },
+    banner: { js: REQUIRE + EARLY_SIGNALS },
     plugins: [ownModules],
     logLevel: 'silent',
   };
@@ -85,6 +96,8 @@ function codeIn({ outputs }) {
   return used.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 }
 
+const ZOD_AS_NAMESPACE = [/^import \{ z \} from ["'](zod(?:\/v4)?)["'];/m, 'import * as z from "$1";'];
+
 /**
  * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`. It also imports `zod` as a
  * namespace, from which a bundler removes unused code; as an object it would include all of it, with forty locales.
@@ -97,8 +110,11 @@ const ownModules = {
       const place = JSON.stringify(`./${OWN_MODULE.exec(path)[1].split(sep).join('/')}`);
       const contents = readFileSync(path, 'utf8')
         .replaceAll('import.meta.url', `new URL(${place},import.meta.url).href`)
-        .replace(/^import \{ z \} from ["']zod["'];/m, 'import * as z from "zod";');
+        .replace(...ZOD_AS_NAMESPACE);
       return { contents, loader: 'js' };
+    });
+    onLoad({ filter: ZOD_USERS }, ({ path }) => {
+      return { contents: readFileSync(path, 'utf8').replace(...ZOD_AS_NAMESPACE), loader: 'js' };
     });
   },
 };

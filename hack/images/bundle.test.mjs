@@ -1,11 +1,21 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
 import { stopOnceListening } from '../run/quiet.mjs';
-import { bundledPackages } from './bundle.mjs';
+import { bundledPackages, bundlePrograms } from './bundle.mjs';
 import { COMPILE_CACHE, writeCompileCache } from './compile-cache.mjs';
 import { writeContext } from './content.mjs';
 import { serviceFiles } from './service-images.mjs';
@@ -50,7 +60,7 @@ function sourcesAtStart(service, program) {
 const programs = services.flatMap(({ name, programs: own }) => own.map((program) => [name, program]));
 
 describe('the bundles of the images', () => {
-  it('include every program of every service', () => {
+  it('bundles include every program of every service', () => {
     for (const { name, programs: own } of services) {
       const sources = readdirSync(join(repositoryRoot, 'services', name, 'src'));
       const found = sources.filter((file) => /^(?:main|cli|.+-main)(?:\.nonproduction)?\.ts$/.test(file));
@@ -61,29 +71,31 @@ describe('the bundles of the images', () => {
     }
   });
 
-  it.each(programs)('start: %s/%s runs until the first missing setting', async (service, program) => {
+  it.each(programs)('%s/%s runs until the first missing setting', async (service, program) => {
     const { code, output } = await run(service, program);
     expect(output).toMatch(/ is not set|starts only with USWARM_ENV|Usage: drain-main|query must be/);
     expect(code).toBeGreaterThan(0);
     expect(code).toBeLessThanOrEqual(3);
   });
 
-  it('load model client, tool client and metrics of the runtime lazily', () => {
+  it('the bundle of the runtime loads model client, tool client and metrics lazily', () => {
     const sources = sourcesAtStart('agent-runtime', 'main');
     expect(sources.some((path) => path.includes('/@connectrpc/connect-node/'))).toBe(true);
-    expect(sources.filter((path) => /node_modules\/(?:openai|@modelcontextprotocol|prom-client)\//.test(path))).toEqual(
-      [],
-    );
+    expect(
+      sources.filter((path) =>
+        /node_modules\/(?:@ai-sdk|eventsource-parser|@modelcontextprotocol|prom-client)\//.test(path),
+      ),
+    ).toEqual([]);
     expect(sources.filter((path) => /\/zod\/.*\/locales\/(?!en\.)/.test(path))).toEqual([]);
   });
 
-  it('contain no end-to-end bypass in production programs', () => {
+  it('bundles of production programs contain no end-to-end bypass', () => {
     const bypass = (program) => sourcesAtStart('orchestrator', program).filter((path) => path.includes('e2e-bypass'));
     expect(bypass('main.nonproduction')).not.toEqual([]);
     expect(bypass('main')).toEqual([]);
   });
 
-  it('have source maps with repository paths, not with paths of the build machine', () => {
+  it('source maps have repository paths instead of paths of the build machine', () => {
     const [map] = readdirSync(join(app('uswarm-webhook'), 'dist')).filter((file) => file.endsWith('.map'));
     const { sources, sourcesContent } = JSON.parse(readFileSync(join(app('uswarm-webhook'), 'dist', map), 'utf8'));
     expect(sources).toContain('../src/main.ts');
@@ -91,10 +103,39 @@ describe('the bundles of the images', () => {
     expect(sourcesContent ?? []).toEqual([]);
   });
 
-  it('are identical for identical sources', async () => {
+  it('bundles of identical sources are identical', async () => {
     const { entries } = await serviceFiles(services.find(({ name }) => name === 'agent-runtime'));
     const main = entries.find(({ path }) => path === 'dist/main.js');
     expect(main.text).toBe(readFileSync(join(app('agent-runtime'), 'dist/main.js'), 'utf8'));
+  });
+});
+
+const onLinux = process.platform === 'linux' ? describe : describe.skip;
+onLinux('a bundle as PID 1 of a container', () => {
+  // A new PID namespace gives the program the PID 1, for which the kernel ignores signals without a handler.
+  const unshare = ['--pid', '--fork', '--kill-child', ...(process.getuid() === 0 ? [] : ['--user', '--map-root-user'])];
+
+  it('exits on SIGTERM before its code handles signals', async () => {
+    const source = join(folder, 'early');
+    mkdirSync(join(source, 'dist'), { recursive: true });
+    writeFileSync(
+      join(source, 'dist', 'slow.js'),
+      "console.log('evaluating'); await new Promise(() => setInterval(() => {}, 1e6));",
+    );
+    const { entries } = await bundlePrograms({ folder: source, programs: ['slow'], root: folder });
+    const file = join(source, 'slow.mjs');
+    writeFileSync(file, entries.find(({ path }) => path === 'dist/slow.js').text);
+
+    const child = spawn('unshare', [...unshare, nodeBinary, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      await once(child.stdout, 'data');
+      const [pid] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ');
+      const exited = once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+      process.kill(Number(pid), 'SIGTERM');
+      expect(await exited).toEqual([143, null]);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 });
 
@@ -112,7 +153,7 @@ describe('the compile cache of an image', () => {
   beforeAll(() => writeCompileCache({ ...service, folder: app('agent-runtime'), user }));
   const onlyFolder = () => join(cache(), readdirSync(cache())[0]);
 
-  it('is accepted by a runtime with read-only access, at any path', async () => {
+  it('a runtime with read-only access accepts the compile cache at any path', async () => {
     chmodSync(cache(), 0o555);
     const built = app('agent-runtime');
     const image = join(folder, 'image');
@@ -127,12 +168,12 @@ describe('the compile cache of an image', () => {
     expect(code).toBe(0);
   });
 
-  it('covers lazily loaded code, and is readable for the user of the image', () => {
+  it('the compile cache covers lazily loaded code, and is readable for the user of the image', () => {
     const parts = readdirSync(join(app('agent-runtime'), 'dist')).filter((file) => file.endsWith('.js'));
     expect(readdirSync(onlyFolder()).length).toBeGreaterThanOrEqual(parts.length);
   });
 
-  it('is ignored by another Node.js, user or processor', async () => {
+  it('another Node.js, user or processor ignores the compile cache', async () => {
     renameSync(onlyFolder(), join(cache(), 'v24.0.0-x64-00000000-1'));
     chmodSync(cache(), 0o555);
     const { code, output } = await run('agent-runtime', 'main', env());
@@ -142,7 +183,7 @@ describe('the compile cache of an image', () => {
     expect(code).toBe(0);
   });
 
-  it('is ignored if it is damaged', async () => {
+  it('Node.js ignores a damaged compile cache', async () => {
     rmSync(cache(), { recursive: true });
     await writeCompileCache({ ...service, folder: app('agent-runtime'), user });
     for (const file of readdirSync(onlyFolder())) writeFileSync(join(onlyFolder(), file), 'damaged');
@@ -161,12 +202,12 @@ describe('the packages of a bundle', () => {
   ];
   const names = (inputs) => bundledPackages(inputs, all, '/r').map(({ manifest }) => manifest.name);
 
-  it('are the service and the packages with code in the bundle', () => {
+  it('bundledPackages returns the service and the packages with code in the bundle', () => {
     expect(names(['services/web/dist/main.js', 'packages/kit/dist/x.js'])).toEqual(['web', 'kit']);
     expect(names(['node_modules/.pnpm/a@1/node_modules/a/lib/x.js'])).toEqual(['web', 'a']);
   });
 
-  it('must be dependencies of the service', () => {
+  it('bundledPackages rejects a package that is not a dependency of the service', () => {
     expect(() => names(['node_modules/.pnpm/b@1/node_modules/b/x.js'])).toThrow(
       'is in the bundle of web but belongs to no package.',
     );

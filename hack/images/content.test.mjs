@@ -26,7 +26,7 @@ function write(path, text = path) {
 }
 
 describe('the files of a program', () => {
-  it('has the compiled sources, the manifest and the additional files', () => {
+  it('programContent returns the compiled sources, the manifest and the additional files', () => {
     write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
     for (const name of ['main', 'removed']) write(`services/web/dist/${name}.js`);
     for (const path of ['src/main.ts', 'src/main.test.ts', 'dist/main.d.ts', 'dist/main.js.map', 'migrations/1.sql']) {
@@ -40,18 +40,18 @@ describe('the files of a program', () => {
     ]);
   });
 
-  it('requires a build', () => {
+  it('programContent requires a build', () => {
     write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
     expect(() => programContent({ folder: join(root, 'services/web'), root })).toThrow('is not built');
   });
 
-  it('omits files that are not used at run time, and keeps every licence', () => {
+  it('neededAtRunTime omits files that are not used at run time, and keeps every licence', () => {
     const kept = ['index.js', 'lib/history.js', 'data.json', 'x.cjs', 'LICENSE.md', 'NOTICE', 'bin/tool'];
     const left = ['index.d.ts', 'a.mts', 'index.js.map', 'README.md', 'docs/api.md', 'CHANGELOG', 'prebuilds/x.bare'];
     expect([...kept, ...left].filter(neededAtRunTime)).toEqual(kept);
   });
 
-  it('map compiled files to their sources', () => {
+  it('sourceOf maps compiled files to their sources', () => {
     expect(sourceOf('dist/features/dist/a.js')).toBe('src/features/dist/a.ts');
   });
 });
@@ -72,7 +72,7 @@ it('a link connects a package to its dependency', () => {
 describe('the content hash', () => {
   const entriesOf = (...files) => files.map((path) => ({ path, layer: 'app', source: join(root, path) }));
 
-  it('changes with each byte, name, mode, link and additional input', () => {
+  it('the content hash changes with each byte, name, mode, link and additional input', () => {
     for (const name of ['a', 'b']) write(name, 'same');
     const hashes = [contentHash(entriesOf('a')), contentHash(entriesOf('b')), contentHash(entriesOf('a'), ['base'])];
     write('a', 'other');
@@ -84,7 +84,7 @@ describe('the content hash', () => {
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
-  it('is equal for equal content with any umask', () => {
+  it('the content hash is equal for equal content with any umask', () => {
     write('a');
     chmodSync(join(root, 'a'), 0o600);
     const before = contentHash(entriesOf('a'));

@@ -107,7 +107,7 @@ function hook(script) {
 function rootFailure(name, output) {
   if (process.platform !== 'linux' || /spawn mmdebstrap ENOENT/.test(output)) {
     return new RunError(
-      `The image of ${name} is made from Debian packages, which takes Linux and mmdebstrap: ` +
+      `The image of ${name} is built from Debian packages, which requires Linux and mmdebstrap: ` +
         'install the packages mmdebstrap and debian-archive-keyring.',
     );
   }

@@ -21,7 +21,7 @@ function write(path) {
 }
 
 describe('a root of Debian packages', () => {
-  it('keeps programs and licences only', () => {
+  it('the root file system keeps only programs and licences', () => {
     for (const path of ['usr/bin/tool', 'usr/bin/extra', 'usr/share/doc/tool/copyright']) write(path);
     for (const path of ['usr/share/doc/tool/changelog.gz', 'usr/share/man/man1/tool.1', 'etc/hostname']) write(path);
     symlinkSync('/nowhere', join(folder, 'etc/broken'));
@@ -38,7 +38,7 @@ describe('a root of Debian packages', () => {
     ]);
   });
 
-  it.each(['run', 'tmp'])('is rejected when /%s is a link, which the cleanup would follow', (name) => {
+  it.each(['run', 'tmp'])('the build fails if /%s is a link, which the cleanup would follow', (name) => {
     const elsewhere = join(folder, 'elsewhere');
     mkdirSync(elsewhere);
     const { status, stderr } = finish({ commands: [`rm -r ${name}; ln -s ${elsewhere} ${name}`] });
@@ -47,7 +47,7 @@ describe('a root of Debian packages', () => {
     expect(existsSync(elsewhere)).toBe(true);
   });
 
-  it('has another reference with other packages, patterns, commands or inputs', () => {
+  it('the hash of a root depends on its packages, patterns, commands and inputs', () => {
     const root = { name: 'x', packages: ['a'] };
     const others = [{ packages: ['a', 'b'] }, { remove: ['usr/x'] }, { commands: ['true'] }, { inputs: ['1'] }];
     const hashes = [root, ...others.map((change) => ({ ...root, ...change }))].map(rootHash);

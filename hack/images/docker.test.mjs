@@ -35,13 +35,13 @@ const plan = {
 };
 
 describe('the image build', () => {
-  it('is not built again for equal content', async () => {
+  it('buildImage does not rebuild an image with equal content', async () => {
     const calls = pretendDocker({ image: image('same') });
     expect(await buildImage({ ...plan, content: 'same' })).toBe(false);
     expect(calls()).toHaveLength(1);
   });
 
-  it('is built for other content from a folder that is deleted afterwards', async () => {
+  it('buildImage builds changed content from a folder that is deleted afterwards', async () => {
     const calls = pretendDocker({ image: image('old'), build: `for last; do :; done; cp $last/app/a ${folder}/seen` });
     expect(await buildImage({ ...plan, content: 'new', args: { TITLE: 't' }, platform: 'linux/arm64' })).toBe(true);
     const [, build] = calls();
@@ -51,14 +51,14 @@ describe('the image build', () => {
     expect(readFileSync(join(folder, 'seen'), 'utf8')).toBe('x');
   });
 
-  it('reports the reason of a failed build', async () => {
+  it('buildImage reports the reason of a failed build', async () => {
     pretendDocker({ image: NONE, build: 'echo "no space left on device" >&2; exit 1' });
     await expect(buildImage({ ...plan, content: 'new' })).rejects.toThrow(
       'no space left on device\n\nThe image r:1 could not be built.',
     );
   });
 
-  it('is undefined if it does not exist, and a missing Docker is reported separately', async () => {
+  it('inspectImage returns undefined for a missing image, and reports an unreachable Docker', async () => {
     pretendDocker({ image: NONE });
     expect(await inspectImage('x')).toBeUndefined();
     pretendDocker({ image: 'exit 1', version: 'echo "Cannot connect to the Docker daemon at unix:///x" >&2; exit 1' });

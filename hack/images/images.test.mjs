@@ -8,19 +8,19 @@ import { services } from './services.mjs';
 import { officialDefaults } from './test-images.mjs';
 
 describe('the images of the services', () => {
-  it('exist for every service except local mode', () => {
+  it('images exist for every service except local mode', () => {
     const folder = join(repositoryRoot, 'services');
     const found = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'src/main.ts')));
     expect(services.map(({ name }) => name).toSorted()).toEqual(found.filter((name) => name !== 'local').toSorted());
   });
 
-  it('can be selected by name', () => {
+  it('chosenServices selects services by name', () => {
     expect(chosenServices(['agent-runtime']).map(({ name }) => name)).toEqual(['agent-runtime']);
     expect(chosenServices()).toEqual(services);
-    expect(() => chosenServices(['agent'])).toThrow('There is no service "agent"; there are orchestrator,');
+    expect(() => chosenServices(['agent'])).toThrow('Unknown service "agent". Expected one of: orchestrator,');
   });
 
-  it('use a base image that is pinned by digest', () => {
+  it('the base image is pinned by digest', () => {
     expect(defaultBase()).toMatch(/@sha256:[0-9a-f]{64}$/);
   });
 });

@@ -44,7 +44,7 @@ describe('the packages of a program', () => {
     );
   });
 
-  it('are its run-time dependencies in their versions, including cycles', () => {
+  it('collectPackages returns the run-time dependencies in their versions, including cycles', () => {
     const packages = collectPackages(join(root, 'services/web'), root);
     expect(Object.fromEntries(packages.map(({ place, links }) => [place, Object.fromEntries(links)]))).toEqual({
       '': { a: store('a@1', 'a'), '@us/kit': store('@us+kit@workspace', '@us/kit') },
@@ -55,12 +55,12 @@ describe('the packages of a program', () => {
     });
   });
 
-  it('can be limited to some dependencies', () => {
+  it('collectPackages can be limited to some dependencies', () => {
     const packages = collectPackages(join(root, 'services/web'), root, ['@us/kit']);
     expect(packages.map(({ manifest }) => manifest.name)).toEqual(['@us/web', '@us/kit', 'b']);
   });
 
-  it('must be installed', () => {
+  it('collectPackages rejects a package that is not installed', () => {
     addPackage('services/other', { name: '@us/other', dependencies: { gone: '1' } });
     expect(() => collectPackages(join(root, 'services/other'), root)).toThrow('@us/other needs gone');
   });

@@ -58,7 +58,7 @@ export function chosenServices(only = services.map(({ name }) => name)) {
     const service = services.find((candidate) => candidate.name === name);
     if (service !== undefined) return service;
     throw new RunError(
-      `There is no service ${JSON.stringify(name)}; there are ${services.map((each) => each.name).join(', ')}.`,
+      `Unknown service ${JSON.stringify(name)}. Expected one of: ${services.map((each) => each.name).join(', ')}.`,
     );
   });
 }

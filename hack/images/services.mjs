@@ -10,6 +10,7 @@ export const services = [
     files: ['config', 'migrations'],
   },
   { name: 'realtime-gateway', programs: ['main'] },
+  { name: 'model-gateway', programs: ['main'] },
   { name: 'uswarm-webhook', programs: ['main'] },
   {
     name: 'uswarm-controller',

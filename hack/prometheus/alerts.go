@@ -19,7 +19,7 @@ const interval = time.Minute
 
 type scenario struct {
 	Series []seriesText `json:"series"`
-	// Minutes from the first value.
+	// Duration of the scenario in minutes.
 	Minutes int `json:"minutes"`
 }
 
@@ -38,7 +38,7 @@ func readAlerts(text string) ([]rulefmt.Rule, []error) {
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
 			if rule.Alert == "" || rule.KeepFiringFor != 0 {
-				problems = append(problems, fmt.Errorf("%s: only alerts without keep_firing_for can be played", group.Name))
+				problems = append(problems, fmt.Errorf("%s: keep_firing_for is not supported", group.Name))
 			}
 			alerts = append(alerts, rule)
 		}
@@ -46,8 +46,8 @@ func readAlerts(text string) ([]rulefmt.Rule, []error) {
 	return alerts, problems
 }
 
-func play(alerts []rulefmt.Rule, asked scenario) ([]firing, error) {
-	series, err := readSeries(asked.Series, interval)
+func play(alerts []rulefmt.Rule, input scenario) ([]firing, error) {
+	series, err := readSeries(input.Series, interval)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func play(alerts []rulefmt.Rule, asked scenario) ([]firing, error) {
 	}
 	fired := []firing{}
 	for _, alert := range alerts {
-		found, err := watch(alert, query, asked.Minutes)
+		found, err := watch(alert, query, input.Minutes)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", alert.Alert, err)
 		}
@@ -71,7 +71,7 @@ func play(alerts []rulefmt.Rule, asked scenario) ([]firing, error) {
 	return fired, nil
 }
 
-// Evaluates a rule like a rule group: once per minute. An alert fires after it was active for the duration of `for`.
+// Evaluates an alerting rule once per minute. The alert fires after it was active for the duration of `for`.
 func watch(alert rulefmt.Rule, query template.QueryFunc, minutes int) ([]firing, error) {
 	activeSince := map[uint64]time.Time{}
 	fired := map[uint64]firing{}
@@ -109,22 +109,22 @@ func describe(alert rulefmt.Rule, sample promql.Sample, query template.QueryFunc
 			model.Time(now.UnixMilli()), query, &url.URL{}, []string{"missingkey=error"})
 		return expander.Expand()
 	}
-	told := firing{Alert: alert.Alert, Labels: map[string]string{}, Annotations: map[string]string{}}
+	output := firing{Alert: alert.Alert, Labels: map[string]string{}, Annotations: map[string]string{}}
 	for name, value := range values {
 		if name != labels.MetricName {
-			told.Labels[name] = value
+			output.Labels[name] = value
 		}
 	}
 	for _, part := range []struct{ from, to map[string]string }{
-		{alert.Labels, told.Labels}, {alert.Annotations, told.Annotations},
+		{alert.Labels, output.Labels}, {alert.Annotations, output.Annotations},
 	} {
 		for name, text := range part.from {
 			expanded, err := expand(text)
 			if err != nil {
-				return told, err
+				return output, err
 			}
 			part.to[name] = expanded
 		}
 	}
-	return told, nil
+	return output, nil
 }

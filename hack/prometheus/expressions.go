@@ -16,14 +16,14 @@ type matcher struct {
 	Value string `json:"value"`
 }
 
-// What an expression asks for.
+// The selectors, labels and calls of an expression.
 type expression struct {
 	Error     string     `json:"error,omitempty"`
 	Type      string     `json:"type"`
 	Selectors []selector `json:"selectors"`
-	// Labels that it groups, joins or sorts by.
+	// Labels by which the expression groups, joins or sorts.
 	Labels []string `json:"labels"`
-	// Functions and aggregations, each with the metrics below it.
+	// Functions and aggregations, each with the metrics of its operands.
 	Calls []call `json:"calls"`
 }
 
@@ -32,7 +32,7 @@ type call struct {
 	Metrics []string `json:"metrics"`
 }
 
-func takeApart(text string) expression {
+func analyze(text string) expression {
 	result := expression{Selectors: []selector{}, Labels: []string{}, Calls: []call{}}
 	parsed, err := parser.ParseExpr(text)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Checks rules and queries with Prometheus' own parser and engine: a request as JSON on standard input,
-// the answer as JSON on standard output. Prometheus' promtool does the same and more, at ten times the build.
+// Checks rules and queries with the parser and engine of Prometheus. It reads a request as JSON from standard input and
+// writes the response as JSON to standard output. promtool would do the same, but its build takes ten times as long.
 package main
 
 import (
@@ -9,18 +9,18 @@ import (
 )
 
 type request struct {
-	// Expressions to take apart.
+	// Expressions to analyze.
 	Expressions []string `json:"expressions"`
-	// A file of rule groups, as text.
+	// The text of a file with rule groups.
 	Rules string `json:"rules"`
-	// Each is evaluated on its own.
+	// Scenarios are evaluated independently.
 	Scenarios []scenario `json:"scenarios"`
 }
 
 type answer struct {
 	Expressions []expression `json:"expressions"`
 	RuleErrors  []string     `json:"ruleErrors"`
-	// The alerts that fired in each scenario, at whatever minute.
+	// The alerts that fired at any time, by scenario.
 	Scenarios [][]firing `json:"scenarios"`
 }
 
@@ -32,26 +32,26 @@ func main() {
 }
 
 func run() error {
-	var asked request
-	if err := json.NewDecoder(os.Stdin).Decode(&asked); err != nil {
-		return fmt.Errorf("the request: %w", err)
+	var input request
+	if err := json.NewDecoder(os.Stdin).Decode(&input); err != nil {
+		return fmt.Errorf("invalid request: %w", err)
 	}
-	told := answer{Expressions: []expression{}, RuleErrors: []string{}, Scenarios: [][]firing{}}
-	for _, text := range asked.Expressions {
-		told.Expressions = append(told.Expressions, takeApart(text))
+	output := answer{Expressions: []expression{}, RuleErrors: []string{}, Scenarios: [][]firing{}}
+	for _, text := range input.Expressions {
+		output.Expressions = append(output.Expressions, analyze(text))
 	}
-	alerts, problems := readAlerts(asked.Rules)
+	alerts, problems := readAlerts(input.Rules)
 	for _, problem := range problems {
-		told.RuleErrors = append(told.RuleErrors, problem.Error())
+		output.RuleErrors = append(output.RuleErrors, problem.Error())
 	}
 	if len(problems) == 0 {
-		for _, each := range asked.Scenarios {
+		for _, each := range input.Scenarios {
 			fired, err := play(alerts, each)
 			if err != nil {
 				return err
 			}
-			told.Scenarios = append(told.Scenarios, fired)
+			output.Scenarios = append(output.Scenarios, fired)
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(told)
+	return json.NewEncoder(os.Stdout).Encode(output)
 }

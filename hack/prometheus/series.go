@@ -16,7 +16,7 @@ import (
 
 type seriesText struct {
 	Series string `json:"series"`
-	// In promtool's notation: `0+10x5`, `_x3`, `stale`.
+	// In the notation of promtool: `0+10x5`, `_x3`, `stale`.
 	Values string `json:"values"`
 }
 
@@ -37,7 +37,7 @@ type recorded struct {
 	points []chunks.Sample
 }
 
-// All series of a scenario, one value an interval.
+// All series of a scenario, with one value per interval.
 type memory []recorded
 
 func readSeries(texts []seriesText, interval time.Duration) (memory, error) {

@@ -8,8 +8,6 @@ import { extractProse } from './extract.mjs';
 
 const CONFIG = join(import.meta.dirname, 'vale.ini');
 const LINTED = /\.(?:ts|js|mjs|md|gotmpl|ya?ml|sql|tpl|proto|sh|go|json|txt|py|kt)$|(?:^|\/)Dockerfile$/;
-/** Folders of which each child counts by itself. */
-const PARTED = /^(?:services|packages|charts|docs)\/[^/]+(?=\/)/;
 
 /** One place where the prose breaks a rule. @typedef {{ path: string, line: number, rule: string, match: string, message: string }} Finding */
 
@@ -65,20 +63,3 @@ const isAllowed = ({ path, match }, allowed) =>
   allowed.some(
     (exception) => new RegExp(exception.path).test(path) && exception.match.toLowerCase() === match.toLowerCase(),
   );
-
-/** The folder whose number of findings is kept. */
-export function folderOf(path) {
-  return PARTED.exec(path)?.[0] ?? (path.includes('/') ? path.slice(0, path.indexOf('/')) : '.');
-}
-
-/** @returns folder → number of findings, the most first */
-export function countsPerFolder(findings) {
-  const counts = new Map();
-  for (const { path } of findings) counts.set(folderOf(path), (counts.get(folderOf(path)) ?? 0) + 1);
-  return new Map([...counts].toSorted(([, a], [, b]) => b - a));
-}
-
-/** @returns the folders with more findings than they had, which must not happen */
-export function regressions(counts, pinned) {
-  return [...counts].filter(([folder, count]) => count > (pinned[folder] ?? 0)).map(([folder]) => folder);
-}

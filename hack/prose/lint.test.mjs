@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { vale } from '../../packages/testkit/src/go/vale.js';
 import { describeWith } from '../../packages/testkit/src/parts.js';
-import { countsPerFolder, folderOf, lintedFiles, lintFiles, readExceptions, regressions } from './lint.mjs';
+import { lintedFiles, lintFiles, readExceptions } from './lint.mjs';
 
 /** Rule → sentences that break it, and sentences that are correct. */
 const SENTENCES = {
@@ -101,33 +101,5 @@ describe('the files that are linted', () => {
     const { ignored, allowed } = readExceptions();
     const reasons = [...ignored, ...allowed].map(({ reason }) => reason);
     expect(reasons.filter((reason) => typeof reason !== 'string' || reason === '')).toEqual([]);
-  });
-});
-
-describe('the number of findings', () => {
-  const at = (path) => ({ path });
-
-  it('is counted per service, package and part of the documentation', () => {
-    const paths = [
-      'services/a/src/x.ts',
-      'packages/b/README.md',
-      'docs/adr/0001.md',
-      'docs/operations.md',
-      'README.md',
-    ];
-    expect(paths.map(folderOf)).toEqual(['services/a', 'packages/b', 'docs/adr', 'docs', '.']);
-    expect([...countsPerFolder([at('e2e/a.ts'), at('hack/a.mjs'), at('hack/b.mjs')])]).toEqual([
-      ['hack', 2],
-      ['e2e', 1],
-    ]);
-  });
-
-  it('may fall and must not rise above the accepted one', () => {
-    const counts = new Map([
-      ['docs', 3],
-      ['e2e', 1],
-      ['hack', 1],
-    ]);
-    expect(regressions(counts, { docs: 4, e2e: 1 })).toEqual(['hack']);
   });
 });

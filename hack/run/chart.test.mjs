@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKey } from 'openpgp';
-import { crane, describeWith, freePort, kubeTools } from '../../packages/testkit/dist/index.js';
+import { freePort } from '../../packages/dev-servers/dist/index.js';
+import { crane, describeWith, kubeTools } from '../../packages/testkit/dist/index.js';
 import { packChart, parseOptions } from './chart.mjs';
 
 describe('npm run chart', () => {
@@ -61,7 +62,7 @@ describeWith('go', 'the chart in a registry', () => {
     return files;
   }
 
-  it('is verified only by clients that trust the signing key', async () => {
+  it('helm verifies a signed chart only with the signing key', async () => {
     const [owner, stranger] = [await keyOf('owner'), await keyOf('stranger')];
     const { sign, keyring } = owner;
     const push = `oci://127.0.0.1:${port}/charts`;

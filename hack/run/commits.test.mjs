@@ -38,7 +38,7 @@ describe('the commits that are checked', () => {
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
-  it('are those after the commit that adds the check', async () => {
+  it('newCommits returns the commits after the one that adds the check', async () => {
     commit('An old subject');
     mkdirSync(join(root, 'hack/run'), { recursive: true });
     writeFileSync(join(root, 'hack/run/commits.mjs'), '');
@@ -54,13 +54,13 @@ describe('the commits that are checked', () => {
     });
   });
 
-  it('are none in a clone without the commit that adds the check', async () => {
+  it('newCommits returns none in a clone without the commit that adds the check', async () => {
     commit('Some subject');
     expect(newCommits(root)).toEqual([]);
     expect(await commitsStep(root).run()).toEqual({ ok: true, output: '' });
   });
 
-  it('are none outside a repository', () => {
+  it('newCommits returns none outside a repository', () => {
     expect(newCommits(join(root, 'missing'))).toEqual([]);
   });
 });

@@ -21,7 +21,10 @@ describe('the foreground program', () => {
 });
 
 it('returns the exit code of the program', () => {
-  expect([exitCode(0, null), exitCode(3, null), exitCode(null, 'SIGINT'), exitCode(null, 'SIGKILL')]).toEqual([
-    0, 3, 130, 137,
-  ]);
+  expect({
+    success: exitCode(0, null),
+    failure: exitCode(3, null),
+    interrupted: exitCode(null, 'SIGINT'),
+    killed: exitCode(null, 'SIGKILL'),
+  }).toEqual({ success: 0, failure: 3, interrupted: 130, killed: 137 });
 });

@@ -31,6 +31,12 @@ const generators = [
     command: nodeBinary,
     args: ['dist/bin/requirements-page.js'],
   },
+  {
+    what: 'docs/dialects.md',
+    folder: 'packages/dev-servers',
+    command: nodeBinary,
+    args: ['dist/bin/dialects-page.js'],
+  },
   // Last, because it needs Go.
   {
     what: 'README.md of the chart',

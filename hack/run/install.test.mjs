@@ -32,18 +32,18 @@ describe('the installation', () => {
     'packages/c/package.json',
   ];
 
-  it.each(files)('when %s changes', (file) => {
+  it.each(files)('the installation is repeated when %s changes', (file) => {
     const before = fingerprint(root);
     expect(fingerprint(root)).toBe(before);
     write(file, 'packages:\n  - packages/*\n# changed\n');
     expect(fingerprint(root)).not.toBe(before);
   });
 
-  it('is repeated on another platform', () => {
+  it('the installation is repeated on another platform', () => {
     expect(fingerprint(root, 'linux-x64')).not.toBe(fingerprint(root, 'linux-arm64'));
   });
 
-  it('is not repeated for a file outside of the packages', () => {
+  it('the installation is not repeated for a file outside of the packages', () => {
     const before = fingerprint(root);
     write('packages/notes/package.txt', 'x');
     expect(fingerprint(root)).toBe(before);
@@ -51,7 +51,7 @@ describe('the installation', () => {
 });
 
 describe('the workspace', () => {
-  it('is read from pnpm-workspace.yaml without a YAML parser', () => {
+  it('workspacePatterns reads pnpm-workspace.yaml without a YAML parser', () => {
     expect(workspacePatterns("packages:\n  - a/*\n  - 'b'\n\n# more\ncatalogs:\n  x:\n    - c\n")).toEqual([
       'a/*',
       'b',
@@ -59,12 +59,12 @@ describe('the workspace', () => {
     expect(workspacePatterns('catalogs: {}\n')).toEqual([]);
   });
 
-  it('is listed in an order that does not depend on the file system', () => {
+  it('manifests are listed in an order that does not depend on the file system', () => {
     expect(manifests(root)).toEqual(['package.json', 'packages/a/package.json', 'packages/b/package.json']);
   });
 });
 
-describe('a failed installation', () => {
+describe('installFailure', () => {
   it.each([
     ['npm error code ENOTFOUND', /registry cannot be reached\. Check the network/],
     [
@@ -74,7 +74,7 @@ describe('a failed installation', () => {
     ['spawn npx ENOENT', /npm and npx are not on PATH/],
     ['ENOSPC: no space left on device, write', /disk is full/],
     [' ERR_PNPM_OUTDATED_LOCKFILE  Cannot install', /differ: run `npx pnpm@/],
-  ])('for %s', (output, sentence) => {
+  ])('explains %s', (output, sentence) => {
     const { message } = installFailure(`many lines\n${output}\nmore`);
     expect(message).toMatch(sentence);
     expect(message).not.toContain('\n');

@@ -50,7 +50,7 @@ it('releases the lock after a failure', async () => {
 it.each([
   ['an exited command', '4194305'],
   ['an empty lock file', ''],
-])('is taken over from %s', async (_owner, content) => {
+])('the lock is taken over from %s', async (_owner, content) => {
   await withLock(() => {}, { file });
   writeFileSync(file, content);
   expect(await withLock(() => 'done', { file })).toBe('done');

@@ -15,7 +15,7 @@ function packagesOf(file, seen = new Set()) {
   const text = readFileSync(join(repositoryRoot, file), 'utf8');
   return [...text.matchAll(IMPORT)].flatMap(([, name]) => {
     if (!name.startsWith('.')) return [name];
-    const source = join(dirname(file), name).replace(/^(packages\/\w+|e2e)\/dist\//, '$1/src/');
+    const source = join(dirname(file), name).replace(/^(packages\/[\w-]+|e2e)\/dist\//, '$1/src/');
     return packagesOf(source.replace(/\.js$/, '.ts'), seen);
   });
 }

@@ -12,8 +12,8 @@ import { RunError } from './run-error.mjs';
 const USAGE = `Usage: npm run scale -- [--swarms N] [--lift-limits] [--keep]
 Measures the cost of many UserSwarms on simulated nodes.
   --swarms N      the number of UserSwarms; 1000 by default
-  --lift-limits   do not limit the requests of the cluster's own controllers and scheduler to the API server; by
-                  default each may send 20 requests a second, which most of the time is spent on
+  --lift-limits   remove the request limits of the cluster's own controllers and scheduler; the default limit of
+                  20 requests per second per controller dominates the result
   --keep          keep the cluster, and reuse the one that an earlier run kept
 ${CLUSTER_USAGE}`;
 

@@ -23,7 +23,7 @@ const locked = new Map(
 );
 
 describe('the policy for packages', () => {
-  it('rejects versions younger than a week, lost provenance, and transitive dependencies from git or a URL', () => {
+  it('the policy rejects versions younger than a week, lost provenance, and transitive dependencies from git or a URL', () => {
     expect({
       age: Number(setting('minimumReleaseAge')),
       strict: setting('minimumReleaseAgeStrict'),
@@ -32,13 +32,13 @@ describe('the policy for packages', () => {
     }).toEqual({ age: 7 * 24 * 60, strict: 'true', trust: 'no-downgrade', exotic: 'true' });
   });
 
-  it('has exceptions only for single locked versions', () => {
+  it('exceptions name single locked versions', () => {
     const exceptions = [...listed('minimumReleaseAgeExclude'), ...listed('trustPolicyExclude')];
     expect(exceptions.filter((each) => !/^@?[^@ ]+@\d+\.\d+\.\d+[^ |]*$/.test(each))).toEqual([]);
     expect(exceptions.filter((each) => !locked.has(each))).toEqual([]);
   });
 
-  it('locks every package with its registry hash', () => {
+  it('the lock file has the registry hash of every package', () => {
     expect(locked.size).toBeGreaterThan(500);
     expect([...locked].filter(([, resolution]) => !/^\{integrity: sha512-[^,]+\}$/.test(resolution))).toEqual([]);
   });

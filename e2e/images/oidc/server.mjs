@@ -4,7 +4,7 @@
 // KEYS_FILE   keeps the keys between starts; without it they are new each time
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { DEVELOPMENT_CLIENT_ID, startOidcIssuer } from '../../../packages/testkit/dist/servers/oidc.js';
+import { DEVELOPMENT_CLIENT_ID, startOidcIssuer } from '../../../packages/dev-servers/dist/oidc/oidc.js';
 
 const { AUDIENCE = DEVELOPMENT_CLIENT_ID, ISSUER_URL, KEYS_FILE, PORT = '8080' } = process.env;
 if (!ISSUER_URL) throw new Error('ISSUER_URL is not set');

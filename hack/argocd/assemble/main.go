@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Folders of gitops-engine, by the package that they become. Declarations that use another import are left out.
+// Source folders of gitops-engine by target package. Declarations that need other imports are omitted.
 var packages = map[string]string{
 	"common":   "pkg/sync/common/types.go",
 	"resource": "pkg/sync/resource/annotations.go",
@@ -22,7 +22,7 @@ var packages = map[string]string{
 	"hook":     "pkg/sync/hook",
 }
 
-// What the sources may import: one of our packages, or an unmodified one.
+// Returns the allowed target of an import: a copied package, or an unmodified one.
 func resolve(path, out string) (string, bool) {
 	for name, from := range packages {
 		folder := strings.TrimSuffix(from, "/types.go")
@@ -45,7 +45,7 @@ func main() {
 	fail(assemble(filepath.Join(argo, "controller/hook.go"), filepath.Join(out, "controller"), path))
 	// The predicates of Argo CD's controller are not exported.
 	exports := "package controller\n\nvar IsHook, IsPostDeleteHook = isHook, isPostDeleteHook\n"
-	// Argo CD 2.14 knows none of this kind.
+	// Argo CD 2.14 has no PreDelete hooks.
 	if contains(filepath.Join(out, "controller", "hook.go"), "func isPreDeleteHook(") {
 		exports += "var IsPreDeleteHook = isPreDeleteHook\n"
 	}
@@ -88,7 +88,7 @@ func assemble(from, to, path string) error {
 	return nil
 }
 
-// Writes the file without the declarations that need more than it may import.
+// Writes the file without declarations that need imports that are not allowed.
 func reduce(from, to, path string) error {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, from, nil, 0)
@@ -141,7 +141,7 @@ func reduce(from, to, path string) error {
 	return format.Node(written, files, file)
 }
 
-// Names before a dot: of packages, among others.
+// Returns the names before a dot, which include package names.
 func selectors(decl ast.Decl) map[string]bool {
 	names := map[string]bool{}
 	ast.Inspect(decl, func(node ast.Node) bool {
@@ -164,7 +164,7 @@ func overlaps(names, others map[string]bool) bool {
 	return false
 }
 
-// A method of the controller, which needs all the rest of it.
+// Whether the declaration is a method of the controller, which would need the rest of the controller.
 func isController(decl ast.Decl) bool {
 	function, ok := decl.(*ast.FuncDecl)
 	if !ok || function.Recv == nil {

@@ -13,7 +13,7 @@ describe('the artifacts of a run on a cluster', () => {
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
-  it('are one folder per run, of which the newest five are kept', () => {
+  it('artifactsFolder creates a folder per run and keeps the newest five', () => {
     mkdirSync(join(root, 'cluster'));
     const at = (second) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
     for (let second = 1; second <= 7; second += 1) artifactsFolder(root, at(second));
@@ -23,7 +23,7 @@ describe('the artifacts of a run on a cluster', () => {
     ]);
   });
 
-  it('include the logs of every container and of its previous instance', () => {
+  it('containersOf returns every container, and whether it has a previous instance', () => {
     const running = { state: { running: {} } };
     const status = {
       initContainerStatuses: [{ name: 'migrate', state: { terminated: {} } }],
@@ -49,7 +49,7 @@ describe('the artifacts of a run on a cluster', () => {
 describe('the variables of tests', () => {
   const run = { imagesFile: '/a/images.json', previousChart: '/p', artifacts: '/a', disruptive: false };
 
-  it('name the cluster and omit missing features', () => {
+  it('testVariables name the cluster and omit missing features', () => {
     const cluster = { kubeconfig: '/k', context: 'c', node: undefined, edgePort: undefined, auditLog: undefined };
     expect(testVariables({ ...run, cluster })).toEqual({
       E2E_KUBECONFIG: '/k',
@@ -61,7 +61,7 @@ describe('the variables of tests', () => {
     });
   });
 
-  it('name the edge, the audit log and the ledger if they exist', () => {
+  it('testVariables name the edge, the audit log and the ledger if they exist', () => {
     const cluster = { kubeconfig: '/k', context: 'c', edgePort: '4711', auditLog: '/audit.log' };
     expect(testVariables({ ...run, cluster, ledger: '/l', disruptive: true })).toMatchObject({
       E2E_EDGE_PORT: '4711',

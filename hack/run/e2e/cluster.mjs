@@ -109,7 +109,7 @@ async function verifyNode({ kind, image, out }, { tools, folder, report }) {
         NODE_PORT: edgePort,
       },
       limitS: 400,
-      failure: 'The node image that was built does not do what tests rely on',
+      failure: 'The new node image failed its verification',
       onOutput: reportLines(report),
     });
   } finally {

@@ -5,32 +5,32 @@ import { describe, expect, it } from '@jest/globals';
 import { mustRun, run, runIntoFile } from './commands.mjs';
 
 const bash = (script, options) => run('bash', ['-c', script], options);
-describe('a command of the run', () => {
-  it('returns its exit code and all output', async () => {
+describe('run', () => {
+  it('returns the exit code and all output of the program', async () => {
     expect(await bash('echo out; echo err >&2; exit 3')).toEqual({ code: 3, output: 'out\nerr\n' });
   });
 
-  it('is killed after its limit, with all processes that it started', async () => {
+  it('kills the program and its child processes after the limit', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'uswarm-commands-'));
-    // Processes that hold its output are waited for.
+    // The command awaits all processes that hold its output.
     const { code } = await bash('(sleep 300; touch late) & wait', { limitS: 0.3, cwd: folder });
     expect(code).toBe(124);
     expect(readdirSync(folder)).toEqual([]);
     rmSync(folder, { recursive: true });
   });
 
-  it('is killed when the run is interrupted', async () => {
+  it('kills the program when the run is interrupted', async () => {
     const signal = AbortSignal.timeout(200);
     const { code } = await bash('sleep 60', { signal });
     expect(code).not.toBe(0);
   });
 
-  it('does not start after the run was interrupted', async () => {
+  it('does not start a program after the run was interrupted', async () => {
     const { code } = await bash('sleep 60', { signal: AbortSignal.abort() });
     expect(code).not.toBe(0);
   });
 
-  it('fails when the program does not exist', async () => {
+  it('fails if the program does not exist', async () => {
     expect(await run('there-is-no-such-program', [])).toMatchObject({ code: 1 });
     await expect(mustRun('there-is-no-such-program', [], { failure: 'It failed' })).rejects.toThrow('It failed.');
   });

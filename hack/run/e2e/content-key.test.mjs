@@ -15,7 +15,7 @@ describe('the cache of node images', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('has another key for other scripts, sums, configuration or machines', () => {
+  it('the key depends on scripts, checksums, configuration and machine', () => {
     const keys = [contentKey(folder)];
     keys.push(contentKey(folder, { config: 'audit' }), contentKey(folder, { arch: 'arm64' }));
     writeFileSync(join(folder, 'go/kube/go.mod'), 'module kube2');
@@ -26,7 +26,7 @@ describe('the cache of node images', () => {
     expect(keys[0]).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('keeps the key when only files outside the node image change', () => {
+  it('the key does not depend on files outside the node image', () => {
     const before = contentKey(folder);
     writeFileSync(join(folder, 'README.md'), 'Read me.');
     writeFileSync(join(folder, 'dockerd.sh'), 'exit 0');

@@ -59,6 +59,8 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
       limitS: 300,
       failure: 'kind could not create the cluster',
     });
+    // kind's policy would start the node of an interrupted run with the next Docker daemon.
+    await mustRun('docker', ['update', '--restart=no', `${name}-control-plane`], { limitS: 30 });
     await settled();
     writeFileSync(made, identity);
     return describe();

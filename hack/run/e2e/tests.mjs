@@ -19,6 +19,7 @@ export const PROJECTS = [
     core: [
       'e2e/platform/install.e2e.test.ts',
       'e2e/platform/main-job.e2e.test.ts',
+      'e2e/platform/model-gateway.e2e.test.ts',
       'e2e/platform/pod-security.e2e.test.ts',
       'e2e/platform/attacks-admission.e2e.test.ts',
       'e2e/platform/attacks-network.e2e.test.ts',

@@ -1,13 +1,15 @@
-import { readdirSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import config from '../../../e2e/jest.config.js';
 import { repositoryRoot } from '../environment.mjs';
 import { PROJECTS, selectProjects } from './tests.mjs';
 
-const testFiles = readdirSync(join(repositoryRoot, 'e2e'), { recursive: true })
-  .filter((path) => path.endsWith('.e2e.test.ts') && !path.includes('node_modules'))
-  .map((path) => join(repositoryRoot, 'e2e', path));
+// Links in node_modules lead from package to package.
+const testFiles = globSync('**/*.e2e.test.ts', {
+  cwd: join(repositoryRoot, 'e2e'),
+  exclude: (name) => name === 'node_modules',
+}).map((path) => join(repositoryRoot, 'e2e', path));
 const selectedFiles = ({ patterns }) =>
   testFiles
     .filter((file) => patterns.some((pattern) => new RegExp(pattern).test(file)))
@@ -15,17 +17,17 @@ const selectedFiles = ({ patterns }) =>
 const names = (projects) => projects.map(({ project }) => project);
 
 describe('the selection of e2e tests', () => {
-  it('has the projects of the jest configuration', () => {
+  it('the projects are those of the jest configuration', () => {
     expect(names(PROJECTS)).toEqual(config.projects.map(({ displayName }) => displayName));
   });
 
-  it('is the core by default, whose files all exist', () => {
+  it('selectProjects returns the core by default, whose files all exist', () => {
     const selected = selectProjects({ patterns: [], all: false });
     expect(names(selected)).toEqual(['platform', 'disruptive', 'uninstall']);
     for (const project of selected) expect(selectedFiles(project).toSorted()).toEqual(project.core.toSorted());
   });
 
-  it('lists each core file in the project that runs it', () => {
+  it('each core file is listed in the project that runs it', () => {
     const projectOf = (file) => {
       if (file.startsWith('e2e/uninstall/')) return 'uninstall';
       return file.endsWith('.serial.e2e.test.ts') ? 'disruptive' : 'platform';
@@ -33,14 +35,14 @@ describe('the selection of e2e tests', () => {
     for (const { project, core } of PROJECTS) expect(core.filter((file) => projectOf(file) !== project)).toEqual([]);
   });
 
-  it('is every file of every project with --all', () => {
+  it('selectProjects returns every file of every project with --all', () => {
     const selected = selectProjects({ patterns: [], all: true });
     expect(selected.map(({ project, patterns }) => ({ project, patterns }))).toEqual(
       PROJECTS.map(({ project }) => ({ project, patterns: [] })),
     );
   });
 
-  it('is the files that match the patterns, in every project', () => {
+  it('selectProjects returns the files that match the patterns, in every project', () => {
     const selected = selectProjects({ patterns: ['crd', 'phases'], all: false });
     expect(selected.map(({ patterns }) => patterns)).toEqual(PROJECTS.map(() => ['crd', 'phases']));
   });

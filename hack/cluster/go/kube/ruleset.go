@@ -154,7 +154,7 @@ func (s state) matches(d direction, pod *corev1.Pod, peers []netv1.NetworkPolicy
 	return out
 }
 
-// peersOf are the addresses that peers stand for, and those of them that are pods.
+// peersOf returns the addresses of peers, and the pods among them.
 func (s state) peersOf(d direction, namespace string, peers []netv1.NetworkPolicyPeer) (addresses []string, pods []*corev1.Pod) {
 	if len(peers) == 0 {
 		return []string{"meta nfproto ipv4"}, s.pods

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { KubeApi, Kinds } from '../src/index.js';
+import type { Kinds } from './kinds.js';
+import type { KubeApi } from './kube-api.js';
 
 /** Complies with Pod Security level `restricted`. */
 export const PLAIN_CONTAINER = {

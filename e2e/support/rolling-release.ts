@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { deployEdge, imageOf, NAMESPACE, RELEASE, type Session, upgradeRelease } from '../src/index.js';
+import { deployEdge } from './edge.js';
+import { NAMESPACE, RELEASE } from './fixtures.js';
+import { upgradeRelease } from './release.js';
+import type { Session } from './session.js';
+import { imageOf } from './settings.js';
 import { waitForEdge } from './changed-release.js';
 import { signUp } from './sign-up.js';
 import { answerWith, imageOfPod, isUpToDate, type RuntimeUser, runtimeUserOf, podOf, send } from './rolling-swarms.js';

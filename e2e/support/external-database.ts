@@ -1,4 +1,6 @@
-import { fixtureObjects, GENERATED_SECRET, imageOf, NAMESPACE, namespaceObject, type Session } from '../src/index.js';
+import { fixtureObjects, GENERATED_SECRET, NAMESPACE, namespaceObject } from './fixtures.js';
+import type { Session } from './session.js';
+import { imageOf } from './settings.js';
 
 const DATABASE = 'e2e-database';
 const SECRET = { name: DATABASE, namespace: NAMESPACE.release };
@@ -12,7 +14,17 @@ export async function createExternalKeys({ api, onClose }: Session): Promise<obj
   await api.delete('Secret', KEYS);
   await api.create('Secret', { metadata: KEYS, data });
   onClose(() => api.delete('Secret', KEYS));
-  const names = ['internalApi', 'cursor', 'identityHash', 'signature', 'callKey', 'mcpSigning', 'sync', 'searxng'];
+  const names = [
+    'internalApi',
+    'cursor',
+    'identityHash',
+    'signature',
+    'callKey',
+    'mcpSigning',
+    'modelToken',
+    'sync',
+    'searxng',
+  ];
   return Object.fromEntries(names.map((name) => [name, { existingSecret: KEYS.name }]));
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createCertificate } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { edgeConfig } from './edge-config.js';
-import { eventually } from './eventually.js';
 import { EDGE_PORT, fixtureObjects, HOST, NAMESPACE, RELEASE } from './fixtures.js';
 import type { KubeApi } from './kube-api.js';
 import { secretValue } from './secrets.js';
@@ -45,14 +45,16 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   const tlsSecret = ingress.spec?.tls?.[0]?.secretName;
   if (tlsSecret !== TLS_SECRET) throw new Error(`the Ingress names the TLS secret ${tlsSecret}, not ${TLS_SECRET}`);
   // A ready pod is reachable through its Service with a delay.
-  const config = await eventually('something is ready behind each Service', { withinMs: 30_000 }, async () =>
-    edgeConfig({
-      ingress,
-      resolve: await resolver(api),
-      port: EDGE_PORT,
-      certificateFile: '/etc/edge-tls/tls.crt',
-      keyFile: '/etc/edge-tls/tls.key',
-    }),
+  const config = await eventually(
+    async () =>
+      edgeConfig({
+        ingress,
+        resolve: await resolver(api),
+        port: EDGE_PORT,
+        certificateFile: '/etc/edge-tls/tls.crt',
+        keyFile: '/etc/edge-tls/tls.key',
+      }),
+    { description: 'something is ready behind each Service', timeoutMs: 30_000 },
   );
   const configMap = {
     apiVersion: 'v1',

@@ -1,4 +1,4 @@
-import { eventually } from './eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { sumOf } from './metrics.js';
 
 interface EveryOneSynced {
@@ -13,11 +13,14 @@ interface EveryOneSynced {
 export async function everyOneSynced({ resyncS, scrape, times }: EveryOneSynced): Promise<void> {
   for (let turn = 1; turn <= times; turn += 1) {
     const began = performance.now();
-    await eventually(`each was synced ${turn} times`, { withinMs: 2 * resyncS * 1_000, everyMs: 500 }, async () => {
-      const asked = performance.now();
-      const longest = sumOf(await scrape(), 'uswarm_controller_oldest_reconcile_age_seconds') * 1_000;
-      if (asked - longest <= began) throw new Error(`one was not for ${longest} ms`);
-      return true as const;
-    });
+    await eventually(
+      async () => {
+        const asked = performance.now();
+        const longest = sumOf(await scrape(), 'uswarm_controller_oldest_reconcile_age_seconds') * 1_000;
+        if (asked - longest <= began) throw new Error(`one was not for ${longest} ms`);
+        return true;
+      },
+      { description: `each was synced ${turn} times`, timeoutMs: 2 * resyncS * 1_000, intervalMs: 500 },
+    );
   }
 }

@@ -2,8 +2,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { freePort } from '@uswarm/testkit';
-import { eventually } from '../eventually.js';
+import { freePort } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { loadKubeConfig } from '../kube-api.js';
 import { throwawayCrd } from '../throwaway-crd.js';
 import { createScaleApi, forAll, type ScaleApi } from './api.js';
@@ -138,7 +138,7 @@ async function prepareCluster(
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
   });
   closing.push(() => api.call('DELETE', `${RBAC}/clusterrolebindings/${user}`));
-  await eventually('the kind of this run is served', { withinMs: 30_000 }, () => api.list(swarms));
+  await eventually(() => api.list(swarms), { description: 'the kind of this run is served', timeoutMs: 30_000 });
   const within = (prefix: string, plural: string): string => `${prefix}/namespaces/${namespace}/${plural}`;
   return {
     swarms,
@@ -161,7 +161,10 @@ async function untilOwning(config: KubeConfig, { group, namespace, user }: Names
   const account = { metadata: { name: 'owned', ownerReferences: [owner] } };
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts?dryRun=All`;
   try {
-    await eventually('admission knows the kind', { withinMs: 60_000 }, () => api.call('POST', accounts, account));
+    await eventually(() => api.call('POST', accounts, account), {
+      description: 'admission knows the kind',
+      timeoutMs: 60_000,
+    });
   } finally {
     await api.close();
   }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { eventually } from '../eventually.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { kwok } from './kwok.js';
 import { startProcess } from './processes.js';
 import { forAll, type ScaleApi } from './api.js';
@@ -64,11 +64,11 @@ export async function simulateNodes(
       spec: { taints: [{ key: label, value: id, effect: 'NoSchedule' }] },
     });
   }
-  const ready = async (): Promise<true | undefined> => {
+  const ready = async (): Promise<boolean> => {
     const nodes = await api.list(`${NODES}?labelSelector=${encodeURIComponent(`${label}=${id}`)}`);
-    return nodes.every(isReady) && nodes.length === NODE_COUNT ? true : undefined;
+    return nodes.every(isReady) && nodes.length === NODE_COUNT;
   };
-  await eventually('the simulated nodes are Ready', { withinMs: READY_WITHIN_MS }, ready);
+  await eventually(ready, { description: 'the simulated nodes are Ready', timeoutMs: READY_WITHIN_MS });
   return {
     count: NODE_COUNT,
     placement: {

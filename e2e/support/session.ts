@@ -10,8 +10,8 @@ import {
   type UserSwarmPhase,
   userSwarmName,
 } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import { readyCondition, shows } from './conditions.js';
-import { eventually } from './eventually.js';
 import { NAMESPACE } from './fixtures.js';
 import { createKubeApi, type KubeApi, loadKubeConfig } from './kube-api.js';
 import type { Kinds } from './kinds.js';
@@ -172,11 +172,14 @@ async function readChildren(api: KubeApi, name: string, namespace: string = NAME
 
 /** Waits until all children of the UserSwarm are deleted. */
 export function childrenDeleted(api: KubeApi, name: string, namespace?: string): Promise<true> {
-  return eventually(`the children of ${name} are deleted`, { withinMs: 30_000 }, async () => {
-    const { deployment, pods, service, serviceAccount } = await readChildren(api, name, namespace);
-    if (deployment ?? service ?? serviceAccount ?? pods[0]) throw new Error('some are still there');
-    return true as const;
-  });
+  return eventually(
+    async () => {
+      const { deployment, pods, service, serviceAccount } = await readChildren(api, name, namespace);
+      if (deployment ?? service ?? serviceAccount ?? pods[0]) throw new Error('some are still there');
+      return true;
+    },
+    { description: `the children of ${name} are deleted`, timeoutMs: 30_000 },
+  );
 }
 
 /** Saves the logs of runtime pods, which are deleted with the UserSwarm. */

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { FailureReason } from '@uswarm/contract/userswarm';
-import { conditionOf, messageOf, type Session, type SpecInput } from '../src/index.js';
+import { conditionOf } from './conditions.js';
+import { messageOf, type Session, type SpecInput } from './session.js';
 
 /** A spec that the API server stores and the webhook rejects. */
 export interface InvalidSpecCase {

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedMessage } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { signedHeaders, eventually, openEdgeClient, openIssuer, type EdgeClient, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { signedHeaders, openEdgeClient, openIssuer, type EdgeClient } from './edge-client.js';
+import type { Session } from './session.js';
 import { waitForEdge } from './changed-release.js';
 
 export interface TestUser {
@@ -73,11 +75,14 @@ export async function openTestUsers(session: Session): Promise<TestUsers> {
       return status;
     },
     deleteAccount: ({ token }) =>
-      eventually('the account is deleted', { withinMs: 60_000 }, async () => {
-        const [status] = await call(token, 'DELETE', '/v1/auth/delete');
-        if (status >= 500) throw new Error(`the deletion returned ${status}`);
-        return status;
-      }),
+      eventually(
+        async () => {
+          const [status] = await call(token, 'DELETE', '/v1/auth/delete');
+          if (status >= 500) throw new Error(`the deletion returned ${status}`);
+          return status;
+        },
+        { description: 'the account is deleted', timeoutMs: 60_000 },
+      ),
     async messages(person) {
       const [, { data }] = await call(person.token, 'GET', messages(person));
       return (data ?? []) as ListedMessage[];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type TestClient, startTestClient } from '../../services/local/test/test-client.js';
-import { signedHeaders, openEdgeClient, issueToken, type Session } from '../src/index.js';
+import { type TestClient, startTestClient } from '@uswarm/testkit/test-client';
+import { signedHeaders, openEdgeClient, issueToken } from './edge-client.js';
+import type { Session } from './session.js';
 
 /** A user who has just signed up through the edge, with a token of the issuer in the cluster. */
 export async function signUp(

@@ -7,6 +7,8 @@ import {
   NAMESPACE,
   namespaceObject,
   OIDC_ISSUER,
+  PROVIDER_KEY,
+  PROVIDER_SECRET,
   RELEASE,
 } from './fixtures.js';
 import { createKubeApi, type KubeApi, loadKubeConfig } from './kube-api.js';
@@ -29,6 +31,7 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
   for (const [namespace, name] of [
     [NAMESPACE.oidc, 'oidc'],
     [NAMESPACE.search, 'upstream'],
+    [NAMESPACE.models, 'models'],
   ] as const) {
     await tools.kubectl(['rollout', 'status', '-n', namespace, `deployment/${name}`, '--timeout=60s'], {
       timeoutMs: 90_000,
@@ -49,7 +52,9 @@ async function refuseForeignRelease(tools: Tools, api: KubeApi): Promise<void> {
 
 async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> {
   const items = [
-    ...[NAMESPACE.release, NAMESPACE.oidc, NAMESPACE.search, NAMESPACE.edge].map((name) => namespaceObject(name)),
+    ...[NAMESPACE.release, NAMESPACE.oidc, NAMESPACE.search, NAMESPACE.models, NAMESPACE.edge].map((name) =>
+      namespaceObject(name),
+    ),
     ...EXTRA_RUNTIME_NAMESPACES.map((name) => namespaceObject(name, true)),
     ...fixtureObjects({
       name: 'oidc',
@@ -64,6 +69,18 @@ async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> 
       image: imageOf(images, 'search-upstream'),
       port: 8080,
     }),
+    ...fixtureObjects({
+      name: 'models',
+      namespace: NAMESPACE.models,
+      image: imageOf(images, 'model-server'),
+      port: 8080,
+    }),
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: PROVIDER_SECRET,
+      stringData: { OPENAI_API_KEY: PROVIDER_KEY },
+    },
   ];
   await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {
     input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),

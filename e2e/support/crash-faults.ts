@@ -1,4 +1,7 @@
-import { eventually, type Kinds, NAMESPACE, RELEASE, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { NAMESPACE, RELEASE } from './fixtures.js';
+import type { Kinds } from './kinds.js';
+import type { Session } from './session.js';
 import { leaderOf } from './leader.js';
 import type { ContainerKiller, Target } from './container-killer.js';
 
@@ -49,11 +52,14 @@ export function crashFaults({ api, tools }: Session, killer: ContainerKiller): R
       const force = ['--grace-period=0', '--force', '--wait=false'];
       await tools.kubectl(['delete', 'pod', '-n', NAMESPACE.release, pod, ...force]);
       return async () => {
-        await eventually('another leads', { withinMs: 60_000 }, async () => {
-          const now = await leaderOf(api);
-          if (now === pod || now === '') throw new Error(`the leader is "${now}"`);
-          return true as const;
-        });
+        await eventually(
+          async () => {
+            const now = await leaderOf(api);
+            if (now === pod || now === '') throw new Error(`the leader is "${now}"`);
+            return true;
+          },
+          { description: 'another leads', timeoutMs: 60_000 },
+        );
         await available('controller');
       };
     },
@@ -65,12 +71,15 @@ export function crashFaults({ api, tools }: Session, killer: ContainerKiller): R
       const killed = await killer.kill(onlyPod(pods, 'kube-apiserver'));
       return async () => {
         await killed.replaced();
-        await eventually('the pods of the cluster are ready', { withinMs: 120_000, everyMs: 1_000 }, async () => {
-          const system = await api.list('Pod', { namespace: 'kube-system' });
-          const ill = system.filter(({ status }) => !status?.conditions?.some(isReady));
-          if (ill.length > 0) throw new Error(ill.map(({ metadata }) => metadata?.name).join(', '));
-          return true as const;
-        });
+        await eventually(
+          async () => {
+            const system = await api.list('Pod', { namespace: 'kube-system' });
+            const ill = system.filter(({ status }) => !status?.conditions?.some(isReady));
+            if (ill.length > 0) throw new Error(ill.map(({ metadata }) => metadata?.name).join(', '));
+            return true;
+          },
+          { description: 'the pods of the cluster are ready', timeoutMs: 120_000, intervalMs: 1_000 },
+        );
       };
     },
   };

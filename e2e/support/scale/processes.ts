@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '@uswarm/testkit';
-import { eventually } from '../eventually.js';
+import { freePort } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 
 /** A child process with measurable memory. */
 export interface Running {
@@ -65,10 +65,9 @@ export async function startService(
   });
   const url = `http://127.0.0.1:${port}`;
   const hasEnded = (): boolean => running.child.exitCode !== null || running.child.signalCode !== null;
-  const ready = async (): Promise<true | undefined> =>
-    hasEnded() || (await fetch(`${url}/readyz`)).ok ? true : undefined;
+  const ready = async (): Promise<boolean> => hasEnded() || (await fetch(`${url}/readyz`)).ok;
   try {
-    await eventually(`${script} is ready`, { withinMs: START_DEADLINE_MS }, ready);
+    await eventually(ready, { description: `${script} is ready`, timeoutMs: START_DEADLINE_MS });
   } catch (error) {
     await running.stop();
     throw error;

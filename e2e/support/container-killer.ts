@@ -1,4 +1,8 @@
-import { eventually, imageOf, type Kinds, NAMESPACE, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { NAMESPACE } from './fixtures.js';
+import type { Kinds } from './kinds.js';
+import type { Session } from './session.js';
+import { imageOf } from './settings.js';
 
 /** One container of one pod. */
 export interface Target {
@@ -81,7 +85,10 @@ export async function openContainerKiller({ api, onClose, settings, tools }: Ses
       };
       return {
         async replaced() {
-          await eventually(`${target.container} of ${target.pod} was killed`, { withinMs: 120_000 }, replaced);
+          await eventually(replaced, {
+            description: `${target.container} of ${target.pod} was killed`,
+            timeoutMs: 120_000,
+          });
         },
       };
     },

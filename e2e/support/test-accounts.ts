@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { type Api, createApi } from '../../services/local/test/test-client.js';
-import { signedHeaders, eventually, openEdgeClient, openIssuer, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type Api, createApi } from '@uswarm/testkit/test-client';
+import { signedHeaders, openEdgeClient, openIssuer } from './edge-client.js';
+import type { Session } from './session.js';
 
 /** A user who uses only REST. */
 export interface TestAccount {
@@ -49,11 +51,14 @@ function testAccount(api: Api): TestAccount {
       return (await workspaces()).map(({ id }) => userSwarmName(id));
     },
     async deleteAccount() {
-      await eventually('the account is deleted', { withinMs: 60_000 }, async () => {
-        const { status } = await api('DELETE', '/v1/auth/delete');
-        if (status >= 500) throw new Error(`returned ${status}`);
-        return true as const;
-      });
+      await eventually(
+        async () => {
+          const { status } = await api('DELETE', '/v1/auth/delete');
+          if (status >= 500) throw new Error(`returned ${status}`);
+          return true;
+        },
+        { description: 'the account is deleted', timeoutMs: 60_000 },
+      );
     },
   };
 }

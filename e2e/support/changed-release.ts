@@ -1,4 +1,9 @@
-import { deployEdge, eventually, openEdgeClient, imageOf, type Session, upgradeRelease } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { deployEdge } from './edge.js';
+import { openEdgeClient } from './edge-client.js';
+import { upgradeRelease } from './release.js';
+import type { Session } from './session.js';
+import { imageOf } from './settings.js';
 import { waitForCurrentLeader } from './leader.js';
 
 /** The installed release with other values until the session is closed. The edge is configured with the new pods. */
@@ -17,11 +22,14 @@ export async function changeRelease(session: Session, changes: object): Promise<
 export async function waitForEdge({ api, settings }: Session): Promise<void> {
   const edge = await openEdgeClient(api, settings);
   try {
-    await eventually('the edge leads to the release', { withinMs: 60_000 }, async () => {
-      const { status } = await edge.fetch(`${edge.url}/v1/health`, { method: 'GET', headers: {} });
-      if (status !== 200) throw new Error(`answered ${status}`);
-      return true as const;
-    });
+    await eventually(
+      async () => {
+        const { status } = await edge.fetch(`${edge.url}/v1/health`, { method: 'GET', headers: {} });
+        if (status !== 200) throw new Error(`answered ${status}`);
+        return true;
+      },
+      { description: 'the edge leads to the release', timeoutMs: 60_000 },
+    );
   } finally {
     await edge.close();
   }

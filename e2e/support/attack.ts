@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { evaluateInPod, eventually, type PodPlace, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { evaluateInPod, type PodPlace } from './pods.js';
+import type { Session } from './session.js';
 
 /** The calling pod and its labels. */
 export interface Caller extends PodPlace {
@@ -47,11 +49,14 @@ export function tryConnection(
 
 /** Waits for an outcome, because network policies take effect with a delay. */
 export const waitForOutcome = (session: Session, from: PodPlace, to: Target, outcome: Outcome): Promise<Outcome> =>
-  eventually(`${from.namespace}/${from.pod} → ${to.host}:${to.port}: ${outcome}`, { withinMs: 60_000 }, async () => {
-    const actual = await tryConnection(session, from, to);
-    if (actual !== outcome) throw new Error(`the outcome is ${actual}`);
-    return actual;
-  });
+  eventually(
+    async () => {
+      const actual = await tryConnection(session, from, to);
+      if (actual !== outcome) throw new Error(`the outcome is ${actual}`);
+      return actual;
+    },
+    { description: `${from.namespace}/${from.pod} → ${to.host}:${to.port}: ${outcome}`, timeoutMs: 60_000 },
+  );
 
 type Side = 'Ingress' | 'Egress';
 const inNamespace = (name: string): object => ({ matchLabels: { 'kubernetes.io/metadata.name': name } });
@@ -74,7 +79,8 @@ export async function allowConnection(
       : to.pods === undefined
         ? [{ ipBlock: { cidr: to.cidr } }]
         : [{ namespaceSelector: inNamespace(to.pods.namespace), podSelector: { matchLabels: to.pods.labels } }];
-  const at = side === 'Ingress' ? to.pods! : from;
+  const at = side === 'Ingress' ? to.pods : from;
+  if (at === undefined) throw new Error('an ingress attack needs target pods');
   const spec = {
     podSelector: { matchLabels: at.labels },
     policyTypes: [side],

@@ -1,7 +1,10 @@
 import type { MessageData } from '@uswarm/contract';
 import { type UserSwarm, userSwarmName } from '@uswarm/contract/userswarm';
-import type { TestClient } from '../../services/local/test/test-client.js';
-import { conditionOf, eventually, type Kinds, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import type { TestClient } from '@uswarm/testkit/test-client';
+import { conditionOf } from './conditions.js';
+import type { Kinds } from './kinds.js';
+import type { Session } from './session.js';
 
 /** A user during a change of the release. Uses only REST, because a gateway rollout closes sockets. */
 export interface RuntimeUser {
@@ -17,26 +20,35 @@ const pathOf = ({ workspaceId, conversationId }: TestClient): string =>
 /** Stores a message. The edge may be unavailable for a moment. */
 export async function send({ mobile }: RuntimeUser, text: string): Promise<void> {
   const localId = crypto.randomUUID();
-  await eventually('stored', { withinMs: 60_000, everyMs: 1_000 }, async () => {
-    const { status } = await mobile.api('POST', pathOf(mobile), { local_id: localId, content: { type: 'text', text } });
-    if (status >= 300) throw new Error(`the message is answered ${status}`);
-    return true;
-  });
+  await eventually(
+    async () => {
+      const { status } = await mobile.api('POST', pathOf(mobile), {
+        local_id: localId,
+        content: { type: 'text', text },
+      });
+      if (status >= 300) throw new Error(`the message is answered ${status}`);
+      return true;
+    },
+    { description: 'stored', timeoutMs: 60_000, intervalMs: 1_000 },
+  );
 }
 
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
 /** Waits for the complete answer that contains the text. @throws Error if there are two */
 export function answerWith({ mobile }: RuntimeUser, text: string, withinMs: number): Promise<MessageData> {
-  return eventually(`an answer with ${text.slice(0, 60)}`, { withinMs, everyMs: 1_000 }, async () => {
-    const { body } = await mobile.api('GET', `${pathOf(mobile)}?limit=100`);
-    const { data } = body as { data: MessageData[] };
-    const answers = data.filter((message) => message.role === 'agent' && textOf(message).includes(text));
-    if (answers.length > 1) throw new Error(`answered ${answers.length} times`);
-    const [answer] = answers;
-    if (answer !== undefined && answer.status === 'failed') throw new Error('the answer failed');
-    return answer?.status === 'delivered' ? answer : undefined;
-  });
+  return eventually(
+    async () => {
+      const { body } = await mobile.api('GET', `${pathOf(mobile)}?limit=100`);
+      const { data } = body as { data: MessageData[] };
+      const answers = data.filter((message) => message.role === 'agent' && textOf(message).includes(text));
+      if (answers.length > 1) throw new Error(`answered ${answers.length} times`);
+      const [answer] = answers;
+      if (answer !== undefined && answer.status === 'failed') throw new Error('the answer failed');
+      return answer?.status === 'delivered' ? answer : undefined;
+    },
+    { description: `an answer with ${text.slice(0, 60)}`, timeoutMs: withinMs, intervalMs: 1_000 },
+  );
 }
 
 export const isUpToDate = (swarm: UserSwarm | undefined): boolean =>

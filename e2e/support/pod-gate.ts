@@ -1,5 +1,8 @@
 import { createCertificate } from '@uswarm/testkit';
-import { eventually, fixtureObjects, imageOf, NAMESPACE, type Session } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { fixtureObjects, NAMESPACE } from './fixtures.js';
+import type { Session } from './session.js';
+import { imageOf } from './settings.js';
 import { tryPod } from './plain-pod.js';
 
 const NAME = 'pod-gate';
@@ -73,10 +76,13 @@ export async function gatePods(
   });
   // Both take effect in the API server with a delay.
   const sees = (held: boolean): Promise<true> =>
-    eventually(`new pods in ${namespace} ${held ? 'held back' : 'let through'}`, { withinMs: 60_000 }, async () => {
-      const { spec } = await tryPod(api, namespace);
-      return (spec?.schedulingGates ?? []).length > 0 === held || undefined;
-    });
+    eventually(
+      async () => {
+        const { spec } = await tryPod(api, namespace);
+        return (spec?.schedulingGates ?? []).length > 0 === held;
+      },
+      { description: `new pods in ${namespace} ${held ? 'held back' : 'let through'}`, timeoutMs: 60_000 },
+    );
   await tools.kubectl(['apply', '-f', '-'], { input: list([configuration]) });
   await sees(true);
   return {

@@ -1,7 +1,16 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { eventually } from './eventually.js';
-import { EXTRA_RUNTIME_NAMESPACES, HOST, NAMESPACE, OIDC_ISSUER, RELEASE, SEARCH_UPSTREAM } from './fixtures.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import {
+  EXTRA_RUNTIME_NAMESPACES,
+  HOST,
+  MODEL_SERVER,
+  NAMESPACE,
+  OIDC_ISSUER,
+  PROVIDER_SECRET,
+  RELEASE,
+  SEARCH_UPSTREAM,
+} from './fixtures.js';
 import { imageOf, type Images, type Settings } from './settings.js';
 import type { Tools } from './tools.js';
 
@@ -50,6 +59,13 @@ export function releaseValues(images: Images): object {
     ...services,
     // Not nonProduction.oidcAllowHttp: the previous chart, which gets the same values, does not have it.
     orchestrator: { ...services.orchestrator, extraEnv: [{ name: 'OIDC_ALLOW_HTTP', value: 'true' }] },
+    // Workspaces use the demo provider unless a test selects another.
+    modelGateway: {
+      ...image('model-gateway'),
+      openai: { enabled: true, baseUrl: MODEL_SERVER, model: 'scripted-model' },
+      resources: { requests: { cpu: '10m' } },
+    },
+    secrets: { modelProviders: { existingSecret: PROVIDER_SECRET.name } },
     evaluation: {
       enabled: true,
       postgres: { ...image('postgres'), persistence: { enabled: false }, podSecurityContext: unprivileged },
@@ -60,6 +76,7 @@ export function releaseValues(images: Images): object {
     ingress: { enabled: true, host: HOST, tls: { secretName: 'uswarm-tls' } },
     searxng: { ...image('searxng'), engines: [controlledEngine], podSecurityContext: unprivileged },
     networkPolicy: {
+      modelGateway: { egressAllowRules: { inCluster: [{ ...inNamespace(NAMESPACE.models), ports: [8080] }] } },
       searxng: { egressAllowRules: { inCluster: [{ ...inNamespace(NAMESPACE.search), ports: [8080] }] } },
     },
     runtime: {
@@ -186,9 +203,12 @@ export async function upgradeRelease(
   );
   // Pods with the previous settings respond for some more seconds.
   const webhooks = ['get', 'pods', '-n', NAMESPACE.release, '-l', 'app.kubernetes.io/component=webhook', '-o', 'json'];
-  await eventually('only webhooks of the new settings answer', { withinMs: 60_000 }, async () => {
-    const { stdout } = await tools.kubectl(webhooks);
-    const { items } = JSON.parse(stdout) as { items: { metadata: { deletionTimestamp?: string } }[] };
-    return items.every(({ metadata }) => metadata.deletionTimestamp === undefined) || undefined;
-  });
+  await eventually(
+    async () => {
+      const { stdout } = await tools.kubectl(webhooks);
+      const { items } = JSON.parse(stdout) as { items: { metadata: { deletionTimestamp?: string } }[] };
+      return items.every(({ metadata }) => metadata.deletionTimestamp === undefined);
+    },
+    { description: 'only webhooks of the new settings answer', timeoutMs: 60_000 },
+  );
 }

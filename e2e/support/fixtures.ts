@@ -1,9 +1,10 @@
-/** Fixtures of a run: an OIDC issuer, a search engine and the edge. */
+/** Fixtures of a run: an OIDC issuer, a search engine, a model server and the edge. */
 export const NAMESPACE = {
   release: 'backend',
   runtime: 'userswarms',
   oidc: 'e2e-oidc',
   search: 'e2e-search',
+  models: 'e2e-models',
   edge: 'e2e-edge',
 } as const;
 
@@ -22,6 +23,10 @@ export const GENERATED_SECRET = { name: 'uswarm-evaluation', namespace: NAMESPAC
 export const HOST = 'uswarm.e2e.test';
 export const OIDC_ISSUER = `http://oidc.${NAMESPACE.oidc}.svc.cluster.local:8080`;
 export const SEARCH_UPSTREAM = `http://upstream.${NAMESPACE.search}.svc.cluster.local:8080`;
+export const MODEL_SERVER = `http://models.${NAMESPACE.models}.svc.cluster.local:8080/v1`;
+/** The Secret with the key of the model provider. */
+export const PROVIDER_SECRET = { name: 'e2e-model-providers', namespace: NAMESPACE.release };
+export const PROVIDER_KEY = 'e2e-provider-key';
 export const EDGE_PORT = 8443;
 const EDGE_NODE_PORT = 30_080;
 

@@ -1,4 +1,6 @@
-import { CHART, eventually, type Tools } from '../src/index.js';
+import { eventually } from '@uswarm/testkit/eventually';
+import { CHART } from './release.js';
+import type { Tools } from './tools.js';
 
 const APPLY = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
 const DELETE = ['delete', '--ignore-not-found', '--wait=false', '-f', '-'];
@@ -43,9 +45,12 @@ export async function applyManifest(
 
 /** Waits until the policy rejects an attempt with this reason. `refusal` returns undefined for an accepted attempt. */
 export function policyInForce(refusal: () => Promise<string | undefined>, reason: RegExp): Promise<true> {
-  return eventually('the policy is in force', { withinMs: 30_000 }, async () => {
-    const actual = (await refusal()) ?? 'accepted';
-    if (!reason.test(actual)) throw new Error(actual);
-    return true as const;
-  });
+  return eventually(
+    async () => {
+      const actual = (await refusal()) ?? 'accepted';
+      if (!reason.test(actual)) throw new Error(actual);
+      return true;
+    },
+    { description: 'the policy is in force', timeoutMs: 30_000 },
+  );
 }

@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type AuditedRequest, isWrite, openAuditLog } from '../audit.js';
-import { eventually } from '../eventually.js';
 import { sumOf } from '../metrics.js';
 import { everyOneSynced } from '../rest.js';
 import type { RunningService } from './processes.js';
@@ -96,13 +96,16 @@ async function measureRamp(world: ScaleEnvironment, audit: Audit | undefined, op
   const passed = (): number => (performance.now() - started) / 1_000;
   await world.create(swarms);
   const created = passed();
-  const wait = { withinMs: withinMs(swarms), everyMs: POLL };
-  await eventually('all children are made', wait, async () => is((await api.count(paths.deployments)) >= swarms));
+  const wait = { timeoutMs: withinMs(swarms), intervalMs: POLL };
+  await eventually(async () => (await api.count(paths.deployments)) >= swarms, {
+    description: 'all children are created',
+    ...wait,
+  });
   const childrenMade = passed();
   say(`  children of ${swarms} UserSwarms after ${childrenMade.toFixed(1)} s`);
-  const isReady = async (): Promise<true | undefined> =>
-    is(sumOf(await controller.scrape(), 'uswarm_userswarms', { phase: 'Ready' }) >= swarms);
-  await eventually(`all ${swarms} UserSwarms are Ready`, wait, isReady);
+  const isReady = async (): Promise<boolean> =>
+    sumOf(await controller.scrape(), 'uswarm_userswarms', { phase: 'Ready' }) >= swarms;
+  await eventually(isReady, { description: `all ${swarms} UserSwarms are Ready`, ...wait });
   const ready = passed();
   say(`  all Ready after ${ready.toFixed(1)} s`);
   const figures = await settled(controller);
@@ -129,8 +132,11 @@ async function measureRest(
   const audited = await audit?.begin();
   const resyncS = restResyncS(swarms);
   const controller = await world.startController(resyncS);
-  const wait = { withinMs: withinMs(swarms), everyMs: POLL };
-  await eventually('each was synced once', wait, async () => is(syncsIn(await controller.scrape()) >= swarms));
+  const wait = { timeoutMs: withinMs(swarms), intervalMs: POLL };
+  await eventually(async () => syncsIn(await controller.scrape()) >= swarms, {
+    description: 'each UserSwarm is synced once',
+    ...wait,
+  });
   const before = await controller.scrape();
   const over = performance.now() + REST_PERIODS * resyncS * 1_000;
   await everyOneSynced({ scrape: controller.scrape, times: REST_PERIODS, resyncS });
@@ -156,8 +162,12 @@ async function measureDeletion({ api, deleteAll, paths }: ScaleEnvironment, swar
   await deleteAll();
   const { swarms: parents, services, deployments, pods } = paths;
   for (const collection of [parents, deployments, services, pods]) {
-    const none = async (): Promise<true | undefined> => is((await api.count(collection)) === 0);
-    await eventually(`nothing is left of ${collection}`, { withinMs: withinMs(swarms), everyMs: POLL }, none);
+    const none = async (): Promise<boolean> => (await api.count(collection)) === 0;
+    await eventually(none, {
+      description: `nothing is left of ${collection}`,
+      timeoutMs: withinMs(swarms),
+      intervalMs: POLL,
+    });
   }
   return (performance.now() - started) / 1_000;
 }
@@ -207,7 +217,7 @@ async function settled(controller: RunningService): Promise<string> {
     const worked = syncsIn(before) !== syncsIn(after) || writesIn(before).all !== writesIn(after).all;
     return worked ? undefined : after;
   };
-  return eventually('the controller has nothing to do', { withinMs: 120_000, everyMs: 0 }, look);
+  return eventually(look, { description: 'the controller has nothing to do', timeoutMs: 120_000, intervalMs: 0 });
 }
 
 async function countObjects({ api, paths }: ScaleEnvironment): Promise<Record<string, number>> {
@@ -223,7 +233,6 @@ async function countObjects({ api, paths }: ScaleEnvironment): Promise<Record<st
   };
 }
 
-const is = (holds: boolean): true | undefined => (holds ? true : undefined);
 const syncsIn = (metrics: string): number => sumOf(metrics, 'uswarm_controller_sync_duration_seconds_count');
 const cpuOf = (metrics: string): number => sumOf(metrics, 'process_cpu_seconds_total');
 
