@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
-import { LocalError } from '@uswarm/testkit';
+import { LocalError } from '@uswarm/dev-servers';
+import { runAgents } from './agents/run-agents.js';
 import { compare } from './report/compare.js';
 import { baselineFile, saveBaseline, newestFile, readResult, writeResult } from './report/saved-results.js';
 import { comparisonTable, resultTables } from './report/tables.js';
@@ -29,6 +30,10 @@ function compareKept(): number {
 async function main(args: string[]): Promise<number> {
   if (args[0] === 'runtime') {
     await runStarts(args.slice(1), say);
+    return 0;
+  }
+  if (args[0] === 'agents') {
+    await runAgents(args.slice(1), say);
     return 0;
   }
   const command = readCommand(args);

@@ -25,7 +25,7 @@ export interface StartFigures {
 }
 
 /** Long enough for a garbage collection after the start. */
-const REST_MS = 1_500;
+export const REST_MS = 1_500;
 
 /** Starts a program, waits until it listens and is idle, and stops it. @throws BenchError when it exits early */
 export async function measureStart({ name, args, env }: StartCase): Promise<StartFigures> {
@@ -47,7 +47,8 @@ export async function measureStart({ name, args, env }: StartCase): Promise<Star
   }
 }
 
-function memoryMiB(pid: number, field: string): number {
+/** A field of `/proc/<pid>/status`, in MiB. */
+export function memoryMiB(pid: number, field: string): number {
   const [, kibibytes] =
     new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kibibytes) / 1_024;

@@ -9,29 +9,51 @@ import type { StartCase } from './measure-start.js';
 
 const inRepository = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** Writes the content of the runtime image to `folder`. @returns the starts to compare; the first is Node.js alone */
-export async function startCases(folder: string): Promise<StartCase[]> {
+/** The program of the runtime image. */
+export interface RuntimeImage {
+  /** The folder of the program. */
+  app: string;
+  main: string;
+  /** The settings of a runtime, without those of the image. */
+  settings: Record<string, string>;
+  /** `settings` and the environment of the image. */
+  environment: Record<string, string>;
+  /** Signs calls of the runtime. */
+  callKey: string;
+}
+
+/** The workspace of the measured runtimes. */
+export const WORKSPACE = 'bench';
+
+/** Writes the content of the runtime image to `folder`. */
+export async function writeRuntimeImage(folder: string): Promise<RuntimeImage> {
   const writer = inRepository('hack/images/write-content.mjs');
   await promisify(execFile)(process.execPath, [writer, 'agent-runtime', folder, 'compile-cache']);
   const app = join(folder, 'app');
-  const main = join(app, 'dist/main.js');
+  const keys = generateCallKeys();
   const settings = {
     NODE_ENV: 'production',
     MALLOC_ARENA_MAX: '2',
-    USWARM_WORKSPACE_ID: 'bench',
+    USWARM_WORKSPACE_ID: WORKSPACE,
     USWARM_USER_ID: 'bench',
     USWARM_RUNTIME_HOST: '127.0.0.1',
     USWARM_RUNTIME_PORT: '0',
-    USWARM_CALL_PUBLIC_KEY: generateCallKeys().publicKey,
+    USWARM_CALL_PUBLIC_KEY: keys.publicKey,
   };
-  const cached = {
+  const environment = {
     ...settings,
     // Same value as in hack/images/services.mjs.
     NODE_OPTIONS: '--max-semi-space-size=1',
     NODE_COMPILE_CACHE: join(app, 'compile-cache'),
     NODE_COMPILE_CACHE_PORTABLE: '1',
   };
-  const provider = ['--import', partOf(app, 'openai')];
+  return { app, main: join(app, 'dist/main.js'), settings, environment, callKey: keys.privateKey };
+}
+
+/** Writes the content of the runtime image to `folder`. @returns the starts to compare; the first is Node.js alone */
+export async function startCases(folder: string): Promise<StartCase[]> {
+  const { app, main, settings, environment: cached } = await writeRuntimeImage(folder);
+  const provider = ['--import', partOf(app, 'openai-compatible')];
   const tools = ['--import', partOf(app, 'mcp')];
   return [
     { name: 'bare Node', args: [inRepository('bench/dist/runtime/bare-main.js')], env: { NODE_ENV: 'production' } },

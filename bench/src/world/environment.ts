@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { generateCallKeys } from '@uswarm/service-kit';
-import { DEVELOPMENT_CLIENT_ID } from '@uswarm/testkit';
+import { DEVELOPMENT_CLIENT_ID } from '@uswarm/dev-servers';
 import { ISSUER_ID } from './seed.js';
 
 const secret = (): string => randomBytes(24).toString('hex');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '@uswarm/testkit';
+import { freePort } from '@uswarm/dev-servers';
 import { request } from 'undici';
 import type { Job, Measured } from '../load/job.js';
 import type { FloorScript } from '../replay/script.js';
@@ -39,8 +39,8 @@ export async function startOrchestrator(environment: Record<string, string>, log
   return { url, pid: child.pid ?? 0, close: () => ended(child) };
 }
 
-/** Runs if this process exits without `close()`. */
-function endWithThisProcess(child: ChildProcess): void {
+/** Kills the child if this process exits without closing it. */
+export function endWithThisProcess(child: ChildProcess): void {
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));
@@ -75,7 +75,8 @@ export async function measure(job: Job): Promise<Measured> {
   return measured;
 }
 
-async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
+/** The first message of the child. @throws BenchError if it exits before */
+export async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
   const died = once(child, 'exit').then(([code]) => {
     throw new BenchError(`A process of the benchmark exited with ${String(code)}.`);
   });
@@ -85,7 +86,8 @@ async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
   return answer;
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+/** Stops the child if it runs. */
+export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGTERM');

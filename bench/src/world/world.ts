@@ -7,7 +7,7 @@ import { createOrchestrator } from '@uswarm/orchestrator';
 import { readConfig } from '@uswarm/orchestrator/config';
 import { migrate } from '@uswarm/orchestrator/migrate';
 import { CloseStack, createMetrics, silentLogger } from '@uswarm/service-kit';
-import { type OidcIssuer, startOidcIssuer, startPostgres, startValkey } from '@uswarm/testkit';
+import { type OidcIssuer, startOidcIssuer, startPostgres, startValkey } from '@uswarm/dev-servers';
 import { request } from 'undici';
 import { pathOf } from '../floor/floor-app.js';
 import { bodyOf, createSigner } from '../load/generate.js';
@@ -99,7 +99,8 @@ async function fillWorld(settings: Settings, folder: string, say: (line: string)
   };
 }
 
-async function startServers(folder: string, stack: CloseStack) {
+/** Starts the servers that an orchestrator needs. `folder` is emptied. */
+export async function startServers(folder: string, stack: CloseStack) {
   const directory = join(folder, 'postgres');
   // From a killed run: only the server knows the folder of its data.
   if (existsSync(directory)) await (await startPostgres({ directory })).close({ remove: true });

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { CloseStack, silentLogger } from '@uswarm/service-kit';
+import { latencyOf, median } from '../load/percentiles.js';
+import { memoryMiB, REST_MS } from '../runtime/measure-start.js';
+import { writeRuntimeImage } from '../runtime/start-cases.js';
+import { BenchError, USAGE } from '../settings.js';
+import { type AgentFigures, agentTables } from './agent-tables.js';
+import { type Ask, askRuntime, askServer, FAST_MODEL, PACED_MODEL } from './answers.js';
+import { firstTexts, throughput } from './measure-answers.js';
+import { startGateway, startModel, startRuntime } from './servers.js';
+
+const FOLDER = fileURLToPath(new URL('../../../.cache/bench-agents', import.meta.url));
+
+interface AgentSettings {
+  /** Answers per side whose time to the first text is measured. */
+  answers: number;
+  /** Duration of a throughput measurement, after the warm-up. */
+  seconds: number;
+  /** Throughput measurements per case and side; the result is the median. */
+  rounds: number;
+  /** Concurrent turns of the throughput measurements. */
+  turns: readonly number[];
+}
+
+/**
+ * `npm run bench -- agents`: compares turns of the agent runtime, and model calls through the model gateway, with calls
+ * of the model server. Prints tables and a JSON line.
+ *
+ * @throws BenchError
+ */
+export async function runAgents(args: string[], say: (line: string) => void): Promise<void> {
+  const settings = readSettings(args);
+  if (process.platform !== 'linux') throw new BenchError('Only supported on Linux: memory is read from /proc.');
+  const folder = mkdtempSync(join(tmpdir(), 'uswarm-bench-'));
+  const stack = new CloseStack(silentLogger);
+  stack.defer('folder', () => rmSync(folder, { recursive: true }));
+  try {
+    const figures = {
+      ...(await measureRuntime(settings, folder, stack, say)),
+      gateway: await measureGateway(settings, stack, say),
+    };
+    say(`\n${agentTables(figures)}\n\n${JSON.stringify({ settings, figures })}`);
+  } finally {
+    await stack.close();
+  }
+}
+
+async function measureRuntime(settings: AgentSettings, folder: string, stack: CloseStack, say: (line: string) => void) {
+  const image = await writeRuntimeImage(folder);
+  const url = await startModel(stack);
+  const { client, pid } = await startRuntime(image, url, stack);
+  await sleep(REST_MS);
+  const atRestMiB = memoryMiB(pid, 'VmRSS');
+  const sides = { floor: askServer(url), runtime: askRuntime(client) };
+
+  say(`Time to the first text: ${settings.answers} answers of each side`);
+  const times = await firstTexts(sides, FAST_MODEL, settings.answers);
+  const firstText = { floor: latencyOf(times.floor), runtime: latencyOf(times.runtime) };
+  const rates: AgentFigures['throughput'] = [];
+  let peakMiB = 0;
+  for (const turns of settings.turns) {
+    say(`Throughput: ${turns} concurrent turns`);
+    const sample = setInterval(() => (peakMiB = Math.max(peakMiB, memoryMiB(pid, 'VmRSS'))), 250);
+    rates.push({ turns, ...(await measureThroughput(sides, turns, settings)) });
+    clearInterval(sample);
+  }
+  return { firstText, throughput: rates, memory: { atRestMiB, peakMiB } };
+}
+
+/** Characters per second of both sides, which alternate. */
+async function measureThroughput(
+  sides: Record<'floor' | 'runtime', Ask>,
+  turns: number,
+  { seconds, rounds }: AgentSettings,
+) {
+  const job = { model: PACED_MODEL, concurrent: turns, seconds, warmUpSeconds: 2 } as const;
+  const rates = { floor: [] as number[], runtime: [] as number[] };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const side of round % 2 === 0 ? (['floor', 'runtime'] as const) : (['runtime', 'floor'] as const)) {
+      rates[side].push(await throughput(sides[side], job));
+    }
+  }
+  return { floor: median(rates.floor), runtime: median(rates.runtime) };
+}
+
+async function measureGateway({ answers }: AgentSettings, stack: CloseStack, say: (line: string) => void) {
+  say('Starting Postgres, Valkey, the orchestrator and the model gateway');
+  const url = await startModel(stack);
+  const gateway = await startGateway(url, FOLDER, stack);
+  say(`Time to the first text through the gateway: ${answers} answers of each side`);
+  const times = await firstTexts(
+    { floor: askServer(url), gateway: askServer(gateway.url, gateway.token) },
+    FAST_MODEL,
+    answers,
+  );
+  return { floor: latencyOf(times.floor), gateway: latencyOf(times.gateway) };
+}
+
+const OPTIONS = { answers: '500', seconds: '12', rounds: '3' };
+const SMALL: typeof OPTIONS = { answers: '10', seconds: '4', rounds: '1' };
+
+function readSettings(args: string[]): AgentSettings {
+  const text = { type: 'string' } as const;
+  try {
+    const { values } = parseArgs({
+      args,
+      options: { answers: text, seconds: text, rounds: text, small: { type: 'boolean' } },
+    });
+    const number = (name: keyof typeof OPTIONS): number => {
+      const value = Number(values[name] ?? (values.small === true ? SMALL : OPTIONS)[name]);
+      if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a positive integer.`);
+      return value;
+    };
+    return { answers: number('answers'), seconds: number('seconds'), rounds: number('rounds'), turns: [1, 100] };
+  } catch (error) {
+    throw new BenchError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}
