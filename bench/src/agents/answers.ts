@@ -70,8 +70,8 @@ interface ServerChunk {
   choices: { delta: { content?: string | null } }[];
 }
 
-/** Lets an agent answer. */
-export function askRuntime(runtime: Client<typeof AgentRuntime>): Ask {
+/** Lets an agent answer. `modelToken`: for the model gateway */
+export function askRuntime(runtime: Client<typeof AgentRuntime>, modelToken = ''): Ask {
   const history = HISTORY.map((text, n) => ({
     text,
     id: String(n),
@@ -87,6 +87,7 @@ export function askRuntime(runtime: Client<typeof AgentRuntime>): Ask {
       agent,
       history,
       firstStep: 1,
+      modelToken,
     })) {
       if (event.case === 'chunk' && event.value.text !== '') yield event.value.text;
     }

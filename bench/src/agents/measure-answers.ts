@@ -47,13 +47,18 @@ export async function throughput(ask: Ask, { model, concurrent, seconds, warmUpS
     }
   };
   const streams = Promise.all(Array.from({ length: concurrent }, stream));
-  // A failure ends the wait.
-  const passed = (duration: number): Promise<unknown> => Promise.race([sleep(duration * 1_000), streams]);
-  await passed(warmUpSeconds);
-  const [before, started] = [characters, performance.now()];
-  await passed(seconds);
-  const rate = ((characters - before) / (performance.now() - started)) * 1_000;
-  ended = true;
-  await streams;
-  return rate;
+  const failed = new AbortController();
+  streams.catch((error: unknown) => failed.abort(error));
+  const passed = (duration: number): Promise<void> => sleep(duration * 1_000, undefined, { signal: failed.signal });
+  try {
+    await passed(warmUpSeconds);
+    const [before, started] = [characters, performance.now()];
+    await passed(seconds);
+    return ((characters - before) / (performance.now() - started)) * 1_000;
+  } catch (error) {
+    throw failed.signal.aborted ? failed.signal.reason : error;
+  } finally {
+    ended = true;
+    if (!failed.signal.aborted) await streams;
+  }
 }

@@ -7,12 +7,12 @@ import { parseArgs } from 'node:util';
 import { CloseStack, silentLogger } from '@uswarm/service-kit';
 import { latencyOf, median } from '../load/percentiles.js';
 import { memoryMiB, REST_MS } from '../runtime/measure-start.js';
-import { writeRuntimeImage } from '../runtime/start-cases.js';
+import { type RuntimeImage, writeRuntimeImage } from '../runtime/start-cases.js';
 import { BenchError, USAGE } from '../settings.js';
 import { type AgentFigures, agentTables } from './agent-tables.js';
 import { type Ask, askRuntime, askServer, FAST_MODEL, PACED_MODEL } from './answers.js';
 import { firstTexts, throughput } from './measure-answers.js';
-import { startGateway, startModel, startRuntime } from './servers.js';
+import { directly, startGateway, startModel, startRuntime, throughGateway } from './servers.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-agents', import.meta.url));
 
@@ -40,9 +40,11 @@ export async function runAgents(args: string[], say: (line: string) => void): Pr
   const stack = new CloseStack(silentLogger);
   stack.defer('folder', () => rmSync(folder, { recursive: true }));
   try {
+    const image = await writeRuntimeImage(folder);
+    const url = await startModel(stack);
     const figures = {
-      ...(await measureRuntime(settings, folder, stack, say)),
-      gateway: await measureGateway(settings, stack, say),
+      ...(await measureRuntime(settings, { image, url }, stack, say)),
+      throughGateway: await measureGateway(settings, { image, url }, stack, say),
     };
     say(`\n${agentTables(figures)}\n\n${JSON.stringify({ settings, figures })}`);
   } finally {
@@ -50,13 +52,26 @@ export async function runAgents(args: string[], say: (line: string) => void): Pr
   }
 }
 
-async function measureRuntime(settings: AgentSettings, folder: string, stack: CloseStack, say: (line: string) => void) {
-  const image = await writeRuntimeImage(folder);
-  const url = await startModel(stack);
-  const { client, pid } = await startRuntime(image, url, stack);
+interface Measured {
+  image: RuntimeImage;
+  /** Of the model server, with `/v1`. */
+  url: string;
+}
+
+async function measureRuntime(
+  settings: AgentSettings,
+  { image, url }: Measured,
+  stack: CloseStack,
+  say: (line: string) => void,
+) {
+  const { client, pid } = await startRuntime(image, directly(url), stack);
   await sleep(REST_MS);
   const atRestMiB = memoryMiB(pid, 'VmRSS');
   const sides = { floor: askServer(url), runtime: askRuntime(client) };
+  // Loads the provider.
+  for await (const _ of sides.runtime(FAST_MODEL));
+  await sleep(REST_MS);
+  const afterAnswerMiB = memoryMiB(pid, 'VmRSS');
 
   say(`Time to the first text: ${settings.answers} answers of each side`);
   const times = await firstTexts(sides, FAST_MODEL, settings.answers);
@@ -69,7 +84,7 @@ async function measureRuntime(settings: AgentSettings, folder: string, stack: Cl
     rates.push({ turns, ...(await measureThroughput(sides, turns, settings)) });
     clearInterval(sample);
   }
-  return { firstText, throughput: rates, memory: { atRestMiB, peakMiB } };
+  return { firstText, throughput: rates, memory: { atRestMiB, afterAnswerMiB, peakMiB } };
 }
 
 /** Characters per second of both sides, which alternate. */
@@ -88,17 +103,28 @@ async function measureThroughput(
   return { floor: median(rates.floor), runtime: median(rates.runtime) };
 }
 
-async function measureGateway({ answers }: AgentSettings, stack: CloseStack, say: (line: string) => void) {
+/** The path of production: runtime, gateway, model server. */
+async function measureGateway(
+  { answers }: AgentSettings,
+  { image, url }: Measured,
+  stack: CloseStack,
+  say: (line: string) => void,
+): Promise<AgentFigures['throughGateway']> {
   say('Starting Postgres, Valkey, the orchestrator and the model gateway');
-  const url = await startModel(stack);
   const gateway = await startGateway(url, FOLDER, stack);
+  const { client } = await startRuntime(image, throughGateway(gateway.origin), stack);
+  const token = await gateway.token();
   say(`Time to the first text through the gateway: ${answers} answers of each side`);
   const times = await firstTexts(
-    { floor: askServer(url), gateway: askServer(gateway.url, gateway.token) },
+    {
+      floor: askServer(url),
+      gateway: askServer(`${gateway.origin}/openai/v1`, token),
+      runtime: askRuntime(client, token),
+    },
     FAST_MODEL,
     answers,
   );
-  return { floor: latencyOf(times.floor), gateway: latencyOf(times.gateway) };
+  return { floor: latencyOf(times.floor), gateway: latencyOf(times.gateway), runtime: latencyOf(times.runtime) };
 }
 
 const OPTIONS = { answers: '500', seconds: '12', rounds: '3' };

@@ -44,9 +44,18 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>, name:
   return first;
 }
 
-/** Starts the runtime of the image, which calls the model server directly. */
-export async function startRuntime(image: RuntimeImage, modelUrl: string, stack: CloseStack) {
-  const env = { ...image.environment, ...models(modelUrl) };
+/** The environment of a runtime that calls the model server directly. */
+export const directly = models;
+
+/** The environment of a runtime in a cluster: it has no key of a provider, and each turn has a token. */
+export const throughGateway = (origin: string): Record<string, string> => ({
+  MODEL_GATEWAY_URL: origin,
+  USWARM_DEFAULT_PROVIDER: 'openai',
+});
+
+/** Starts the runtime of the image. */
+export async function startRuntime(image: RuntimeImage, modelAccess: Record<string, string>, stack: CloseStack) {
+  const env = { ...image.environment, ...modelAccess };
   const child = spawn(process.execPath, [image.main], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   endWithThisProcess(child);
   stack.defer('runtime', () => ended(child));
@@ -73,8 +82,15 @@ const RUNNING_TURN = `
   UPDATE turns SET status = 'running' WHERE id = (SELECT id FROM turns ORDER BY id LIMIT 1)
   RETURNING id AS "turnId", workspace_id AS "workspaceId", agent_id AS "agentId"`;
 
-/** Starts the gateway with an orchestrator and Postgres. @returns its URL and a token for one running turn */
-export async function startGateway(modelUrl: string, folder: string, stack: CloseStack) {
+export interface Gateway {
+  /** Without a path. */
+  origin: string;
+  /** A new token for one running turn; the gateway accepts it for some minutes. */
+  token(): Promise<string>;
+}
+
+/** Starts the gateway with an orchestrator and Postgres. */
+export async function startGateway(modelUrl: string, folder: string, stack: CloseStack): Promise<Gateway> {
   const { postgres, valkey, issuer } = await startServers(folder, stack);
   const databaseUrl = await postgres.createDatabase('orchestrator');
   await migrate(databaseUrl, silentLogger);
@@ -121,6 +137,6 @@ export async function startGateway(modelUrl: string, folder: string, stack: Clos
   );
   const [turn] = rows;
   if (turn === undefined) throw new BenchError('The database has no turn.');
-  const token = await signModelToken(parseSigningKey(key), { ...turn, purpose: 'turn' });
-  return { url: `http://127.0.0.1:${port}/openai/v1`, token };
+  const token = (): Promise<string> => signModelToken(parseSigningKey(key), { ...turn, purpose: 'turn' });
+  return { origin: `http://127.0.0.1:${port}`, token };
 }
