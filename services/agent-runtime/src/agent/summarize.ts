@@ -2,8 +2,8 @@ import { create } from '@bufbuild/protobuf';
 import { type SummarizeRequest, SummaryKind, type Usage, UsageSchema } from '@uswarm/runtime-proto';
 import { createCalibration } from '../context/calibrate.js';
 import { ModelError, type ModelPort, type Step, type StepUsage } from '../models/port.js';
+import { modelText } from '../models/model-text.js';
 import { createUntrustedBlock } from '../tools/untrusted-block.js';
-import { visibleText } from '../tools/untrusted-text.js';
 import { type ConfiguredLimits, contextLimits } from './model-limits.js';
 import { summaryPrompt } from './summary-prompt.js';
 
@@ -102,7 +102,7 @@ export function createSummarizer({ model, limits: configured }: SummarizerDeps):
       // An error would lose the usage of attempts that failed after the model had started to answer.
       if (usage.length === 0 || !(error instanceof ModelError)) throw error;
     }
-    const written = step === undefined || step.finish === 'refused' ? '' : visibleText(step.text).trim();
+    const written = step === undefined || step.finish === 'refused' ? '' : modelText(step.text).trim();
     return { text: request.kind === SummaryKind.TITLE ? toTitle(written) : written, usage };
   };
 }

@@ -3,6 +3,7 @@ import { type ContextLimits, effectiveScale, promptBudget } from '../context/bud
 import { ContextTooSmall } from '../context/compaction.js';
 import { cutMiddle } from '../context/cut.js';
 import { estimatePrompt, estimateText } from '../context/estimate.js';
+import { modelText } from '../models/model-text.js';
 import type { Prompt } from '../models/port.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
@@ -40,7 +41,7 @@ function messagesOf({ history, agents }: SummarizeRequest): string[] {
     .filter(({ text }) => text.trim() !== '')
     .map(({ role, agentId, text }) => {
       const author = role === HistoryRole.AGENT ? nameOf(agents, agentId) : 'User';
-      return `${visibleText(author)}:\n${visibleText(text)}`;
+      return `${visibleText(author)}:\n${modelText(text)}`;
     });
 }
 
@@ -66,7 +67,7 @@ export function summaryPrompt(
 ): { prompt: Prompt; estimatedTokens: number } {
   const isTitle = request.kind === SummaryKind.TITLE;
   const system = isTitle ? TITLE_INSTRUCTIONS : SUMMARY_INSTRUCTIONS;
-  const previous = visibleText(request.previous).trim();
+  const previous = modelText(request.previous).trim();
   const language = LANGUAGE_TAG.test(request.language)
     ? [`If the language of the conversation is unclear, use the language ${request.language}.`]
     : [];

@@ -1,4 +1,5 @@
 import type { Agent, RunTurnRequest } from '@uswarm/runtime-proto';
+import { modelText } from '../models/model-text.js';
 import type { FunctionTool, Prompt, PromptMessage } from '../models/port.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
@@ -49,7 +50,7 @@ const BLOCK_TOKENS = 200;
 
 function memoryLines({ memories }: RunTurnRequest): string[] {
   const line = (text: string): string =>
-    visibleText(text)
+    modelText(text)
       .replaceAll(/\s*\n\s*/g, ' ')
       .trim();
   return memories.map(({ category, key, content }) => `- [${line(category)}] ${line(key)}: ${line(content)}`);
@@ -120,7 +121,7 @@ export function buildPrompt(input: PromptInput): BuiltPrompt {
     {
       fixedTokens: fixedTokens(input, system, context),
       memories: memoryLines(request),
-      summary: visibleText(request.summary).trim(),
+      summary: modelText(request.summary).trim(),
       entries: toEntries(request, agent, untrusted),
       steps: toSteps(turn),
       omitted: { toolResults: 0, messages: 0, memories: 0, steps: 0 },

@@ -1,4 +1,5 @@
 import { type Agent, HistoryRole, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { modelText } from '../models/model-text.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
 import { estimateText, MESSAGE_TOKENS } from './estimate.js';
@@ -32,7 +33,7 @@ export function toEntries(
   const newest = history.findLastIndex(({ role }) => role !== HistoryRole.AGENT);
   const said = history.map(({ role, agentId, text }): Said => {
     if (role !== HistoryRole.AGENT) return { role: 'user', text: text.toWellFormed() };
-    if (agentId === agent.id) return { role: 'assistant', text: visibleText(text) };
+    if (agentId === agent.id) return { role: 'assistant', text: modelText(text) };
     const { name, slug } = known.get(agentId) ?? { name: 'Another agent', slug: 'agent' };
     return { role: 'user', text: text.trim() === '' ? '' : `${visibleText(name)} wrote:\n${untrusted(slug, text)}` };
   });

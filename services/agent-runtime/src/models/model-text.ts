@@ -18,10 +18,11 @@ const PRESENTABLE = /^\p{Emoji}$/u;
 /** The last code point of a text. */
 const lastOf = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? '';
 
-function isNeeded(character: string, before: string): boolean {
+/** @param before the code point before it */
+function isNeeded(character: string, before: () => string): boolean {
   if (character.startsWith(BLACK_FLAG)) return true;
-  if (JOINERS.test(character)) return JOINABLE.test(before);
-  return PRESENTATION.test(character) && PRESENTABLE.test(before);
+  if (JOINERS.test(character)) return JOINABLE.test(before());
+  return PRESENTATION.test(character) && PRESENTABLE.test(before());
 }
 
 /** Cleans the streamed text of a model for users. */
@@ -43,7 +44,7 @@ export function createModelText(): ModelText {
   function clean(sent: string): string {
     const text = sent.toWellFormed();
     const shown = text.replaceAll(CANDIDATES, (character: string, offset: number) =>
-      isNeeded(character, offset === 0 ? last : lastOf(text.slice(0, offset))) ? character : '',
+      isNeeded(character, () => (offset === 0 ? last : lastOf(text.slice(0, offset)))) ? character : '',
     );
     if (text !== '') last = lastOf(text);
     return shown;
@@ -61,4 +62,10 @@ export function createModelText(): ModelText {
       return clean(rest);
     },
   };
+}
+
+/** Cleans a whole text that agents wrote or quote. */
+export function modelText(text: string): string {
+  const cleaner = createModelText();
+  return cleaner.add(text) + cleaner.end();
 }

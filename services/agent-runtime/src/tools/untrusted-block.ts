@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { visibleText } from './untrusted-text.js';
+import { modelText } from '../models/model-text.js';
 
 /** Wraps text that the user did not write; `source` is one word. */
 export type UntrustedBlock = (source: string, text: string) => string;
@@ -18,7 +18,7 @@ const ID_CHARACTERS = 16;
  */
 export function createUntrustedBlock(key: Buffer = randomBytes(32)): UntrustedBlock {
   return (source, text) => {
-    const shown = visibleText(text);
+    const shown = modelText(text);
     const name = source.replaceAll(/[^\w@.-]/g, '_');
     const id = createHmac('sha256', key).update(`${name}\n${shown}`).digest('hex').slice(0, ID_CHARACTERS);
     return `<untrusted id="${id}" source="${name}">\n${shown}\n</untrusted id="${id}">`;
