@@ -84,6 +84,8 @@ export type ModelStep =
   | { toolCalls: readonly ScriptedCall[] }
   /** Sets the reported usage; without it, the counted tokens are reported. */
   | { usage: ScriptedUsage }
+  /** Sets the content type of the stream; undefined sends none. */
+  | { contentType: string | undefined }
   /** Sets the reason of the end. */
   | { finish: ScriptedFinish }
   /** Sends a sign of life: a comment, or a ping event. */

@@ -170,7 +170,9 @@ async function stream(
   const first = steps[0];
   const silent = first !== undefined && ('hang' in first || 'disconnect' in first);
   if (!silent) {
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    const { contentType } = steps.find((step) => 'contentType' in step) ?? { contentType: 'text/event-stream' };
+    const typed = contentType === undefined ? {} : { 'content-type': contentType };
+    response.writeHead(200, { ...typed, 'cache-control': 'no-cache' });
     response.flushHeaders();
     if (!steps.some((step) => 'raw' in step)) writer.open();
   }

@@ -3,6 +3,9 @@ import type { ModelServerMessage, ModelServerRequest } from './model-script.js';
 /** The names that providers accept for tools. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
+/** OpenAI accepts no more calls per message. */
+const MAX_CALLS = 128;
+
 function isObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -29,6 +32,8 @@ function brokenTools({ messages, tools = [] }: ModelServerRequest): string | und
 
 function brokenCalls(messages: readonly ModelServerMessage[]): string | undefined {
   const seen = new Set<string>();
+  const tooMany = messages.findIndex(({ tool_calls = [] }) => tool_calls.length > MAX_CALLS);
+  if (tooMany >= 0) return `messages[${tooMany}].tool_calls: expected an array with maximum length ${MAX_CALLS}`;
   for (const { id, function: called } of messages.flatMap(({ tool_calls = [] }) => tool_calls)) {
     if (id === '' || seen.has(id)) return `tool_calls: the id '${id}' is empty or not unique`;
     if (!NAME.test(called.name)) return `tool_calls: the name '${called.name}' does not match ${NAME.source}`;

@@ -127,6 +127,14 @@ async function converse(provider: Provider, dialect: Dialect): Promise<Conversat
   }
 }
 
+/** The waits, with those of the expectation that they differ from by less than it allows. */
+function inTolerance(waits: readonly number[], { waits: expected = [], waitsWithinMs = 0 }: DialectResult): number[] {
+  return waits.map((ms, index) => {
+    const wanted = expected[index] ?? NaN;
+    return Math.abs(ms - wanted) <= waitsWithinMs ? wanted : ms;
+  });
+}
+
 /** The outcome in the form of the expectation. */
 function summarize({ first, requests, calls }: Conversation, expected: DialectResult): DialectResult {
   const { step, error, text, usage, waits } = first;
@@ -143,7 +151,8 @@ function summarize({ first, requests, calls }: Conversation, expected: DialectRe
     ...(expected.tokens === undefined
       ? {}
       : { tokens: { prompt: reported?.promptTokens ?? 0, completion: reported?.completionTokens ?? 0, ...cached } }),
-    ...(expected.waits === undefined ? {} : { waits }),
+    ...(expected.waits === undefined ? {} : { waits: inTolerance(waits, expected) }),
+    ...(expected.waitsWithinMs === undefined ? {} : { waitsWithinMs: expected.waitsWithinMs }),
   };
 }
 

@@ -61,8 +61,15 @@ function describe(error: unknown): Described {
   };
 }
 
-/** The status of an error in the stream, which has only a type. */
-function statusOfType(text: string): number | undefined {
+/**
+ * The status of an error that has only a type, in a stream or in a response with status 200.
+ *
+ * @param text its type, code and message in lower case
+ */
+export function statusOfType(text: string): number | undefined {
+  if (/authentication_error|invalid_api_key/.test(text)) return 401;
+  if (/permission_error/.test(text)) return 403;
+  if (/not_found_error|model_not_found/.test(text)) return 404;
   if (/overloaded/.test(text)) return 529;
   if (/rate[ _-]?limit/.test(text)) return 429;
   if (/invalid_request/.test(text)) return 400;

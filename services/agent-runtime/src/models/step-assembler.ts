@@ -17,11 +17,14 @@ const ID_LENGTH = 9;
 
 const newCallId = (): string => Array.from({ length: ID_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
+/** More calls per message are rejected by OpenAI. Models that repeat themselves send hundreds. */
+const MAX_CALLS = 128;
+
 /** Some servers send an empty object before the arguments. */
 const PLACEHOLDER = /^\{\}(?=\s*\{)/;
 
 /** Removes NUL, which databases reject, and replaces halves of characters, which servers reject. */
-const clean = (text: string): string => text.toWellFormed().replaceAll(NUL, '');
+export const clean = (text: string): string => text.toWellFormed().replaceAll(NUL, '');
 
 function cleanValue(value: unknown): unknown {
   if (typeof value === 'string') return clean(value);
@@ -44,6 +47,10 @@ function parseInput(text: string): Record<string, unknown> | undefined {
 
 const asOptions = (metadata: Metadata): { providerOptions?: NonNullable<Metadata> } =>
   metadata === undefined ? {} : { providerOptions: metadata };
+
+/** Reasoning comes back in the next request. Signed reasoning must come back unchanged. */
+const cleanReasoning = (part: Part): Part =>
+  part.type === 'reasoning' && part.providerOptions === undefined ? { ...part, text: clean(part.text) } : part;
 
 /** What a provider adds to the message under this key is sent back as fields of the message. */
 function replayedFields(metadata: Metadata): Metadata {
@@ -89,6 +96,7 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
   }
 
   function addCall(name: string, input: string, metadata: Metadata): void {
+    if (calls.length === MAX_CALLS) return;
     const call: ToolCall = { id: newCallId(), name, input: parseInput(input) };
     calls.push(call);
     content.push({
@@ -141,7 +149,7 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
     end() {
       if (finish === undefined || finish === 'error') return undefined;
       // Providers reject empty text.
-      const kept = content.filter((part) => part.type !== 'text' || part.text !== '');
+      const kept = content.filter((part) => part.type !== 'text' || part.text !== '').map(cleanReasoning);
       return {
         finish: finishReason(),
         text,

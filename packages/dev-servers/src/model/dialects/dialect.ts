@@ -26,6 +26,8 @@ export interface DialectResult {
   tokens?: { prompt: number; completion: number; cached?: number };
   /** Milliseconds that the server asks to wait. */
   waits?: readonly number[];
+  /** Milliseconds by which the waits may differ, because dates have whole seconds; default 0. */
+  waitsWithinMs?: number;
 }
 
 /** A behaviour of a real server that differs from what clients expect. */

@@ -96,6 +96,32 @@ import { requestTimeout } from './http/request-timeout.js';
 import { conflict } from './http/conflict.js';
 import { unavailable } from './http/unavailable.js';
 import { gatewayTimeout } from './http/gateway-timeout.js';
+import { eightCalls, nineCalls, fortyCalls, hundredsOfCalls } from './calls/many-calls.js';
+import { argumentsLarge } from './calls/arguments-large.js';
+import { argumentsNul } from './calls/arguments-nul.js';
+import { argumentsSurrogates } from './calls/arguments-surrogates.js';
+import { nul } from './text/nul.js';
+import { surrogates } from './text/surrogates.js';
+import { surrogatesSplit } from './text/surrogates-split.js';
+import { reasoningSurrogates } from './text/reasoning-surrogates.js';
+import { singleBytes } from './transport/single-bytes.js';
+import { largeLine } from './transport/large-line.js';
+import { noContentType } from './transport/no-content-type.js';
+import { typedAsText } from './transport/typed-as-text.js';
+import { typedAsJson } from './transport/typed-as-json.js';
+import { typedAsJsonLate } from './transport/typed-as-json-late.js';
+import { wholeResponse } from './transport/whole-response.js';
+import { wholeCalls } from './transport/whole-calls.js';
+import { usageNegative } from './end/usage-negative.js';
+import { usageText } from './end/usage-text.js';
+import { usageNull } from './end/usage-null.js';
+import { usageFirst } from './end/usage-first.js';
+import { limitedDate } from './http/limited-date.js';
+import { errorWith200Messages } from './messages/error-with-200.js';
+import { rejectionWith200 } from './messages/rejection-with-200.js';
+import { noUsageAtStart } from './messages/no-usage-at-start.js';
+import { noUsageAtEnd } from './messages/no-usage-at-end.js';
+import { usageInvalid } from './messages/usage-invalid.js';
 import type { Dialect } from './dialect.js';
 
 /** All dialects by group: what servers do that the documentation of their protocol does not lead one to expect. */
@@ -126,19 +152,45 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     twoFinishReasons,
     finishStop,
     finishWithoutCalls,
+    eightCalls,
+    nineCalls,
+    fortyCalls,
+    hundredsOfCalls,
+    argumentsLarge,
+    argumentsNul,
+    argumentsSurrogates,
   ],
   text: [
     contentList,
     referenceParts,
     thinkTags,
-
     reasoningContent,
     emptyDeltas,
     refusal,
     contentFilter,
     length,
+    nul,
+    surrogates,
+    surrogatesSplit,
+    reasoningSurrogates,
   ],
-  transport: [crlf, mixedLineEnds, byteOrderMark, noSpace, splitCharacters, lineSeparators, comments],
+  transport: [
+    crlf,
+    mixedLineEnds,
+    byteOrderMark,
+    noSpace,
+    splitCharacters,
+    lineSeparators,
+    comments,
+    singleBytes,
+    largeLine,
+    noContentType,
+    typedAsText,
+    typedAsJson,
+    typedAsJsonLate,
+    wholeResponse,
+    wholeCalls,
+  ],
   end: [
     noDelta,
     nullDelta,
@@ -151,6 +203,10 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     endsInCall,
     usageNever,
     usageInEachChunk,
+    usageNegative,
+    usageText,
+    usageNull,
+    usageFirst,
     errorBeforeText,
     errorAfterText,
     errorWithoutEnvelope,
@@ -176,6 +232,7 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     gatewayTimeout,
     limitedSeconds,
     limitedMilliseconds,
+    limitedDate,
     limitedNoHeader,
     limitedDays,
     badGateway,
@@ -202,5 +259,10 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     noMessageStop,
     endsEarly,
     equalRoles,
+    errorWith200Messages,
+    rejectionWith200,
+    noUsageAtStart,
+    noUsageAtEnd,
+    usageInvalid,
   ],
 };

@@ -1,6 +1,7 @@
 import { anthropicEvent } from '../anthropic-protocol.js';
-import type { ModelServerMessage, ModelStep, ReceivedRequest } from '../model-script.js';
+import type { ModelServerMessage, ModelStep, ReceivedRequest, ScriptedCall } from '../model-script.js';
 import { usageBody } from '../openai-protocol.js';
+import type { Dialect } from './dialect.js';
 
 // Parts of raw responses.
 
@@ -19,9 +20,10 @@ export const call = (fields: object, name: string | undefined, input: unknown): 
   function: { ...(name === undefined ? {} : { name }), arguments: input },
 });
 
-/** A chunk with usage only. */
-export const usageChunk = (prompt: number, completion: number): string =>
-  `data: ${JSON.stringify({ ...HEAD, choices: [], usage: usageBody({ prompt, completion }) })}\n\n`;
+/** A chunk with this usage only. */
+export const usageOf = (usage: object): string => `data: ${JSON.stringify({ ...HEAD, choices: [], usage })}\n\n`;
+
+export const usageChunk = (prompt: number, completion: number): string => usageOf(usageBody({ prompt, completion }));
 
 export const STOP = choice({}, 'stop');
 export const DONE = 'data: [DONE]\n\n';
@@ -41,8 +43,17 @@ export const ANSWER = [choice({ role: 'assistant', content: 'Hello.' }), STOP, u
 /** The same in one text. */
 export const whole = ANSWER.join('');
 
+/** The usage of a protocol-neutral script. */
+export const USAGE: ModelStep = { usage: { prompt: 20, completion: 5 } };
+
 /** A text from the protocol-neutral script. */
-export const answer = (text: string): ModelStep[] => [{ text }, { usage: { prompt: 20, completion: 5 } }];
+export const answer = (text: string): ModelStep[] => [{ text }, USAGE];
+
+/** A protocol-neutral script whose first response has these calls. */
+export const calling =
+  (...toolCalls: ScriptedCall[]): Dialect['script'] =>
+  (index) =>
+    index > 0 ? undefined : [{ toolCalls }, USAGE];
 
 /** Splits bytes into packets of this size, wherever that is in a character. */
 export function packets(text: string, size: number): Uint8Array[] {

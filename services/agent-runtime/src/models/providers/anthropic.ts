@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { anthropicBaseUrl } from '@uswarm/contract/providers';
 import { type ModelNames, resolveModel } from '../model-names.js';
-import { repairMessages } from '../wire-repair.js';
+import { repairMessages } from '../message-repair.js';
 import type { AttemptOptions, ProviderAdapter } from './adapter.js';
 
 export interface AnthropicDeps {

@@ -2,7 +2,7 @@ import type { JSONValue, LanguageModelV4 } from '@ai-sdk/provider';
 import { createOpenAICompatible, type MetadataExtractor } from '@ai-sdk/openai-compatible';
 import { type ModelNames, resolveModel } from '../model-names.js';
 import type { Prompt, PromptMessage } from '../port.js';
-import { repairCompletion } from '../wire-repair.js';
+import { repairCompletion } from '../completion-repair.js';
 import type { AttemptOptions, ProviderAdapter } from './adapter.js';
 
 export interface OpenAiCompatibleDeps {

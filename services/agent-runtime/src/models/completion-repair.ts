@@ -1,0 +1,105 @@
+import { parseJson } from '@uswarm/service-kit';
+import { type CallNames, createCallNames } from './call-names.js';
+import { createThinkSplitter, type ThinkSplitter } from './think-splitter.js';
+import { eventResponse, isObject, type Json, objects, repairBody, repairCounts, toEvent } from './wire-body.js';
+
+// Deviations of servers with the chat completions protocol that the client library does not accept.
+
+/** Some servers send numeric ids, indexes as text, or arguments as an object. */
+function repairCall(call: Json): Json {
+  const { id, index } = call;
+  const fn = isObject(call['function']) ? call['function'] : {};
+  const { arguments: input } = fn;
+  return {
+    ...call,
+    id: typeof id === 'number' ? String(id) : id,
+    index: typeof index === 'string' && index !== '' ? Number(index) : index,
+    function: { ...fn, arguments: isObject(input) ? JSON.stringify(input) : input },
+  };
+}
+
+/** A message or a delta, without the role: servers send various ones, and it has no meaning here. */
+function repairMessage({ role: _, ...message }: Json, splitter: ThinkSplitter, names: CallNames): Json {
+  const { content, tool_calls: calls, reasoning_content: reasoning } = message;
+  const list = isObject(calls) ? [calls] : calls;
+  if (Array.isArray(list)) message['tool_calls'] = names.add(objects(list).map(repairCall));
+  if (typeof content !== 'string') return message;
+  const { text, thought } = splitter.add(content);
+  const thoughts = `${typeof reasoning === 'string' ? reasoning : ''}${thought}`;
+  return { ...message, content: text, ...(thoughts === '' ? {} : { reasoning_content: thoughts }) };
+}
+
+interface ChunkRepair {
+  repair(chunk: Json): Json;
+  /** @param complete whether the server declared the response complete. @returns what was held until the end */
+  end(complete: boolean): Json[];
+}
+
+function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
+  const splitter = createThinkSplitter();
+  const names = createCallNames(offered);
+  let finished = false;
+  return {
+    repair(chunk) {
+      if (isObject(chunk['error'])) return chunk;
+      if (chunk['object'] === 'error') return { error: chunk };
+      const choices = objects(chunk['choices']).map(({ message, delta, ...choice }) => {
+        finished ||= typeof choice['finish_reason'] === 'string';
+        const part = isObject(delta) ? delta : message;
+        return isObject(part) ? { ...choice, delta: repairMessage(part, splitter, names) } : choice;
+      });
+      const { usage, ...rest } = chunk;
+      return { ...rest, choices, ...(isObject(usage) ? { usage: repairCounts(usage) } : {}) };
+    },
+    end(complete) {
+      const { text, thought } = splitter.end();
+      const delta = {
+        ...(text === '' ? {} : { content: text }),
+        ...(thought === '' ? {} : { reasoning_content: thought }),
+        tool_calls: names.end(),
+      };
+      // The server declares the response complete, so a missing finish reason is not a lost connection.
+      const reason = complete && !finished ? { finish_reason: 'stop' } : {};
+      const isEmpty = text === '' && thought === '' && delta.tool_calls.length === 0;
+      return isEmpty && !('finish_reason' in reason) ? [] : [{ choices: [{ index: 0, delta, ...reason }] }];
+    },
+  };
+}
+
+const DONE = '[DONE]';
+
+function repairEvents(offered: ReadonlySet<string>): TransformStream<{ data: string }, string> {
+  const chunks = createChunkRepair(offered);
+  const end = (controller: TransformStreamDefaultController<string>, complete: boolean): void => {
+    for (const chunk of chunks.end(complete)) controller.enqueue(toEvent(JSON.stringify(chunk)));
+  };
+  return new TransformStream({
+    transform({ data }, controller) {
+      if (data === DONE) {
+        end(controller, true);
+        controller.enqueue(toEvent(DONE));
+        return;
+      }
+      const chunk = parseJson(data);
+      controller.enqueue(toEvent(isObject(chunk) ? JSON.stringify(chunks.repair(chunk)) : data));
+    },
+    flush: (controller) => end(controller, false),
+  });
+}
+
+/** A complete response as a stream, from servers that ignore `stream`. */
+function asStream(body: Json, offered: ReadonlySet<string>): Response {
+  const chunks = createChunkRepair(offered);
+  return eventResponse([...[chunks.repair(body), ...chunks.end(true)].map((chunk) => JSON.stringify(chunk)), DONE]);
+}
+
+/**
+ * Repairs a successful response of the chat completions protocol.
+ *
+ * @param offered names of the tools of the request
+ */
+export const repairCompletion = (response: Response, offered: ReadonlySet<string>): Promise<Response> =>
+  repairBody(response, {
+    events: () => repairEvents(offered),
+    document: (body) => (objects(body['choices']).length > 0 ? asStream(body, offered) : undefined),
+  });

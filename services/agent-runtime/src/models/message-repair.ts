@@ -1,0 +1,85 @@
+import { parseJson } from '@uswarm/service-kit';
+import { eventResponse, isObject, type Json, objects, repairBody, repairCounts, toEvent } from './wire-body.js';
+
+// Deviations of servers with the Messages protocol that the client library does not accept.
+
+/** The events of the protocol; the client library rejects others, which newer servers may send. */
+const MESSAGE_EVENT = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop)|ping|error)$/;
+
+const CUT = JSON.stringify({ type: 'error', error: { type: 'api_error', message: 'the response ended early' } });
+
+const MESSAGE_STOP = JSON.stringify({ type: 'message_stop' });
+
+/** The client library requires a count; the usage meter ignores a negative one. */
+const UNKNOWN = -1;
+
+const countsOf = (usage: unknown): Json => (isObject(usage) ? repairCounts(usage) : {});
+
+/** Some servers send no usage, or counts that are not numbers. */
+function repairUsage(event: Json): Json {
+  const { type, message, usage } = event;
+  if (type === 'message_delta') return { ...event, usage: { output_tokens: UNKNOWN, ...countsOf(usage) } };
+  if (type !== 'message_start' || !isObject(message)) return event;
+  // The output follows at the end. Here it is a placeholder.
+  const { output_tokens: _, ...input } = countsOf(message['usage']);
+  return { ...event, message: { ...message, usage: { input_tokens: UNKNOWN, ...input } } };
+}
+
+/** The client library takes the end of a connection for the end of the response. */
+function repairEvents(): TransformStream<{ data: string }, string> {
+  let ended = false;
+  let stopped = false;
+  return new TransformStream({
+    transform({ data }, controller) {
+      const event = parseJson(data);
+      const type = isObject(event) ? event['type'] : undefined;
+      if (typeof type === 'string' && !MESSAGE_EVENT.test(type)) return;
+      ended ||= type === 'message_delta' || type === 'error';
+      stopped ||= type === 'message_stop' || type === 'error';
+      controller.enqueue(toEvent(isObject(event) ? JSON.stringify(repairUsage(event)) : data));
+    },
+    flush(controller) {
+      if (!stopped) controller.enqueue(toEvent(ended ? MESSAGE_STOP : CUT));
+    },
+  });
+}
+
+/** The start of a block and its deltas. */
+function streamed({ type, ...block }: Json): { start: Json; deltas: Json[] } {
+  if (type === 'text') {
+    const { text = '' } = block;
+    return { start: { type, text: '' }, deltas: [{ type: 'text_delta', text }] };
+  }
+  if (type === 'thinking') {
+    const { thinking = '', signature } = block;
+    const signed = typeof signature === 'string' ? [{ type: 'signature_delta', signature }] : [];
+    return { start: { type, thinking: '' }, deltas: [{ type: 'thinking_delta', thinking }, ...signed] };
+  }
+  if (type !== 'tool_use') return { start: { type, ...block }, deltas: [] };
+  const { input, ...start } = block;
+  const partialJson = JSON.stringify(input ?? {});
+  return { start: { type, ...start, input: {} }, deltas: [{ type: 'input_json_delta', partial_json: partialJson }] };
+}
+
+/** A complete message as a stream, from servers that ignore `stream`. */
+function asStream({ content, stop_reason, stop_sequence, usage, ...head }: Json): Response {
+  const blocks = objects(content).map(streamed);
+  const events = [
+    { type: 'message_start', message: { ...head, content: [], usage } },
+    ...blocks.flatMap(({ start, deltas }, index) => [
+      { type: 'content_block_start', index, content_block: start },
+      ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
+    { type: 'message_stop' },
+  ];
+  return eventResponse(events.map((event) => JSON.stringify(repairUsage(event))));
+}
+
+/** Repairs a successful response of the Messages protocol. */
+export const repairMessages = (response: Response): Promise<Response> =>
+  repairBody(response, {
+    events: repairEvents,
+    document: (body) => (body['type'] === 'message' ? asStream(body) : undefined),
+  });
