@@ -6,7 +6,8 @@ import { createModelPort } from '../src/models/model-port.js';
 import type { ModelPort } from '../src/models/port.js';
 import { createAnthropicAdapter } from '../src/models/providers/anthropic.js';
 import { createOpenAiCompatible } from '../src/models/providers/openai-compatible.js';
-import { noTools } from '../src/tools/tool.js';
+import { noTools, type ToolSource } from '../src/tools/tool.js';
+import type { WatchdogLimits } from '../src/models/watchdog.js';
 import type { TurnEventBody } from '../src/turns/turn-events.js';
 
 export type Provider = 'openai' | 'anthropic';
@@ -16,20 +17,24 @@ export const PROVIDERS: Provider[] = ['openai', 'anthropic'];
 const LIMITS = { firstByteMs: 60_000, betweenBytesMs: 60_000, totalMs: 120_000 };
 
 /** A model port for a test server, which does not wait before retries. */
-export function portOf(provider: Provider, baseUrl: string): ModelPort {
+export function portOf(provider: Provider, baseUrl: string, limits: WatchdogLimits = LIMITS): ModelPort {
   const names = { byId: {}, fallback: 'scripted', variable: 'MODEL' };
   const deps = { baseUrl, apiKey: 'key', names };
   const adapter = provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps);
-  return createModelPort({ adapter, limits: LIMITS, wait: () => Promise.resolve() });
+  return createModelPort({ adapter, limits, wait: () => Promise.resolve() });
 }
 
 /** Runs turns with a model port; text becomes chunks immediately. */
-export function turnsWith(model: ModelPort, limits: NonNullable<TurnRunnerDeps['limits']> = {}) {
+export function turnsWith(
+  model: ModelPort,
+  limits: NonNullable<TurnRunnerDeps['limits']> = {},
+  source: ToolSource = noTools,
+) {
   const schedule = (task: () => void): (() => void) => {
     task();
     return () => undefined;
   };
-  const tools = { forTurn: () => noTools };
+  const tools = { forTurn: () => source };
   const runner = createTurnRunner({ model, tools, logger: silentLogger, limits, schedule });
   return async (
     request: Parameters<typeof create<typeof RunTurnRequestSchema>>[1],

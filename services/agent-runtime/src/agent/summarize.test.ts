@@ -107,6 +107,15 @@ describe('a summary', () => {
     expect(text).toBe('Short.');
   });
 
+  it('keeps the joiners of emoji in the messages, the earlier summary and the new one', async () => {
+    const family = '\u{1f469}\u200d\u{1f467}';
+    const history = [{ role: HistoryRole.AGENT, agentId: 'a', text: `Hello ${family}` }];
+    const { asked, text } = await summarize([[end(`Met ${family}`)]], { history, previous: `Likes ${family}` });
+    expect(promptText(asked[0])).toContain(`Hello ${family}`);
+    expect(promptText(asked[0])).toContain(`Likes ${family}`);
+    expect(text).toBe(`Met ${family}`);
+  });
+
   it('is empty if the model refuses or fails after it used tokens, so that the usage is reported', async () => {
     expect(await summarize([[usage(), end('No.', 'refused')]])).toMatchObject({ text: '', usage: [{}] });
     const failure = new ModelError('model_unavailable', 'Cut.');

@@ -203,6 +203,34 @@ describe('a model call', () => {
     expect(text).toBe('abc');
   });
 
+  it('removes NUL and halves of characters from the name of the model', async () => {
+    const { usage } = await call((response) =>
+      sendChunks(
+        response,
+        answer('Hi').map((chunk) => ({ ...chunk, model: 'a\0b\ud800' })),
+      ),
+    );
+    expect(usage).toMatchObject([{ model: 'ab\ufffd' }]);
+  });
+
+  it('estimates counts that are too large for an integer', async () => {
+    const counts = { prompt_tokens: 1e30, completion_tokens: 1e300 };
+    const { usage } = await call((response) => sendChunks(response, [...answer('Hi'), { choices: [], usage: counts }]));
+    expect(usage).toMatchObject([{ estimated: true }]);
+  });
+
+  it('reads a page of HTML with status 200 as a failure, and tries again', async () => {
+    const { text, requests } = await call((response, _request, index) => {
+      if (index > 0) {
+        sendChunks(response, answer('Hi'));
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<!doctype html><title>Sign in</title>');
+    });
+    expect({ text, requests: requests.length }).toEqual({ text: 'Hi', requests: 2 });
+  });
+
   it('reads a complete response of a server that does not stream', async () => {
     const message = { role: 'assistant', content: 'Hi', tool_calls: null };
     const { text, step, usage } = await call((response) => {

@@ -28,7 +28,8 @@ export function createRetryPolicy(limits: RetryLimits, random: () => number = Ma
       attempts += 1;
       if (!limited && error.retryAfterMs === undefined && attempts >= limits.maxAttempts) return undefined;
       const backoff = Math.min(limits.longestMs, limits.initialMs * 2 ** (attempts - 1));
-      const wait = error.retryAfterMs ?? backoff / 2 + (backoff / 2) * random();
+      // A provider can ask for no wait at all, such as with a date in the past, and be limited again.
+      const wait = Math.max(error.retryAfterMs ?? (backoff / 2) * (1 + random()), backoff / 2);
       if (waited + wait > limits.maxWaitMs) return undefined;
       waited += wait;
       return wait;
