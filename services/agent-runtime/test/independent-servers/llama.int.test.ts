@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type RunningLlama, startLlama } from '@uswarm/dev-servers';
 import { HistoryRole, Outcome, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
@@ -12,6 +13,7 @@ import { createTurnRunner } from '../../src/agent/run-turn.js';
 import type { ModelError } from '../../src/models/port.js';
 import { noTools } from '../../src/tools/tool.js';
 import type { TurnEventBody } from '../../src/turns/turn-events.js';
+import { exampleLines, portOfLine, sendRequestsTo } from '../model-examples.js';
 import { collect, connectTo, stepOf, SYSTEM } from './model-steps.js';
 
 const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../../.cache');
@@ -61,6 +63,19 @@ async function isBusy(): Promise<boolean> {
     .parse(slots)
     .some((slot) => slot.is_processing);
 }
+
+describe('the line of docs/models.md for llama.cpp', () => {
+  it('answers with a llama.cpp server', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../../docs/models.md'), 'utf8');
+    const environment = exampleLines(page).find((line) => line.server === 'llama.cpp')?.environment ?? {};
+    const addresses = sendRequestsTo(server.endpoint);
+    const { step, usage } = await collect(portOfLine(environment).step(stepOf('Say hello.', 200), { signal: NEVER }));
+    jest.restoreAllMocks();
+    expect(step).toMatchObject({ finish: 'answered', text: expect.stringMatching(/\w/) });
+    expect(usage).toMatchObject([{ promptTokens: await countPrompt('Say hello.'), estimated: false }]);
+    expect(addresses).toEqual(['http://127.0.0.1:8000/v1/chat/completions']);
+  });
+});
 
 const connect = (provider: 'openai' | 'anthropic') => connectTo(server.endpoint, provider);
 

@@ -1,0 +1,142 @@
+import {
+  type Dialect,
+  type DialectCall,
+  type DialectResult,
+  type ModelServer,
+  startModelServer,
+} from '@uswarm/dev-servers';
+import type { ModelError, ModelPort, Prompt, PromptMessage, Step, StepUsage } from '../src/models/port.js';
+
+const TOOLS = ['web_search', 'read_page', 'list_pages'].map((name) => ({
+  type: 'function' as const,
+  name,
+  description: 'Answers.',
+  inputSchema: { type: 'object' as const, properties: {} },
+}));
+
+const MAX_STEPS = 4;
+interface Outcome {
+  step: Step | undefined;
+  error: ModelError | undefined;
+  text: string;
+  usage: StepUsage[];
+  waits: number[];
+}
+
+/** Makes one step; waits before retries are recorded and not waited for. */
+async function runStep(port: ModelPort, prompt: Prompt, waits: number[]): Promise<Outcome> {
+  const outcome: Outcome = { step: undefined, error: undefined, text: '', usage: [], waits };
+  const request = { model: '', prompt, tools: TOOLS, toolChoice: 'auto' as const, maxOutputTokens: 100 };
+  try {
+    for await (const event of port.step(request, { signal: new AbortController().signal })) {
+      if (event.type === 'text') outcome.text += event.text;
+      else if (event.type === 'retracted') outcome.text = '';
+      else if (event.type === 'usage') outcome.usage.push(event.usage);
+      else outcome.step = event.step;
+    }
+  } catch (error) {
+    outcome.error = error as ModelError;
+  }
+  return outcome;
+}
+
+function startServer({ script }: Dialect): Promise<ModelServer> {
+  return startModelServer({
+    strict: true,
+    script: (_request, index, received) =>
+      script(index, received) ?? [{ text: 'Done.' }, { usage: { prompt: 30, completion: 2 } }],
+  });
+}
+
+/** The results of the calls, as the loop appends them. */
+const resultsOf = ({ calls, message }: Step): PromptMessage[] => [
+  message,
+  {
+    role: 'tool',
+    content: calls.map(({ id }, index) => ({
+      type: 'tool-result',
+      toolCallId: id,
+      toolName:
+        message.content.filter((part) => part.type !== 'text' && part.type === 'tool-call')[index]?.toolName ?? '',
+      output: { type: 'text', value: 'A result.' },
+    })),
+  },
+];
+
+/** What a client makes of the responses of a dialect. */
+export interface Conversation {
+  first: Outcome;
+  requests: number;
+  calls: DialectCall[];
+  /** The text of the last step. */
+  last: string;
+  refusals: readonly string[];
+  /** The names of models that the server was asked for. */
+  models: readonly string[];
+}
+
+/**
+ * Makes steps until one has no calls, with the server of the dialect.
+ *
+ * @param connect the port for the server; `wait` records the waits before retries
+ */
+export async function converse(
+  dialect: Dialect,
+  connect: (server: ModelServer, wait: (ms: number) => Promise<void>) => ModelPort,
+): Promise<Conversation> {
+  const server = await startServer(dialect);
+  const waits: number[] = [];
+  const port = connect(server, (ms) => {
+    waits.push(ms);
+    return Promise.resolve();
+  });
+  const prompt: Prompt = (dialect.questions ?? ['Hello']).map((text) => ({
+    role: 'user',
+    content: [{ type: 'text', text }],
+  }));
+  try {
+    const first = await runStep(port, prompt, waits);
+    const conversation = { first, requests: server.requests.length, calls: [] as DialectCall[], last: first.text };
+    let outcome = first;
+    for (let steps = 1; outcome.step?.finish === 'calls' && steps < MAX_STEPS; steps += 1) {
+      conversation.calls.push(...outcome.step.calls.map(({ name, input }) => ({ name, input })));
+      prompt.push(...resultsOf(outcome.step));
+      outcome = await runStep(port, prompt, waits);
+      if (outcome.error !== undefined) throw outcome.error;
+      conversation.last = outcome.text;
+    }
+    const models = [...new Set(server.requests.map(({ body }) => body.model))];
+    return { ...conversation, refusals: server.refusals, models };
+  } finally {
+    await server.close();
+  }
+}
+
+/** The waits, with those of the expectation that they differ from by less than it allows. */
+function inTolerance(waits: readonly number[], { waits: expected = [], waitsWithinMs = 0 }: DialectResult): number[] {
+  return waits.map((ms, index) => {
+    const wanted = expected[index] ?? NaN;
+    return Math.abs(ms - wanted) <= waitsWithinMs ? wanted : ms;
+  });
+}
+
+/** The outcome in the form of the expectation. */
+export function summarize({ first, requests, calls }: Conversation, expected: DialectResult): DialectResult {
+  const { step, error, text, usage, waits } = first;
+  const reported = usage.at(-1);
+  const cached = expected.tokens?.cached === undefined ? {} : { cached: reported?.cachedTokens ?? 0 };
+  return {
+    text,
+    ...(step === undefined ? {} : { finish: step.finish }),
+    ...(calls.length === 0 ? {} : { calls }),
+    ...(error === undefined ? {} : { error: error.code }),
+    ...(error?.contextOverflow === true ? { contextOverflow: true as const } : {}),
+    requests,
+    usage: usage.map(({ estimated }) => (estimated ? 'estimated' : 'reported')),
+    ...(expected.tokens === undefined
+      ? {}
+      : { tokens: { prompt: reported?.promptTokens ?? 0, completion: reported?.completionTokens ?? 0, ...cached } }),
+    ...(expected.waits === undefined ? {} : { waits: inTolerance(waits, expected) }),
+    ...(expected.waitsWithinMs === undefined ? {} : { waitsWithinMs: expected.waitsWithinMs }),
+  };
+}

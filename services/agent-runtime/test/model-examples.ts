@@ -1,0 +1,39 @@
+import { parseEnv } from 'node:util';
+import { jest } from '@jest/globals';
+import { z } from 'zod';
+import type { ModelPort } from '../src/models/port.js';
+import { createProvider, modelVariables, providerOf } from '../src/models/providers.js';
+
+export interface ExampleLine {
+  /** What the page calls the server. */
+  server: string;
+  environment: Record<string, string>;
+}
+
+/** The lines of docs/models.md that start local mode with a server. */
+export function exampleLines(page: string): ExampleLine[] {
+  return [...page.matchAll(/^(\S.*):\n\n```sh\n((?:[A-Z_]+=\S+ )+)npm start$/gm)].map(
+    ([, title = '', variables = '']) => ({
+      server: title.replace(/, started with .*/, ''),
+      environment: parseEnv(variables.trim().replaceAll(' ', '\n')) as Record<string, string>,
+    }),
+  );
+}
+
+/** The port of a runtime with the variables of a line. */
+export function portOfLine(environment: Record<string, string>): ModelPort {
+  const variables = z.object(modelVariables).parse(environment);
+  return createProvider(providerOf(variables), variables);
+}
+
+/** Sends all requests to this origin instead of their own. @returns their own addresses, as they are made */
+export function sendRequestsTo(origin: string): readonly string[] {
+  const addresses: string[] = [];
+  const send = globalThis.fetch;
+  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    const address = new URL(input instanceof Request ? input.url : input);
+    addresses.push(address.href);
+    return send(new URL(`${address.pathname}${address.search}`, origin), init);
+  });
+  return addresses;
+}
