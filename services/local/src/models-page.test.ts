@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { loadModelGatewayConfig } from '@uswarm/model-gateway';
 import { modelLines } from '../test/models-page.js';
 import { MODEL_EXAMPLES } from './model-examples.js';
 import { readSettings, USAGE } from './settings.js';
@@ -8,6 +9,11 @@ import { readSettings, USAGE } from './settings.js';
 const page = readFileSync(path.resolve(import.meta.dirname, '../../../docs/models.md'), 'utf8');
 const quickstart = readFileSync(path.resolve(import.meta.dirname, '../../../docs/quickstart.md'), 'utf8');
 const lines = modelLines(page);
+const GATEWAY_SECRETS = {
+  MODEL_TOKEN_SIGNING_KEY: `m1:${'m'.repeat(32)}`,
+  INTERNAL_API_URL: 'http://127.0.0.1:8082',
+  INTERNAL_API_KEY: `k1:${'s'.repeat(32)}`,
+};
 
 describe('docs/models.md', () => {
   it('has the same lines as npm start -- --help', () => {
@@ -18,6 +24,22 @@ describe('docs/models.md', () => {
   it.each(lines)('has a valid line: $line', ({ environment }) => {
     const expected = Object.keys(environment).some((name) => name.startsWith('ANTHROPIC_')) ? 'anthropic' : 'openai';
     expect(readSettings([], environment)).toMatchObject({ modelProvider: expected, environment });
+  });
+
+  it.each(lines)('leads the model gateway to its server, with the key and its model: $line', ({ environment }) => {
+    const [prefix, defaultBaseUrl] = Object.keys(environment).some((name) => name.startsWith('ANTHROPIC_'))
+      ? ['ANTHROPIC', 'https://api.anthropic.com/v1']
+      : ['OPENAI', 'https://api.openai.com/v1'];
+    // The gateway refuses the placeholder of the page.
+    const key = `${prefix}_API_KEY` in environment ? { [`${prefix}_API_KEY`]: 'key-of-this-test' } : {};
+    const { providers } = loadModelGatewayConfig({ ...environment, ...key, ...GATEWAY_SECRETS });
+    expect(providers).toMatchObject({
+      [prefix.toLowerCase()]: {
+        baseUrl: environment[`${prefix}_BASE_URL`] ?? defaultBaseUrl,
+        apiKey: key[`${prefix}_API_KEY`],
+        models: { fallback: environment[`${prefix}_MODEL`] },
+      },
+    });
   });
 
   it.each(lines)('uses only variables that npm start -- --help names: $line', ({ environment }) => {
