@@ -76,13 +76,14 @@ export function statusOfType(text: string): number | undefined {
   return undefined;
 }
 
-/** The code of the model gateway. Other responses with status 402 are of providers whose operator must pay. */
+/** Codes of the model gateway. Other responses with status 402 are of providers whose operator must pay. */
 const GATEWAY_LIMIT = 'token_limit_reached';
+const GATEWAY_KEY_REJECTED = 'provider_credentials_rejected';
 
-function isGatewayLimit(body: string): boolean {
+function hasCode(body: string, code: string): boolean {
   const parsed = parseJson(body);
   const error = isObject(parsed) && isObject(parsed['error']) ? parsed['error'] : {};
-  return error['code'] === GATEWAY_LIMIT || error['type'] === GATEWAY_LIMIT;
+  return error['code'] === code || error['type'] === code;
 }
 
 function hint(status: number): string {
@@ -104,11 +105,15 @@ export function toFailure(error: unknown, optionalParameters: readonly string[],
   const final = (failed: ModelError): Failure => ({ error: failed, transient: false, limited: false });
 
   if (status === 402) {
-    if (isGatewayLimit(text)) {
+    if (hasCode(text, GATEWAY_LIMIT)) {
       return final(new ModelError('token_limit_reached', 'The token limit of this month is reached.', details));
     }
     const message = 'The model provider requires a payment (status 402: check the credit of its account).';
     return final(new ModelError('model_unavailable', message, details));
+  }
+  // The gateway hides the response of the provider, which a retry does not change.
+  if (status === 502 && hasCode(text, GATEWAY_KEY_REJECTED)) {
+    return final(new ModelError('model_rejected', `The model provider rejected the request${hint(401)}.`, details));
   }
   if (status === 413 || (status !== undefined && status >= 400 && OVERFLOW.some((pattern) => pattern.test(text)))) {
     const message = 'The conversation is too long for the model.';

@@ -35,6 +35,14 @@ describe('a failed model call', () => {
     expect({ requests: requests.length, usage }).toEqual({ requests: 1, usage: [] });
   });
 
+  it('is final if the model gateway reports that the provider rejected its key', async () => {
+    const { error, requests } = await call((response) =>
+      sendError(response, 502, { code: 'provider_credentials_rejected', message: 'The key was rejected.' }),
+    );
+    expect(error).toMatchObject({ code: 'model_rejected', message: expect.stringContaining('check its API key') });
+    expect(requests).toHaveLength(1);
+  });
+
   it.each<[string, Record<string, string>, number]>([
     ['seconds', { 'retry-after': '5' }, 5_000],
     ['milliseconds', { 'retry-after-ms': '1500', 'retry-after': '5' }, 1_500],
