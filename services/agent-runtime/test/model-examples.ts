@@ -26,7 +26,7 @@ export function portOfLine(environment: Record<string, string>): ModelPort {
   return createProvider(providerOf(variables), variables);
 }
 
-/** Sends all requests to this origin instead of their own. @returns their own addresses, as they are made */
+/** Redirects all requests to this origin. @returns their original addresses, as they are made */
 export function sendRequestsTo(origin: string): readonly string[] {
   const addresses: string[] = [];
   const send = globalThis.fetch;

@@ -1,7 +1,15 @@
 import { parseJson } from '@uswarm/service-kit';
 import { type CallNames, createCallNames } from './call-names.js';
 import { createThinkSplitter, type ThinkSplitter } from './think-splitter.js';
-import { eventResponse, isObject, type Json, objects, repairBody, repairCounts, toEvent } from './wire-body.js';
+import {
+  type EventRepair,
+  eventResponse,
+  isObject,
+  type Json,
+  objects,
+  repairBody,
+  repairCounts,
+} from './wire-body.js';
 
 // Deviations of servers with the chat completions protocol that the client library does not accept.
 
@@ -33,18 +41,22 @@ interface ChunkRepair {
   repair(chunk: Json): Json;
   /** @param complete whether the server declared the response complete. @returns what was held until the end */
   end(complete: boolean): Json[];
+  /** Whether the last chunk with a choice had a finish reason. Some servers send empty ones before. */
+  isFinished(): boolean;
 }
 
 function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
   const splitter = createThinkSplitter();
   const names = createCallNames(offered);
   let finished = false;
+  let lastReason: unknown;
   return {
     repair(chunk) {
       if (isObject(chunk['error'])) return chunk;
       if (chunk['object'] === 'error') return { error: chunk };
       const choices = objects(chunk['choices']).map(({ message, delta, ...choice }) => {
-        finished ||= typeof choice['finish_reason'] === 'string';
+        lastReason = choice['finish_reason'];
+        finished ||= typeof lastReason === 'string';
         const part = isObject(delta) ? delta : message;
         return isObject(part) ? { ...choice, delta: repairMessage(part, splitter, names) } : choice;
       });
@@ -63,28 +75,26 @@ function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
       const isEmpty = text === '' && thought === '' && delta.tool_calls.length === 0;
       return isEmpty && !('finish_reason' in reason) ? [] : [{ choices: [{ index: 0, delta, ...reason }] }];
     },
+    isFinished: () => typeof lastReason === 'string' && lastReason !== '',
   };
 }
 
 const DONE = '[DONE]';
 
-function repairEvents(offered: ReadonlySet<string>): TransformStream<{ data: string }, string> {
+function repairEvents(offered: ReadonlySet<string>): EventRepair {
   const chunks = createChunkRepair(offered);
-  const end = (controller: TransformStreamDefaultController<string>, complete: boolean): void => {
-    for (const chunk of chunks.end(complete)) controller.enqueue(toEvent(JSON.stringify(chunk)));
-  };
-  return new TransformStream({
-    transform({ data }, controller) {
-      if (data === DONE) {
-        end(controller, true);
-        controller.enqueue(toEvent(DONE));
-        return;
-      }
+  const rest = (isDone: boolean): string[] => chunks.end(isDone).map((chunk) => JSON.stringify(chunk));
+  return {
+    repair(data) {
+      if (data === DONE) return [...rest(true), DONE];
       const chunk = parseJson(data);
-      controller.enqueue(toEvent(isObject(chunk) ? JSON.stringify(chunks.repair(chunk)) : data));
+      if (isObject(chunk)) return [JSON.stringify(chunks.repair(chunk))];
+      // After the response, a part of an event is as good as none.
+      return chunks.isFinished() ? [] : [data];
     },
-    flush: (controller) => end(controller, false),
-  });
+    end: () => rest(false),
+    isComplete: chunks.isFinished,
+  };
 }
 
 /** A complete response as a stream, from servers that ignore `stream`. */

@@ -1,5 +1,13 @@
 import { parseJson } from '@uswarm/service-kit';
-import { eventResponse, isObject, type Json, objects, repairBody, repairCounts, toEvent } from './wire-body.js';
+import {
+  type EventRepair,
+  eventResponse,
+  isObject,
+  type Json,
+  objects,
+  repairBody,
+  repairCounts,
+} from './wire-body.js';
 
 // Deviations of servers with the Messages protocol that the client library does not accept.
 
@@ -25,23 +33,30 @@ function repairUsage(event: Json): Json {
   return { ...event, message: { ...message, usage: { input_tokens: UNKNOWN, ...input } } };
 }
 
+const hasStopReason = ({ type, delta }: Json): boolean =>
+  type === 'message_delta' && isObject(delta) && typeof delta['stop_reason'] === 'string';
+
 /** The client library takes the end of a connection for the end of the response. */
-function repairEvents(): TransformStream<{ data: string }, string> {
+function repairEvents(): EventRepair {
   let ended = false;
   let stopped = false;
-  return new TransformStream({
-    transform({ data }, controller) {
+  return {
+    repair(data) {
       const event = parseJson(data);
       const type = isObject(event) ? event['type'] : undefined;
-      if (typeof type === 'string' && !MESSAGE_EVENT.test(type)) return;
-      ended ||= type === 'message_delta' || type === 'error';
+      if (typeof type === 'string' && !MESSAGE_EVENT.test(type)) return [];
+      ended ||= type === 'error' || (isObject(event) && hasStopReason(event));
       stopped ||= type === 'message_stop' || type === 'error';
-      controller.enqueue(toEvent(isObject(event) ? JSON.stringify(repairUsage(event)) : data));
+      if (isObject(event)) return [JSON.stringify(repairUsage(event))];
+      // After the response, a part of an event is as good as none.
+      return ended ? [] : [data];
     },
-    flush(controller) {
-      if (!stopped) controller.enqueue(toEvent(ended ? MESSAGE_STOP : CUT));
+    end() {
+      if (stopped) return [];
+      return [ended ? MESSAGE_STOP : CUT];
     },
-  });
+    isComplete: () => ended,
+  };
 }
 
 /** The start of a block and its deltas. */

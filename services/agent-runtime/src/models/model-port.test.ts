@@ -180,6 +180,17 @@ describe('a model call', () => {
     expect(text).toBe('Grüße 🎉');
   });
 
+  it('does not take an empty finish reason for the end of the response', async () => {
+    const { text } = await call(async (response) => {
+      startEvents(response);
+      response.write(`data: ${JSON.stringify(delta({ content: 'Hi' }, ''))}\n\n`);
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      response.write(`data: ${JSON.stringify(delta({ content: ' you' }, 'stop'))}\n\n`);
+      response.end('data: [DONE]\n\n');
+    });
+    expect(text).toBe('Hi you');
+  });
+
   it('counts comments as progress', async () => {
     const limits = { firstByteMs: 400, betweenBytesMs: 400, totalMs: 60_000 };
     const { text, error } = await call(

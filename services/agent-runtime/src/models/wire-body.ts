@@ -1,4 +1,4 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { createParser } from 'eventsource-parser';
 import { parseJson } from '@uswarm/service-kit';
 import { statusOfType } from './failures.js';
 
@@ -31,33 +31,117 @@ const DOCUMENT_START = new Set([...'{["<'].map((character) => character.charCode
 interface Body {
   /** Whether it is one document instead of a stream of events. */
   isDocument: boolean;
-  stream: ReadableStream<Uint8Array>;
+  /** Reads the next bytes; undefined at the end. */
+  read: () => Promise<Uint8Array | undefined>;
+  cancel: (reason: unknown) => Promise<void>;
 }
 
-/** Reads the start of a body, which shows what it is: content types are often wrong or missing. */
+/** Reads the start of a body, which shows its kind: content types are often wrong or missing. */
 async function openBody(body: ReadableStream<Uint8Array>): Promise<Body> {
   const reader = body.getReader();
+  const read = async (): Promise<Uint8Array | undefined> => (await reader.read()).value;
+  const cancel = (reason: unknown): Promise<void> => reader.cancel(reason);
   for (;;) {
-    const { done, value } = await reader.read();
-    const first = value?.find((byte) => !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte));
-    if (!done && first === undefined) continue;
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        if (value !== undefined) controller.enqueue(value);
-        if (done) controller.close();
-      },
-      async pull(controller) {
-        const next = await reader.read();
-        if (next.done) controller.close();
-        else controller.enqueue(next.value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
-    return { isDocument: first !== undefined && DOCUMENT_START.has(first), stream };
+    const bytes = await read();
+    if (bytes === undefined) return { isDocument: false, read, cancel };
+    const start = bytes.findIndex((byte) => !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte));
+    if (start < 0) continue;
+    let first: Uint8Array | undefined = bytes.subarray(start);
+    const readFirst = async (): Promise<Uint8Array | undefined> => {
+      const held = first;
+      first = undefined;
+      return held ?? (await read());
+    };
+    return { isDocument: DOCUMENT_START.has(bytes[start] ?? 0), read: readFirst, cancel };
   }
 }
 
-export const toEvent = (data: string): string => `data: ${data}\n\n`;
+async function readText({ read }: Body): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let bytes = await read(); bytes !== undefined; bytes = await read()) {
+    text += decoder.decode(bytes, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Repairs the events of one stream. Events are their data without the syntax of event streams. */
+export interface EventRepair {
+  /** @returns the events to pass on */
+  repair(data: string): readonly string[];
+  /** @returns the last events, at the end of the stream */
+  end(): readonly string[];
+  /** Whether the response is complete, so that nothing but usage can follow. */
+  isComplete(): boolean;
+}
+
+/** Milliseconds for the next event after a complete response: some servers then keep the connection open. */
+const GRACE_MS = 2_000;
+
+/** The result of the promise; undefined if it takes longer. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The repaired events. Silence or a failure after a complete response is its end. */
+function repairStream({ read, cancel }: Body, { repair, end, isComplete }: EventRepair): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let repaired = '';
+  const pass = (events: readonly string[]): void => void (repaired += events.map(toEvent).join(''));
+  let completeAt: number | undefined;
+  const parser = createParser({
+    onEvent({ data }) {
+      completeAt = undefined;
+      pass(repair(data));
+    },
+  });
+
+  /** @returns undefined at the end */
+  async function readNext(): Promise<Uint8Array | undefined> {
+    if (!isComplete()) return read();
+    completeAt ??= performance.now();
+    const rest = GRACE_MS - (performance.now() - completeAt);
+    return within(
+      read().catch(() => undefined),
+      rest,
+    );
+  }
+
+  /** @returns whether more can follow */
+  async function parseNext(): Promise<boolean> {
+    const bytes = await readNext();
+    if (bytes !== undefined) {
+      parser.feed(decoder.decode(bytes, { stream: true }));
+      return true;
+    }
+    // Some servers leave out the empty line after the last event, without which it is ignored.
+    parser.feed(`${decoder.decode()}\n\n`);
+    pass(end());
+    return false;
+  }
+
+  return new ReadableStream({
+    async pull(controller) {
+      let more = true;
+      while (more && repaired === '') more = await parseNext();
+      if (repaired !== '') controller.enqueue(encoder.encode(repaired));
+      repaired = '';
+      if (more) return;
+      controller.close();
+      await cancel(undefined).catch(() => undefined);
+    },
+    cancel,
+  });
+}
+
+const toEvent = (data: string): string => `data: ${data}\n\n`;
 
 /** A stream with these events. */
 export const eventResponse = (events: readonly string[]): Response =>
@@ -72,26 +156,8 @@ function errorResponse(body: unknown, text: string): Response {
   return new Response(text, { status, headers: { 'content-type': 'application/json' } });
 }
 
-/** Some servers leave out the empty line after the last event, without which it is ignored. */
-const endLastEvent = () => new TransformStream<string, string>({ flush: (controller) => controller.enqueue('\n\n') });
-
-function withEvents(
-  { status, headers }: Response,
-  body: ReadableStream<Uint8Array>,
-  repair: TransformStream<{ data: string }, string>,
-): Response {
-  const events = body
-    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-    .pipeThrough(endLastEvent())
-    .pipeThrough(new EventSourceParserStream())
-    .pipeThrough(repair)
-    .pipeThrough(new TextEncoderStream());
-  return new Response(events, { status, headers });
-}
-
 export interface BodyRepairs {
-  /** Repairs the events of a stream. */
-  events: () => TransformStream<{ data: string }, string>;
+  events: () => EventRepair;
   /** A complete response as events, from servers that ignore `stream`; undefined if it is another document. */
   document: (body: Json) => Response | undefined;
 }
@@ -99,9 +165,10 @@ export interface BodyRepairs {
 /** Repairs a successful response. A document that is not a response becomes an error. */
 export async function repairBody(response: Response, { events, document }: BodyRepairs): Promise<Response> {
   if (!response.ok || response.body === null) return response;
-  const { isDocument, stream } = await openBody(response.body);
-  if (!isDocument) return withEvents(response, stream, events());
-  const text = await new Response(stream).text();
-  const body = parseJson(text);
-  return (isObject(body) ? document(body) : undefined) ?? errorResponse(body, text);
+  const body = await openBody(response.body);
+  const { status, headers } = response;
+  if (!body.isDocument) return new Response(repairStream(body, events()), { status, headers });
+  const text = await readText(body);
+  const parsed = parseJson(text);
+  return (isObject(parsed) ? document(parsed) : undefined) ?? errorResponse(parsed, text);
 }

@@ -122,6 +122,11 @@ import { rejectionWith200 } from './messages/rejection-with-200.js';
 import { noUsageAtStart } from './messages/no-usage-at-start.js';
 import { noUsageAtEnd } from './messages/no-usage-at-end.js';
 import { usageInvalid } from './messages/usage-invalid.js';
+import { cutAfterFinish } from './end/cut-after-finish.js';
+import { cutInUsage } from './end/cut-in-usage.js';
+import { hangsAfterFinish } from './end/hangs-after-finish.js';
+import { commentsAfterFinish } from './end/comments-after-finish.js';
+import { reasoningField } from './text/reasoning-field.js';
 import type { Dialect } from './dialect.js';
 
 /** All dialects by group: what servers do that the documentation of their protocol does not lead one to expect. */
@@ -165,6 +170,7 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     referenceParts,
     thinkTags,
     reasoningContent,
+    reasoningField,
     emptyDeltas,
     refusal,
     contentFilter,
@@ -201,6 +207,10 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     cutInText,
     endsInText,
     endsInCall,
+    cutAfterFinish,
+    cutInUsage,
+    hangsAfterFinish,
+    commentsAfterFinish,
     usageNever,
     usageInEachChunk,
     usageNegative,

@@ -51,9 +51,9 @@ export const answer = (text: string): ModelStep[] => [{ text }, USAGE];
 
 /** A protocol-neutral script whose first response has these calls. */
 export const calling =
-  (...toolCalls: ScriptedCall[]): Dialect['script'] =>
+  (...calls: ScriptedCall[]): Dialect['script'] =>
   (index) =>
-    index > 0 ? undefined : [{ toolCalls }, USAGE];
+    index > 0 ? undefined : [{ toolCalls: calls }, USAGE];
 
 /** Splits bytes into packets of this size, wherever that is in a character. */
 export function packets(text: string, size: number): Uint8Array[] {
@@ -122,3 +122,12 @@ export const anthropicStream = (
     ...blocks.map(({ start, deltas = [] }, index) => block(index, start, deltas)),
     STREAM_END(stopReason),
   );
+
+/** Responses with a text and a finish reason, but without the end that follows it. */
+export const FINISHED_WITHOUT_END = {
+  openai: choice({ content: 'Hello.' }) + STOP,
+  anthropic:
+    STREAM_START +
+    textBlock(0, 'Hello.') +
+    event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null } }),
+};
