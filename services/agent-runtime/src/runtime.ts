@@ -25,9 +25,10 @@ const CONNECTION_GRACE_MS = 1_000;
 const SUMMARIZE = 'summarize.1';
 /**
  * Optional parts of the protocol. `skills.1`: long prompts are sent as skill documents. `summarize.1`: `Summarize`.
- * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn.
+ * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn. `journal.1`:
+ * turns are journaled and continue from a journal.
  */
-const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1'];
+const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1', 'journal.1'];
 
 /** The demo model cannot summarize: it only repeats. */
 const featuresOf = (provider: string): string[] =>

@@ -48,7 +48,13 @@ export function turnsWith(
       events.push(event);
       onEvent?.(event);
     };
-    const context = { emit, signal, toolToken: () => undefined, modelToken: () => undefined };
+    const context = {
+      emit,
+      signal,
+      committed: async () => undefined,
+      toolToken: () => undefined,
+      modelToken: () => undefined,
+    };
     const done = await runner(create(RunTurnRequestSchema, request), context);
     return { done, events };
   };

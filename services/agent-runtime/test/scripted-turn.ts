@@ -89,7 +89,13 @@ export async function run(
       firstStep: 1,
       ...turn,
     }),
-    { emit: (event) => events.push(event), signal, toolToken: () => undefined, modelToken: () => undefined },
+    {
+      emit: (event) => events.push(event),
+      committed: async () => undefined,
+      signal,
+      toolToken: () => undefined,
+      modelToken: () => undefined,
+    },
   );
   return { asked, events, done };
 }

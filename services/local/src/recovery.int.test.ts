@@ -52,7 +52,7 @@ describeWith('valkey', 'services as separate processes', () => {
     (
       await services.query<{ answers: number; prompt: number; completion: number }>(
         `SELECT count(*)::int AS answers, sum(prompt_tokens)::int AS prompt, sum(completion_tokens)::int AS completion
-         FROM usage_entries WHERE workspace_id = $1`,
+         FROM usage_entries WHERE workspace_id = $1 AND kind = 'step'`,
         [client.workspaceId],
       )
     )[0];

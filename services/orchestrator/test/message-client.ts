@@ -56,7 +56,7 @@ export function createMessageClient(world: Readonly<TurnFixture>) {
     answered: async (text: string, end: Partial<FinishedReply> = {}) => {
       const userMessage = await say(text);
       const { writer, replyId } = await begin();
-      await writer.tool(1, TOOL);
+      await writer.tool(TOOL);
       await writer.offer('k', CARD);
       await writer.note('n', 'A note.');
       await writer.finish({ ...END, ...end });

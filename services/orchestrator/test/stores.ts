@@ -22,6 +22,7 @@ import { createMessageStore } from '../src/features/messages/messages.store.js';
 import { createMessageSearchStore } from '../src/features/messages/search.store.js';
 import { createRuntimeProcessStore } from '../src/features/runtimes/drivers/process/runtime-processes.store.js';
 import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
+import { createJournalStore } from '../src/features/turns/journal.store.js';
 import { createTurnStore } from '../src/features/turns/turns.store.js';
 import { createUploadStore } from '../src/features/uploads/uploads.store.js';
 import { createUsageStore } from '../src/features/usage/usage.store.js';
@@ -64,6 +65,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     uploads: createUploadStore(database),
     usage: createUsageStore(database),
     users: createUserStore(database),
+    journal: createJournalStore(database),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

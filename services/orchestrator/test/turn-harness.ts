@@ -3,6 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { AgentPrompt } from '@uswarm/contract';
 import {
   AgentActivity,
+  EntryKind,
   Outcome,
   type RunTurnRequest,
   ToolState,
@@ -13,6 +14,7 @@ import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { Database } from '../src/database/database.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+import type { JournalEntry } from '../src/features/turns/journal.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { withoutAfterCommit } from './transaction.js';
@@ -51,6 +53,8 @@ type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 export interface Call {
   events?: EventInit[];
   error?: ConnectError;
+  /** The numbers of events, from 1 within the call, at which the runtime waits for a commit. */
+  barriers?: number[];
   /** Called after the events. */
   atTheEnd?: () => void | Promise<void>;
 }
@@ -64,6 +68,10 @@ export const used: EventInit = {
   case: 'usage',
   value: { step: 1, provider: 'p', model: 'm', promptTokens: 6n, completionTokens: 4n },
 };
+export const entry = (number: number, kind = EntryKind.STEP, body = '{}'): EventInit => ({
+  case: 'entry',
+  value: { number, kind, body },
+});
 export const tool: EventInit = { case: 'tool', value: { callId: 'c', tool: 't', state: ToolState.RUNNING } };
 export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOPPED } };
 
@@ -118,6 +126,7 @@ export function createTurnHarness(
     notes: [] as string[],
     renewals: [] as string[],
     modelRenewals: [] as string[],
+    commits: [] as number[],
     /** How often the turn was read from the store. */
     reads: 0,
   };
@@ -126,13 +135,17 @@ export function createTurnHarness(
   let instance = 'i';
   let tokens = 0;
   let deleted = false;
+  const journal: (JournalEntry & { generation: number })[] = [];
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
     requests.push(request);
     const call = script[requests.length - 1];
     if (call === undefined) throw new Error('the script has no further call');
     let number = request.fromEvent;
-    for (const event of call.events ?? []) yield create(TurnEventSchema, { number: (number += 1n), event });
+    for (const [index, event] of (call.events ?? []).entries()) {
+      const barrier = call.barriers?.includes(index + 1) ?? false;
+      yield create(TurnEventSchema, { number: (number += 1n), event, barrier });
+    }
     await call.atTheEnd?.();
     if (call.error !== undefined) throw call.error;
   }
@@ -151,7 +164,10 @@ export function createTurnHarness(
       },
       start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
       setInstance: async (_id, instanceId) => void (turn.runtime_instance = instanceId),
-      nextGeneration: async (_id, limit) => (turn.generation < limit ? (turn.generation += 1) : undefined),
+      nextGeneration: async (_id, limit) => {
+        const progress = journal.at(-1)?.generation ?? 0;
+        return turn.generation - limit < progress ? (turn.generation += 1) : undefined;
+      },
       isBusyElsewhere: async () => false,
       answeredElsewhere: async () => false,
       finish: async (_id, status, errorCode) => void (recorded.ended = { status, errorCode }),
@@ -161,6 +177,15 @@ export function createTurnHarness(
       stopRequested: async () => turn.stop_requested,
       recordUsage: async () => true,
       nextStep: async () => 1,
+    },
+    journal: {
+      append: async ({ generation }, entry) => {
+        if (entry.number > journal.length + 1) return false;
+        if (entry.number > journal.length) journal.push({ ...entry, generation });
+        return true;
+      },
+      entries: async () => journal,
+      isEmpty: async () => journal.length === 0,
     },
     agents: {
       members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
@@ -212,6 +237,7 @@ export function createTurnHarness(
       summarize: async () => {
         throw new ConnectError('', Code.Unimplemented);
       },
+      advance: async (_to, { committedThrough }) => void recorded.commits.push(Number(committedThrough)),
       renewToolToken: async (_to, renewal) => {
         recorded.renewals.push(renewal.toolToken);
         recorded.modelRenewals.push(renewal.modelToken);

@@ -1,12 +1,14 @@
 import { AgentActivity, type Agent, type Done, type RunTurnRequest } from '@uswarm/runtime-proto';
 import type { ContextLimits } from '../context/budget.js';
-import type { FunctionTool, PromptMessage, Step, ToolCall } from '../models/port.js';
+import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
 import type { BuiltInTool } from '../tools/define-tool.js';
 import type { ToolSource } from '../tools/tool.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
+import { createJournal, foldJournal } from './journal.js';
 import { completed, failed, refused, silent } from './outcome.js';
 import { executeToolCalls } from './tool-calls.js';
+import { afterResult, afterStep, stepEntry, type TurnState } from './turn-state.js';
 
 /** Model calls per turn. The last one has to answer. */
 export const MAX_STEPS = 24;
@@ -14,8 +16,6 @@ export const MAX_STEPS = 24;
 const MAX_RUNNING_MS = 25 * 60_000;
 /** Model calls with only invalid tool calls, in a row, after which the next one has to answer. */
 const MAX_INVALID_STEPS = 3;
-
-const CONTINUE = 'Continue exactly where your text stopped. Do not repeat anything.';
 
 interface Offer {
   tools: readonly FunctionTool[];
@@ -44,15 +44,15 @@ async function offerTools(
 export interface ConverseDeps extends ModelCallDeps {
   tools: ToolSource;
   limits: ContextLimits;
+  /** Resolves when the orchestrator has committed all events so far. */
+  committed: () => Promise<void>;
   /** Monotonic clock in milliseconds. */
   now: () => number;
 }
 
-const isInvalid = (offered: ReadonlySet<string>) => {
-  return ({ name, input }: ToolCall): boolean => input === undefined || !offered.has(name);
-};
+const limitSentence = `The agent did not finish within ${MAX_STEPS} steps.`;
 
-/** Calls the model and the tools that it requests, until it answers. */
+/** Calls the model and the tools that it requests, until it answers. Continues after the journal of the request. */
 export async function converse(request: RunTurnRequest, agent: Agent, deps: ConverseDeps): Promise<Done> {
   const { tools: source, limits, writer, untrusted, signal, now } = deps;
   const startedAt = now();
@@ -63,50 +63,59 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, deps);
   const images = request.limits?.images ?? false;
   const calling = { tools: source, builtIn, offered, agentId: agent.id, writer, untrusted, images, signal };
-  const turn: PromptMessage[] = [];
-  let invalidSteps = 0;
-  let continues = false;
+  const journal = createJournal(request, deps);
+  let state = foldJournal(request.journal);
+  writer.restore(state);
   let wasEmpty = false;
 
-  const mustAnswer = (number: number): boolean =>
-    number === MAX_STEPS || invalidSteps === MAX_INVALID_STEPS || now() - startedAt > MAX_RUNNING_MS;
+  const mustAnswer = (): boolean =>
+    state.steps + 1 === MAX_STEPS || state.invalidSteps === MAX_INVALID_STEPS || now() - startedAt > MAX_RUNNING_MS;
 
-  /** Ends the turn after a step without tool calls; undefined if the model is called again. */
-  function afterText({ finish, text, message }: Step): Done | undefined {
+  /** The end of the turn after a step without tool calls; undefined if the model is called again. */
+  function afterText({ finish, text }: Step): Done | undefined {
     if (finish === 'refused') return refused(writer.text);
     if (finish === 'length') {
-      if (continues)
+      if (state.continues)
         return failed(writer.text, 'output_limit_reached', 'The answer reached the length limit of the model.');
-      continues = true;
-      // Without a text to continue, the call is repeated: some servers reject a user message after tool results.
-      if (message.content.length > 0) turn.push({ role: 'user', content: [{ type: 'text', text: CONTINUE }] });
-      return undefined;
+      return state.steps + 1 >= MAX_STEPS ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;
     }
     if (text.trim() !== '' || writer.text !== '') return completed(writer.text);
     // A card asks the user without further text.
     if (writer.messages > 0) return silent();
     if (wasEmpty) return failed('', 'model_unavailable', 'The model returned an empty answer.');
     wasEmpty = true;
+    return state.steps + 1 >= MAX_STEPS ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;
+  }
+
+  /** @returns the end of the turn; undefined if it continues */
+  async function callStep(): Promise<Done | undefined> {
+    const forced = mustAnswer();
+    const before = writer.text.length;
+    const { turn, continues } = state;
+    const step = await callModel({ turn, toolChoice: forced ? 'none' : 'auto', continues });
+    if (step.calls.length > 0 && forced) return failed(writer.text, 'step_limit_reached', limitSentence);
+    const done = step.calls.length === 0 ? afterText(step) : undefined;
+    if (done !== undefined) return done;
+    const entry = stepEntry(step, writer.text.slice(before));
+    state = afterStep(state, entry);
+    await journal.step(entry);
     return undefined;
   }
 
-  for (let number = 1; ; number += 1) {
-    const forced = mustAnswer(number);
-    const step = await callModel({ turn, toolChoice: forced ? 'none' : 'auto', continues });
-    if (step.message.content.length > 0) turn.push(step.message);
-    if (step.calls.length === 0) {
-      const done = afterText(step);
-      if (done !== undefined && (number < MAX_STEPS || step.finish !== 'length')) return done;
-      if (number >= MAX_STEPS) return failed(writer.text, 'step_limit_reached', limitSentence);
-      continue;
-    }
-    if (forced) return failed(writer.text, 'step_limit_reached', limitSentence);
-    continues = false;
-    const { message, isSilent } = await executeToolCalls(step.calls, calling);
-    if (isSilent) return writer.text === '' ? silent() : completed(writer.text);
-    turn.push(message);
-    invalidSteps = step.calls.every(isInvalid(offered)) ? invalidSteps + 1 : 0;
+  async function runCalls({ calls, results }: NonNullable<TurnState['open']>): Promise<Done | undefined> {
+    await executeToolCalls(calls, new Set(results.keys()), {
+      ...calling,
+      async onResult(result) {
+        state = afterResult(state, result);
+        await journal.result(result, state.open === undefined);
+      },
+    });
+    if (!state.silent) return undefined;
+    return writer.text === '' ? silent() : completed(writer.text);
+  }
+
+  for (;;) {
+    const done = state.open === undefined ? await callStep() : await runCalls(state.open);
+    if (done !== undefined) return done;
   }
 }
-
-const limitSentence = `The agent did not finish within ${MAX_STEPS} steps.`;

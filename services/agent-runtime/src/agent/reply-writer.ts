@@ -10,7 +10,7 @@ const byTimer: Schedule = (task, delayMs) => {
 };
 
 export interface ReplyWriterDeps {
-  emit(event: TurnEventBody): void;
+  emit(event: TurnEventBody, barrier?: boolean): void;
   /** Minimum milliseconds between two chunks; text is buffered meanwhile. */
   coalesceMs: number;
   schedule?: Schedule;
@@ -37,7 +37,10 @@ export interface ReplyWriter {
   mark(): ReplyMark;
   /** Removes the text after `mark`. */
   retract(mark: ReplyMark): void;
-  event(event: TurnEventBody): void;
+  /** `barrier`: the turn continues when the orchestrator has committed the event. */
+  event(event: TurnEventBody, barrier?: boolean): void;
+  /** Begins with the reply of an earlier run of the turn. */
+  restore(reply: { text: string; messages: number }): void;
   /** Emits the buffered text after the last event. */
   end(): void;
 }
@@ -73,10 +76,16 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
     cancel = undefined;
   }
 
-  function event(body: TurnEventBody): void {
+  function event(body: TurnEventBody, barrier = false): void {
     flush();
     if (body.case === 'message') messages += 1;
-    emit(body);
+    emit(body, barrier);
+  }
+
+  function restore(reply: { text: string; messages: number }): void {
+    text = reply.text;
+    messages = reply.messages;
+    if (text !== '') emit(chunkEvent(text, 0));
   }
 
   function retract({ length, paragraphDue: wasDue }: ReplyMark): void {
@@ -116,6 +125,7 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
     retract,
     breakParagraph: () => void (paragraphDue = true),
     event,
+    restore,
     end,
   };
 }

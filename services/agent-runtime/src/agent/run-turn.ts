@@ -33,7 +33,10 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   const { maxRunningMs = MAX_RUNNING_MS } = deps;
   const untrusted = createUntrustedBlock();
   const calibration = createCalibration();
-  return async (request: RunTurnRequest, { emit, signal, toolToken, modelToken }: TurnContext): Promise<Done> => {
+  return async (
+    request: RunTurnRequest,
+    { emit, committed, signal, toolToken, modelToken }: TurnContext,
+  ): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('the turn has no agent');
     const writer = createReplyWriter({ emit, coalesceMs, ...(schedule === undefined ? {} : { schedule }) });
@@ -42,6 +45,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
       () => overtime.abort(new TurnOvertime('the running time of the turn is over')),
       maxRunningMs,
     );
+    const running = AbortSignal.any([signal, overtime.signal]);
     let done: Done;
     try {
       done = await converse(request, agent, {
@@ -51,7 +55,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
         calibration,
         untrusted,
         writer,
-        signal: AbortSignal.any([signal, overtime.signal]),
+        committed: () => committed(running),
+        signal: running,
         token: modelToken,
         now,
       });

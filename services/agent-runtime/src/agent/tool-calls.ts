@@ -1,6 +1,6 @@
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { ToolState } from '@uswarm/runtime-proto';
-import type { PromptMessage, ToolCall } from '../models/port.js';
+import type { ToolCall } from '../models/port.js';
 import { INVALID_TOOL } from '../models/step-assembler.js';
 import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
 import type { ToolResult, ToolSource } from '../tools/tool.js';
@@ -8,6 +8,7 @@ import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
 import { messageEvent, toolEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
+import type { ResultEntry, ResultPart } from './turn-state.js';
 
 /** Tool calls that a model may ask for in one step. */
 const MAX_CALLS_PER_STEP = 8;
@@ -35,15 +36,7 @@ export interface ToolCallDeps {
   /** Whether the model accepts images. */
   images: boolean;
   signal: AbortSignal;
-}
-
-type ToolMessage = Extract<PromptMessage, { role: 'tool' }>;
-type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
-
-/** The result of one call, for the model. */
-interface Executed {
-  part: ResultPart;
-  isSilent: boolean;
+  onResult: (result: ResultEntry) => Promise<void>;
 }
 
 const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
@@ -63,25 +56,33 @@ function toOutput({ text, failed, parts = [] }: ToolResult, images: boolean): Re
   return { type: 'content', value: [{ type: 'text', text }, ...files] };
 }
 
-function toPart(call: ToolCall, { offered, images }: ToolCallDeps, result: ToolResult): ResultPart {
-  return {
+function toResult(call: ToolCall, { offered, images }: ToolCallDeps, result: BuiltInToolResult): ResultEntry {
+  const known = offered.has(call.name);
+  const part: ResultPart = {
     type: 'tool-result',
     toolCallId: call.id,
-    toolName: offered.has(call.name) ? call.name : INVALID_TOOL,
+    toolName: known ? call.name : INVALID_TOOL,
     output: toOutput(result, images),
+  };
+  return {
+    callId: call.id,
+    part,
+    invalid: !known || call.input === undefined,
+    messages: result.message === undefined ? 0 : 1,
+    silent: result.silent === true,
   };
 }
 
 /** Built-in tools emit no tool status: their effect is visible. */
-function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): Executed {
+function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): ResultEntry {
   const { writer, agentId } = deps;
   const result: BuiltInToolResult =
     call.input === undefined ? { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true } : tool.run(call.input);
   if (result.message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: result.message }));
-  return { part: toPart(call, deps, result), isSilent: result.silent === true };
+  return toResult(call, deps, result);
 }
 
-async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
+async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ResultEntry> {
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
   const query =
@@ -95,28 +96,28 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
     ? { state: ToolState.FAILED, description: oneLine(text) }
     : { state: ToolState.COMPLETED, description: describe(tool, query) };
   deps.writer.event(toolEvent({ ...event, ...end }));
-  return { part: toPart(call, deps, { ...result, text: deps.untrusted(tool, text) }), isSilent: false };
+  return toResult(call, deps, { ...result, text: deps.untrusted(tool, text) });
 }
 
-function tooMany(call: ToolCall, deps: ToolCallDeps): Executed {
+function tooMany(call: ToolCall, deps: ToolCallDeps): ResultEntry {
   const text = `At most ${MAX_CALLS_PER_STEP} tool calls run in one step; this one did not.`;
-  return { part: toPart(call, deps, { text, failed: true }), isSilent: false };
+  return toResult(call, deps, { text, failed: true });
 }
 
 /**
- * Runs the calls of one step concurrently and returns their results as one message, in the order of the calls.
- * A failed tool is a result, which the model handles.
- * @throws only the signal's reason.
+ * Runs the calls of one step concurrently, except those that have a result already. A failed tool is a result, which the model
+ * handles.
+ * @throws only the signal's reason, and errors of `onResult`.
  */
 export async function executeToolCalls(
   calls: readonly ToolCall[],
+  finished: ReadonlySet<string>,
   deps: ToolCallDeps,
-): Promise<{ message: ToolMessage; isSilent: boolean }> {
-  const executed = await Promise.all(
-    calls.map((call, index) => (index < MAX_CALLS_PER_STEP ? execute(call, deps) : tooMany(call, deps))),
+): Promise<void> {
+  await Promise.all(
+    calls.map(async (call, index) => {
+      if (finished.has(call.id)) return;
+      await deps.onResult(index < MAX_CALLS_PER_STEP ? await execute(call, deps) : tooMany(call, deps));
+    }),
   );
-  return {
-    message: { role: 'tool', content: executed.map(({ part }) => part) },
-    isSilent: executed.some(({ isSilent }) => isSilent),
-  };
 }

@@ -159,7 +159,12 @@ describe('the end of a turn', () => {
       history,
       firstStep: 1,
     });
-    const context = { signal: controller.signal, toolToken: () => undefined, modelToken: () => undefined };
+    const context = {
+      signal: controller.signal,
+      committed: async () => undefined,
+      toolToken: () => undefined,
+      modelToken: () => undefined,
+    };
     const done = await runner(turn, { ...context, emit: (event) => events.push(event) });
     expect(brief(events)).toContain('usage 1 7 3');
     expect(done).toMatchObject({ outcome: Outcome.STOPPED, text: 'Some' });
@@ -218,6 +223,7 @@ describe('the end of a turn', () => {
     const done = await runner(create(RunTurnRequestSchema, { turnId: 't', generation: 1, agent: { id: 'a' } }), {
       emit: () => undefined,
       signal: new AbortController().signal,
+      committed: async () => undefined,
       toolToken: () => undefined,
       modelToken: () => undefined,
     });

@@ -1,5 +1,12 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { type HistoryMessage, type RunTurnRequest, type SummarizeRequest, SummaryKind } from '@uswarm/runtime-proto';
+import {
+  type Entry,
+  type HistoryMessage,
+  type RunTurnRequest,
+  type SummarizeRequest,
+  SummaryKind,
+} from '@uswarm/runtime-proto';
+import { MAX_JOURNAL_BYTES } from '../agent/journal.js';
 
 const MAX_HISTORY_MESSAGES = 200;
 const MAX_HISTORY_BYTES = 512 * 1024;
@@ -11,11 +18,17 @@ function historyProblem(history: readonly HistoryMessage[]): string | undefined 
   return bytes > MAX_HISTORY_BYTES ? `history has more than ${MAX_HISTORY_BYTES} bytes of text` : undefined;
 }
 
-function problemOf({ turnId, generation, agent, history }: RunTurnRequest): string | undefined {
+function journalProblem(journal: readonly Entry[]): string | undefined {
+  if (journal.some(({ number }, index) => number !== index + 1)) return 'entries of the journal are missing';
+  const bytes = journal.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  return bytes > MAX_JOURNAL_BYTES ? `journal has more than ${MAX_JOURNAL_BYTES} bytes` : undefined;
+}
+
+function problemOf({ turnId, generation, agent, history, journal }: RunTurnRequest): string | undefined {
   if (turnId === '') return 'turn_id is missing';
   if (generation === 0) return 'generation must be at least 1';
   if (agent === undefined || agent.id === '') return 'agent is missing';
-  return historyProblem(history);
+  return historyProblem(history) ?? journalProblem(journal);
 }
 
 function reject(problem: string | undefined): void {

@@ -3,6 +3,7 @@ import {
   type AgentActivity,
   ActivitySchema,
   ChunkSchema,
+  EntrySchema,
   MessageSchema,
   type Done,
   ToolSchema,
@@ -41,10 +42,15 @@ export const usageEvent = (usage: MessageInitShape<typeof UsageSchema>): TurnEve
   value: create(UsageSchema, usage),
 });
 
+export const entryEvent = (entry: MessageInitShape<typeof EntrySchema>): TurnEventBody => ({
+  case: 'entry',
+  value: create(EntrySchema, entry),
+});
+
 export const doneEvent = (done: Done): TurnEventBody => ({ case: 'done', value: done });
 
-export const numbered = (number: number, event: TurnEventBody): TurnEvent =>
-  create(TurnEventSchema, { number: BigInt(number), event });
+export const numbered = (number: number, event: TurnEventBody, barrier = false): TurnEvent =>
+  create(TurnEventSchema, { number: BigInt(number), event, barrier });
 
 /** Encoded size in bytes. */
 export const byteLength = (event: TurnEvent): number => toBinary(TurnEventSchema, event).byteLength;

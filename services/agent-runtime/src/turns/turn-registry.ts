@@ -10,13 +10,17 @@ import {
   type RunTurnRequest,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
+import { type Commits, createCommits } from './commits.js';
 import { createEventLog, type EventLog } from './event-log.js';
 import { createFinishedTurns } from './finished-turns.js';
 import { TurnAborted, TurnRefused } from './turn-end.js';
 import { byteLength, doneEvent, numbered, type TurnEventBody } from './turn-events.js';
 
 export interface TurnContext {
-  emit(event: TurnEventBody): void;
+  /** `barrier`: the turn waits for `committed` before it continues. */
+  emit(event: TurnEventBody, barrier?: boolean): void;
+  /** Resolves when the orchestrator has committed all events so far. @throws the reason of `signal` */
+  committed(signal: AbortSignal): Promise<void>;
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
   /** The latest tool token of this turn; undefined if the orchestrator sent none. */
@@ -69,6 +73,8 @@ export interface TurnRegistry {
   follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Stops a turn with outcome STOPPED. No effect on a finished turn. @throws TurnRefused */
   stop(turnId: string, generation: number): void;
+  /** Reports that the events up to a number are committed. @throws TurnRefused */
+  advance(turnId: string, generation: number, committedThrough: number): void;
   /** Replaces the tokens of a turn. No effect on a finished turn. @throws TurnRefused */
   renewTokens(turnId: string, generation: number, tokens: TurnTokens): void;
   running(): RunningTurn[];
@@ -98,7 +104,9 @@ interface Turn {
   /** Empty if there is none. */
   modelToken: string;
   log: EventLog<TurnEvent>;
+  /** Bytes of the events that are kept, without the bodies of entries. */
   bytes: number;
+  commits: Commits;
   controller: AbortController;
   ended: Promise<void>;
   followers: number;
@@ -120,17 +128,19 @@ function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
 }
 
 /** Appends unless the turn has ended. An event above the limit is dropped and aborts the turn. */
-function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number): void {
+function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number, barrier = false): void {
   const isDone = event.case === 'done';
   if (turn.log.closed) return;
-  const entry = numbered(turn.log.length + 1, event);
-  const bytes = byteLength(entry);
+  const entry = numbered(turn.log.length + 1, event, barrier);
+  // The journal has limits of its own, and its bodies are released when they are committed.
+  const bytes = event.case === 'entry' ? 0 : byteLength(entry);
   if (!isDone && turn.bytes + bytes > maxBytes) {
     turn.controller.abort(new TurnAborted('too_long'));
     return;
   }
   turn.bytes += bytes;
   turn.log.append(entry);
+  if (event.case === 'entry') turn.commits.keep(entry.number, event.value);
   if (event.case === 'activity') turn.activity = event.value.activity;
 }
 
@@ -178,6 +188,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       modelToken: request.modelToken,
       log: createEventLog(),
       bytes: 0,
+      commits: createCommits(),
       controller,
       ended: Promise.resolve(),
       followers: 0,
@@ -186,7 +197,8 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     turns.set(turn.turnId, turn);
     running.add(turn);
     const context: TurnContext = {
-      emit: (event) => emitInto(turn, event, limits.bytesPerTurn),
+      emit: (event, barrier) => emitInto(turn, event, limits.bytesPerTurn, barrier),
+      committed: (signal) => turn.commits.reached(turn.log.length, signal),
       signal: controller.signal,
       toolToken: () => turn.toolToken || undefined,
       modelToken: () => turn.modelToken || undefined,
@@ -209,6 +221,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     if (known !== undefined && request.generation === known.generation) {
       if (from > known.log.length) throw new TurnRefused('beyond_the_end');
       renew(known, request);
+      known.commits.advance(from);
       return known;
     }
     if (from > 0) throw new TurnRefused('not_found');
@@ -246,6 +259,10 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     stop(turnId, generation) {
       const turn = turnOf(turnId, generation);
       if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
+    },
+    advance(turnId, generation, committedThrough) {
+      const turn = turnOf(turnId, generation);
+      turn.commits.advance(Math.min(committedThrough, turn.log.length));
     },
     renewTokens(turnId, generation, tokens) {
       renew(turnOf(turnId, generation), tokens);

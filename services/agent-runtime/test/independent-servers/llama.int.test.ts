@@ -137,6 +137,7 @@ describe.each(['openai', 'anthropic'] as const)('the provider %s with a llama.cp
       {
         emit: (event) => events.push(event),
         signal: NEVER,
+        committed: async () => undefined,
         toolToken: () => undefined,
         modelToken: () => undefined,
       },

@@ -241,6 +241,15 @@ export interface SpentLocalIdsTable {
   local_id_hash: Buffer;
 }
 
+export interface TurnEntriesTable {
+  turn_id: string;
+  number: number;
+  generation: number;
+  kind: 'step' | 'result';
+  body: string;
+  created_at: Generated<Timestamp>;
+}
+
 export interface TurnsTable {
   id: string;
   workspace_id: string;
@@ -379,6 +388,7 @@ export interface Schema {
   runtime_processes: RuntimeProcessesTable;
   runtimes: RuntimesTable;
   spent_local_ids: SpentLocalIdsTable;
+  turn_entries: TurnEntriesTable;
   turns: TurnsTable;
   uploads: UploadsTable;
   usage_entries: UsageEntriesTable;

@@ -68,7 +68,7 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
   it('deletes an agent message and leaves the user message and the tool lines', async () => {
     const { id } = await say('why?');
     const { writer, replyId } = await begin();
-    await writer.tool(1, { ...TOOL, content: { ...TOOL.content, state: 'completed' } });
+    await writer.tool({ ...TOOL, content: { ...TOOL.content, state: 'completed' } });
     await writer.finish(END);
     const tool = (await listed()).find(({ content }) => content.type === 'tool_status');
     await remove(replyId);
@@ -193,7 +193,7 @@ describe('deleting a message of an unfinished turn', () => {
     async (which) => {
       const userMessage = await say('why?');
       const { writer, replyId } = await begin();
-      await writer.tool(1, TOOL);
+      await writer.tool(TOOL);
       await writer.offer('k', CARD);
       await writer.note('n', 'A note.');
       await writer.activity('writing');
@@ -211,11 +211,11 @@ describe('deleting a message of an unfinished turn', () => {
   it('rejects later writes of the cancelled turn', async () => {
     const { id } = await say('why?');
     const { writer, replyId } = await begin();
-    await writer.tool(1, TOOL);
+    await writer.tool(TOOL);
     await remove(replyId);
     const before = await allRows(world.uswarm.database);
     const writes = [
-      () => writer.tool(1, { ...TOOL, content: { ...TOOL.content, state: 'completed' } }),
+      () => writer.tool({ ...TOOL, content: { ...TOOL.content, state: 'completed' } }),
       () => writer.offer('k', CARD),
       () => writer.note('n', 'A note.'),
       () => writer.markRead(),
@@ -230,7 +230,7 @@ describe('deleting a message of an unfinished turn', () => {
   it('rejects a tool line of a running turn with turn_running, and deletes it after the turn ended', async () => {
     await say('why?');
     const { writer } = await begin();
-    await writer.tool(1, TOOL);
+    await writer.tool(TOOL);
     const tool = (await listed()).find(({ content }) => content.type === 'tool_status')?.id ?? '';
     const before = await allRows(world.uswarm.database);
     expect(await world.user.refusal('DELETE', pathOf(tool))).toBe('turn_running');
@@ -276,7 +276,7 @@ describe('deleting a message while its turn runs', () => {
     const steps: (() => Promise<unknown>)[] = [
       () => writer.begin(),
       () => writer.markRead(),
-      () => writer.tool(1, TOOL),
+      () => writer.tool(TOOL),
       () => writer.offer('k', CARD),
       () => writer.note('n', 'A note.'),
       () => writer.finish(END),

@@ -39,12 +39,12 @@ describe('PATCH /v1/workspaces/{workspaceId}/messages/{id}', () => {
   it('cancels a running turn, deletes its messages and rejects its later writes', async () => {
     const { id } = await say('why?');
     const { writer } = await begin();
-    await writer.tool(1, TOOL);
+    await writer.tool(TOOL);
     await edit(id, 'How?');
     expect(await ids()).toEqual([id]);
     const before = await allRows(world.uswarm.database);
     await expect(writer.finish(END)).rejects.toThrow(LeaseLost);
-    await expect(writer.tool(1, { ...TOOL, content: { ...TOOL.content, state: 'failed' } })).rejects.toThrow(LeaseLost);
+    await expect(writer.tool({ ...TOOL, content: { ...TOOL.content, state: 'failed' } })).rejects.toThrow(LeaseLost);
     expect(await allRows(world.uswarm.database)).toEqual(before);
     expect((await queued()).map(({ status }) => status)).toEqual(['queued']);
   });

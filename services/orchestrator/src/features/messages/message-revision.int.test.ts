@@ -14,7 +14,7 @@ describe('revising a message while its turn runs', () => {
     const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     const steps: (() => Promise<unknown>)[] = [
       () => writer.begin(),
-      () => writer.tool(1, TOOL),
+      () => writer.tool(TOOL),
       () => writer.offer('k', CARD),
       () => writer.finish(END),
     ];
@@ -48,7 +48,7 @@ describe('revising a message while its turn runs', () => {
     const { id } = await say('why?');
     for (let round = 0; round < 6; round += 1) {
       const { writer, replyId } = await begin();
-      await writer.tool(1, TOOL);
+      await writer.tool(TOOL);
       const [, answer] = await Promise.all([
         writer.finish(END),
         world.user.raw<{ code?: string }>({ method: 'POST', path: `${pathOf(replyId)}/regenerate` }),

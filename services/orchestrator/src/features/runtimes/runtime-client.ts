@@ -33,6 +33,12 @@ export interface RuntimeClient {
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Cancels a turn. The stream of `runTurn` still reports its final status. */
   stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
+  /** Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier. */
+  advance(
+    target: RuntimeTarget,
+    commit: { turnId: string; generation: number; committedThrough: bigint },
+    signal?: AbortSignal,
+  ): Promise<void>;
   /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
   renewToolToken(
     target: RuntimeTarget,
@@ -211,6 +217,9 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     },
     async stopTurn(target, turn, signal) {
       await call(target, (client) => client.stopTurn(turn, short(signal)), following.get(turn.turnId));
+    },
+    async advance(target, commit, signal) {
+      await call(target, (client) => client.advance(commit, short(signal)), following.get(commit.turnId));
     },
     async renewToolToken(target, renewal, signal) {
       await call(target, (client) => client.renewToolToken(renewal, short(signal)), following.get(renewal.turnId));

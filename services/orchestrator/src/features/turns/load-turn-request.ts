@@ -10,11 +10,13 @@ import type { HistoryRow } from './history.store.js';
 import type { Reply } from './reply.js';
 import { needsSummary } from '../summaries/summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
+import type { JournalStore } from './journal.store.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRequestDeps {
   turns: Pick<TurnStore, 'history' | 'nextStep'>;
+  journal: Pick<JournalStore, 'entries'>;
   agents: Pick<AgentStore, 'members'>;
   users: Pick<UserStore, 'reader'>;
   summaries: Pick<SummaryStore, 'find'>;
@@ -49,12 +51,13 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const summary = await deps.summaries.find(turn.conversation_id);
     const reading = deps.turns.history(turn, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
-    const [members, agentContext, reader, newestFirst, firstStep] = await Promise.all([
+    const [members, agentContext, reader, newestFirst, firstStep, journal] = await Promise.all([
       deps.agents.members(turn.workspace_id),
       deps.loadAgentContext(turn.agent_id, question),
       deps.users.reader(turn.user_id),
       reading,
       deps.turns.nextStep(turn.id),
+      deps.journal.entries(turn.id),
     ]);
     // An agent without tools needs no token.
     const toolToken = agentContext.tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
@@ -69,6 +72,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       summary: summary?.text ?? '',
       limits: deps.models.limits(agentContext.model),
       firstStep,
+      journal,
       fromEvent: reply.events,
       toolToken,
       modelToken,

@@ -45,7 +45,7 @@ describe('the order of what a turn writes', () => {
     const writer = await begun();
     const loading = [];
     for (const callId of ['one', 'two']) {
-      await writer.tool(1, { callId, content: { ...TOOL, description: callId } });
+      await writer.tool({ callId, content: { ...TOOL, description: callId } });
       loading.push(await forward());
     }
     expect(loading).toEqual([
@@ -63,14 +63,14 @@ describe('the order of what a turn writes', () => {
     await (await world.turnWorker.writerOf(work)).begin();
     const writer = await world.turnWorker.writerOf(work);
     await writer.begin();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     expect(await forward()).toEqual(['why?', 'tool Searching', 'loading']);
   });
 
   it('places cards and notes after the reply', async () => {
     await ask();
     const writer = await begun();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     await writer.offer('card', { ...CARD, actions: [...CARD.actions] });
     await writer.finish(DONE);
     expect(await forward()).toEqual(['why?', 'tool Searching', 'Because.', 'action_card']);
@@ -80,8 +80,8 @@ describe('the order of what a turn writes', () => {
     for (const text of ['one', 'two']) {
       await ask(text);
       const writer = await begun();
-      await writer.tool(1, { callId: 'a', content: TOOL });
-      await writer.tool(1, { callId: 'b', content: TOOL });
+      await writer.tool({ callId: 'a', content: TOOL });
+      await writer.tool({ callId: 'b', content: TOOL });
       await writer.finish({ ...DONE, text: `to ${text}` });
     }
     const expected = [
@@ -118,7 +118,7 @@ describe('the order of what a turn writes', () => {
     );
     await ask('why?', `${world.home.workspace}/conversations/${made.body.data.id}/messages`);
     const writer = await begun();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     await writer.finish(DONE);
     const history = await list('direction=forward', `/v1/agents/${agentId}/history`);
     expect(history.data.map(shown)).toEqual(['why?', 'tool Searching', 'Because.']);
@@ -127,7 +127,7 @@ describe('the order of what a turn writes', () => {
   it('is the order of position, in pages and in events', async () => {
     await ask();
     const writer = await begun();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     await writer.finish(DONE);
     await ask('and?');
     const listed = (await list('direction=forward')).data;
@@ -149,7 +149,7 @@ describe('the order of what a turn writes', () => {
   it('makes the reply the last message and the preview, never a tool message', async () => {
     await ask();
     const writer = await begun();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     expect((await lastMessage())?.content).toMatchObject({ type: 'loading' });
     expect(await preview()).toMatchObject({ text: 'why?' });
     await writer.finish(DONE);
@@ -160,7 +160,7 @@ describe('the order of what a turn writes', () => {
   it('excludes a tool message of the previous release from last message and preview', async () => {
     await ask();
     const writer = await begun();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     await writer.finish(DONE);
     await sql`UPDATE messages SET before_seq = NULL WHERE workspace_id = ${world.home.workspaceId}`.execute(
       world.uswarm.database,
@@ -172,7 +172,7 @@ describe('the order of what a turn writes', () => {
   it('is applied by the migration to messages of the previous release', async () => {
     await ask();
     const writer = await begun();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     await writer.offer('card', { ...CARD, actions: [...CARD.actions] });
     const [, up = '', down = ''] = readFileSync(MIGRATION, 'utf8').split(/-- (?:Up|Down) Migration/);
     const positions = sql`SELECT id, seq, before_seq FROM messages WHERE workspace_id = ${world.home.workspaceId} ORDER BY seq`;

@@ -5,6 +5,8 @@ import {
   ToolState as ProtoToolState,
   type Chunk,
   type Done,
+  type Entry,
+  EntryKind,
   type Message,
   type Tool,
   type TurnEvent,
@@ -14,6 +16,7 @@ import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { offeredContent, storable } from './agent-content-schema.js';
+import { type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
@@ -70,6 +73,11 @@ const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
   [AgentActivity.PENDING]: 'pending',
 };
 
+const ENTRY_KINDS: Partial<Record<EntryKind, JournalEntry['kind']>> = {
+  [EntryKind.STEP]: 'step',
+  [EntryKind.RESULT]: 'result',
+};
+
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
   const { turn, writer, live } = deps;
   let chunkSeq = 0;
@@ -121,6 +129,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           return false;
         case 'message':
           await offer(event.value);
+          return false;
+        case 'entry':
+          await store(event.value);
           return false;
         case 'usage':
           reached = await writer.usage(usageEntry(turn, event.value));
@@ -210,13 +221,21 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (offered !== undefined) reply.seq = await writer.offer(storable(key), offered);
   }
 
+  /** @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored */
+  async function store({ number, kind, body }: Entry): Promise<void> {
+    const storedKind = ENTRY_KINDS[kind];
+    const valid = storedKind !== undefined && body === storable(body) && Buffer.byteLength(body) <= MAX_ENTRY_BYTES;
+    if (valid && (await writer.entry(reply.generation, { number, kind: storedKind, body }))) return;
+    throw new ReplyLimitExceeded('runtime_output_invalid');
+  }
+
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
     checkNames(callId, tool);
     countPart(`tool:${callId}`);
     const running = state === ProtoToolState.RUNNING;
     const failed = state === ProtoToolState.FAILED;
     const toolState = running ? 'running' : failed ? 'failed' : 'completed';
-    reply.seq = await writer.tool(reply.generation, {
+    reply.seq = await writer.tool({
       callId: storable(callId),
       content: {
         type: 'tool_status',

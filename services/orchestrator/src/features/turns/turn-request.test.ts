@@ -73,6 +73,7 @@ describe('the request of a turn', () => {
     features: [],
     limits: undefined,
     firstStep: 3,
+    journal: [],
     fromEvent: 7,
     toolToken: 'token',
     modelToken: 'model-token',

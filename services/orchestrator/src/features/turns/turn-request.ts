@@ -3,6 +3,8 @@ import {
   AgentRole,
   AgentSchema,
   AnswerContextSchema,
+  EntryKind,
+  EntrySchema,
   HistoryMessageSchema,
   HistoryRole,
   MemorySchema,
@@ -17,6 +19,7 @@ import type { AgentContext } from '../agents/agent-context.js';
 import type { ModelLimits } from '../core/models.js';
 import type { Reader } from '../users/users.store.js';
 import type { HistoryRow } from './history.store.js';
+import type { JournalEntry } from './journal.store.js';
 import { instructionsOf } from './skills.js';
 import type { TurnRow } from './turns.store.js';
 
@@ -52,6 +55,8 @@ export interface TurnRequestInput {
   /** The context of the agent of the turn. */
   agentContext: AgentContext;
   firstStep: number;
+  /** The journal of the turn, empty for its first run. */
+  journal: readonly JournalEntry[];
   now: Date;
   /** The user who reads the reply. */
   reader: Reader;
@@ -78,6 +83,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     tools: agentContext.tools,
     memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
+    ...journalOf(input),
     toolToken: input.toolToken,
     modelToken: input.modelToken,
     ...(input.limits === undefined ? {} : { limits: toLimits(input.limits) }),
@@ -88,6 +94,15 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
       userName: input.reader.name,
     }),
   });
+}
+
+const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
+
+/** Runtimes without the feature start from the beginning. */
+function journalOf({ journal, features }: Pick<TurnRequestInput, 'journal' | 'features'>) {
+  if (!features.includes('journal.1')) return {};
+  const entries = journal.map(({ number, kind, body }) => create(EntrySchema, { number, kind: KINDS[kind], body }));
+  return { journaled: true, journal: entries };
 }
 
 export function toLimits({ context_window, max_output_tokens, capabilities }: ModelLimits) {

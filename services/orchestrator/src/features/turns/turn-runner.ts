@@ -13,6 +13,7 @@ import type { FollowUps } from '../summaries/follow-ups.js';
 import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
 import { renewToolToken } from './renew-tool-token.js';
+import { outcomeOf } from './runtime-outcome.js';
 import { createReply, type Reply, ReplyLimitExceeded, stoppedReply } from './reply.js';
 import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
@@ -22,6 +23,7 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
   turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
+  journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
@@ -36,7 +38,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   logger: Logger;
 }
 
-/** A lost turn starts again once. */
+/** A turn fails when so many of its generations in a row were lost without progress. */
 const GENERATIONS = 2;
 /** A turn fails if its runtime is not ready within this time. */
 const READY_WITHIN_MS = 10 * 60_000;
@@ -54,15 +56,6 @@ const STOP_POLL_MS = 1_000;
 const DEADLINE_MS = 30 * 60_000;
 /** The delay before a turn tries again to reserve tokens. */
 const RESERVED_MS = 1_000;
-
-/** Errors that a retry does not change. */
-const FINAL_CODES = new Set([
-  Code.InvalidArgument,
-  Code.OutOfRange,
-  Code.Unauthenticated,
-  Code.PermissionDenied,
-  Code.Unimplemented,
-]);
 
 /** The runtime is suspended. The turn is released and waits without a time limit. */
 class RuntimeSuspended extends Error {
@@ -82,6 +75,9 @@ interface Run {
   /** The deadline in milliseconds of the clock. */
   deadlineAt: number;
 }
+
+/** The turn as the runtime knows it. */
+const idOf = ({ turn, reply }: Run) => ({ turnId: turn.id, generation: reply.generation });
 
 /** The handler of turn jobs: runs a turn to its end, across restarts of runtimes and orchestrators. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
@@ -123,9 +119,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   /** Stops the turn in the runtime. The stream still reports its end and its usage. */
   async function stopOverLimit(run: Run, to: RuntimeTarget): Promise<void> {
-    const { turn, reply, signal } = run;
+    const { reply, signal } = run;
     if (reply.overLimit === undefined || run.stopped) return;
-    await client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal);
+    await client.stopTurn(to, idOf(run), signal);
     run.stopped = true;
   }
 
@@ -134,12 +130,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
    *
    * @returns false if no runtime has the turn, so that the caller must end it
    */
-  async function stopInRuntime({ turn, reply, signal }: Run): Promise<boolean> {
+  async function stopInRuntime(run: Run): Promise<boolean> {
+    const { turn, signal } = run;
     const runtime = await runtimes.get(turn.workspace_id);
     if (turn.runtime_instance === null || runtime?.phase !== 'Ready' || runtime.address === null) return false;
     const to = { workspaceId: turn.workspace_id, address: runtime.address };
     try {
-      await client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal);
+      await client.stopTurn(to, idOf(run), signal);
       return true;
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
@@ -170,7 +167,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
     const endWatch = pollForCancellation({
       requested: () => turns.stopRequested(turn.id),
-      stop: () => client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal),
+      stop: () => client.stopTurn(to, idOf(run), signal),
       everyMs: STOP_POLL_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
@@ -183,6 +180,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) return 'done';
+        if (event.barrier) await client.advance(to, { ...idOf(run), committedThrough: event.number }, signal);
         if (overdue(run)) return 'interrupted';
         await stopOverLimit(run, to);
       }
@@ -269,9 +267,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ConnectError)) throw error;
       logger.debug({ turn: run.turn.id, code: Code[error.code] }, 'the runtime was interrupted');
+      // The runtime has a later generation.
       if (error.code === Code.FailedPrecondition) throw new LeaseLost();
-      if (error.code === Code.NotFound) return 'lost';
-      return FINAL_CODES.has(error.code) ? 'refused' : 'interrupted';
+      return outcomeOf(error);
     }
   }
 

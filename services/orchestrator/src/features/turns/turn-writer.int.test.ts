@@ -84,7 +84,7 @@ describe('the turn writer', () => {
     await writer.begin();
     const seen: (MessageContent | undefined)[] = [];
     for (const state of ['running', 'completed'] as const) {
-      await writer.tool(1, { callId: 'c', content: { ...TOOL, state } });
+      await writer.tool({ callId: 'c', content: { ...TOOL, state } });
       seen.push(...(await tools()).map(({ content }) => content));
     }
     expect(seen).toEqual([TOOL, { ...TOOL, state: 'completed' }]);
@@ -194,7 +194,7 @@ describe('the turn writer', () => {
   it('starts a new generation once, and fails running tools', async () => {
     const { writer } = await claimTurn();
     await writer.begin();
-    await writer.tool(1, { callId: 'c', content: TOOL });
+    await writer.tool({ callId: 'c', content: TOOL });
     expect(await writer.nextGeneration(2)).toBe(2);
     expect(await writer.nextGeneration(2)).toBeUndefined();
     expect((await tools())[0]?.content).toEqual({ ...TOOL, state: 'failed' });
@@ -203,8 +203,8 @@ describe('the turn writer', () => {
   it('fails tools that are still running at the end', async () => {
     const { writer } = await claimTurn();
     await writer.begin();
-    await writer.tool(1, { callId: 'a', content: { ...TOOL, state: 'completed' } });
-    await writer.tool(1, { callId: 'b', content: TOOL });
+    await writer.tool({ callId: 'a', content: { ...TOOL, state: 'completed' } });
+    await writer.tool({ callId: 'b', content: TOOL });
     await writer.finish(DONE);
     expect((await tools()).map(({ content }) => content)).toEqual([
       { ...TOOL, state: 'completed' },
@@ -314,7 +314,7 @@ describe('the turn writer', () => {
     ['set the instance', (writer) => writer.setInstance('i')],
     ['start a generation', (writer) => writer.nextGeneration(2)],
     ['offer content', (writer) => writer.offer('k', ARTIFACT)],
-    ['store a tool call', (writer) => writer.tool(1, { callId: 'c', content: TOOL })],
+    ['store a tool call', (writer) => writer.tool({ callId: 'c', content: TOOL })],
     ['finish', (writer) => writer.finish(DONE)],
     ['abandon', (writer) => writer.abandon('x', 'y')],
   ];

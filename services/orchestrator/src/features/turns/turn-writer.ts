@@ -8,6 +8,7 @@ import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
+import type { JournalEntry, JournalStore } from './journal.store.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
@@ -36,6 +37,7 @@ export interface TurnWriterDeps {
     | 'isBusyElsewhere'
     | 'answeredElsewhere'
   >;
+  journal: Pick<JournalStore, 'append' | 'isEmpty'>;
   agents: Pick<AgentStore, 'setActivity'>;
   messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
     insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
@@ -78,10 +80,12 @@ export interface TurnWriter {
   markRead(): Promise<void>;
   activity(activity: AgentActivity): Promise<void>;
   setInstance(instanceId: string): Promise<void>;
-  /** Restarts the turn after the runtime lost it. @returns undefined if it was restarted before */
+  /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
+  /** Appends an entry to the journal. @returns false if it is invalid: see JournalStore */
+  entry(generation: number, entry: JournalEntry): Promise<boolean>;
   /** @returns the sequence of its event */
-  tool(generation: number, tool: ToolMessage): Promise<number>;
+  tool(tool: ToolMessage): Promise<number>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
   /** @returns the token limit if it is now reached */
@@ -215,13 +219,16 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       fenced(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
         await failRunningTools(tx);
-        await withdrawCards(tx);
+        // With a journal, cards stay: their calls are not repeated, or update the same card.
+        if (await deps.journal.isEmpty(turn.id, tx)) await withdrawCards(tx);
         return generation;
       }),
 
-    async tool(generation, { callId, content }) {
+    entry: (generation, entry) => fenced((tx) => deps.journal.append({ id: turn.id, generation }, entry, tx)),
+
+    async tool({ callId, content }) {
       const shown = await fenced(async (tx) => {
-        const key = `tool:${generation}:${callId}`;
+        const key = `tool:${callId}`;
         const existingId = await messages.findOfTurn(turn.id, key, tx);
         if (existingId !== undefined) {
           await messages.update(existingId, { content }, tx);

@@ -22,6 +22,7 @@ import { createUsageStore } from '../usage/usage.store.js';
 import { createUserStore } from '../users/users.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
+import { createJournalStore } from './journal.store.js';
 import { createLiveEvents, type LiveEventsContext } from './live-events.js';
 import { createStopService } from './stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
@@ -57,6 +58,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     withTransaction: requests.withTransaction,
     jobs: requests.jobs,
     turns,
+    journal: createJournalStore(requests.database),
     agents: createAgentStore(requests.database),
     messages: createMessageStore(requests.database),
     limits,
@@ -83,6 +85,7 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     withTransaction,
     jobs,
     turns: createTurnStore(database),
+    journal: createJournalStore(database),
     agents: createAgentStore(database),
     messages: createMessageStore(database),
     users: createUserStore(database),

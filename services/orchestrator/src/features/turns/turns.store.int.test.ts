@@ -48,7 +48,7 @@ describe('the history of a turn', () => {
     const writer = await turnWorker.writerOf(job);
     await writer.begin();
     const content = { type: 'tool_status', tool: 't', description: 'd', state: 'running' } as const;
-    await writer.tool(1, { callId: 'c', content });
+    await writer.tool({ callId: 'c', content });
     expect(await historyOf(job)).toEqual(['user: M1']);
   });
 

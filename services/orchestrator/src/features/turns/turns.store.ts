@@ -62,12 +62,13 @@ export interface TurnStore {
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
-  /** @returns the new generation; undefined if `limit` is reached */
+  /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Whether another turn of the agent is running. */
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
+  /** Also deletes the journal. */
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
@@ -164,7 +165,9 @@ export function createTurnStore(database: Database): TurnStore {
         .updateTable('turns')
         .set({ generation: sql<number>`generation + 1`, runtime_instance: null })
         .where('id', '=', id)
-        .where('generation', '<', limit)
+        .where(
+          sql<boolean>`generation - ${limit} < coalesce((SELECT max(e.generation) FROM turn_entries e WHERE e.turn_id = turns.id), 0)`,
+        )
         .returning('generation')
         .executeTakeFirst();
       return row?.generation;
@@ -198,6 +201,7 @@ export function createTurnStore(database: Database): TurnStore {
         .set({ status, error_code: errorCode, finished_at: sql<Date>`now()` })
         .where('id', '=', id)
         .execute();
+      await db.deleteFrom('turn_entries').where('turn_id', '=', id).execute();
     },
 
     history: (

@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlImUKFVJlbmV3VG9vbFRva2VuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKdG9vbF90b2tlbhgDIAEoCRITCgttb2RlbF90b2tlbhgEIAEoCSIYChZSZW5ld1Rvb2xUb2tlblJlc3BvbnNlIsEDCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dBISCgp0b29sX3Rva2VuGAsgASgJEi4KBmxpbWl0cxgMIAEoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsTGltaXRzEg8KB3N1bW1hcnkYDSABKAkSEwoLbW9kZWxfdG9rZW4YDiABKAkiUAoLTW9kZWxMaW1pdHMSFgoOY29udGV4dF93aW5kb3cYASABKA0SGQoRbWF4X291dHB1dF90b2tlbnMYAiABKA0SDgoGaW1hZ2VzGAMgASgIIpYCChBTdW1tYXJpemVSZXF1ZXN0EiwKBGtpbmQYASABKA4yHi51c3dhcm0ucnVudGltZS52MS5TdW1tYXJ5S2luZBINCgVtb2RlbBgCIAEoCRIuCgZsaW1pdHMYAyABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIQCghwcmV2aW91cxgEIAEoCRIyCgdoaXN0b3J5GAUgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USKAoGYWdlbnRzGAYgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSEAoIbGFuZ3VhZ2UYByABKAkSEwoLbW9kZWxfdG9rZW4YCCABKAkiSgoRU3VtbWFyaXplUmVzcG9uc2USDAoEdGV4dBgBIAEoCRInCgV1c2FnZRgCIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlIlcKDUFuc3dlckNvbnRleHQSDgoGbm93X21zGAEgASgDEhEKCXRpbWVfem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRIRCgl1c2VyX25hbWUYBCABKAki9AEKBUFnZW50EgoKAmlkGAEgASgJEgwKBHNsdWcYAiABKAkSDAoEbmFtZRgDIAEoCRIqCgRyb2xlGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRSb2xlEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnNraWxscxgGIAMoCRINCgVtb2RlbBgHIAEoCRIXCg9yZXNwb25zZV9sZW5ndGgYCCABKAkSDwoHcHJvbXB0cxgJIAMoCRI5Cg9za2lsbF9kb2N1bWVudHMYCiADKAsyIC51c3dhcm0ucnVudGltZS52MS5Ta2lsbERvY3VtZW50IkMKDVNraWxsRG9jdW1lbnQSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdjb250ZW50GAMgASgJImoKDkhpc3RvcnlNZXNzYWdlEgoKAmlkGAEgASgJEiwKBHJvbGUYAiABKA4yHi51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5Um9sZRIQCghhZ2VudF9pZBgDIAEoCRIMCgR0ZXh0GAQgASgJIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSLhAgoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAQgcKBWV2ZW50Ij4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKnAKCVRvb2xTdGF0ZRIaChZUT09MX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSVE9PTF9TVEFURV9SVU5OSU5HEAESGAoUVE9PTF9TVEFURV9DT01QTEVURUQQAhIVChFUT09MX1NUQVRFX0ZBSUxFRBADKpMBChBEZWxlZ2F0aW9uU3RhdHVzEiEKHURFTEVHQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZREVMRUdBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0RFTEVHQVRJT05fU1RBVFVTX0NPTVBMRVRFRBACEhwKGERFTEVHQVRJT05fU1RBVFVTX0ZBSUxFRBADKo4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPTVBMRVRFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISFgoST1VUQ09NRV9JTkNPTVBMRVRFEAMSEwoPT1VUQ09NRV9TVE9QUEVEEAQSEgoOT1VUQ09NRV9TSUxFTlQQBTKUBAoMQWdlbnRSdW50aW1lElMKCElkZW50aWZ5EiIudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXNwb25zZRJMCgdSdW5UdXJuEiEudXN3YXJtLnJ1bnRpbWUudjEuUnVuVHVyblJlcXVlc3QaHC51c3dhcm0ucnVudGltZS52MS5UdXJuRXZlbnQwARJTCghTdG9wVHVybhIiLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVzcG9uc2USZQoOUmVuZXdUb29sVG9rZW4SKC51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlcXVlc3QaKS51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlc3BvbnNlElYKCVN1bW1hcml6ZRIjLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlcXVlc3QaJC51c3dhcm0ucnVudGltZS52MS5TdW1tYXJpemVSZXNwb25zZRJNCgZTdGF0dXMSIC51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXF1ZXN0GiEudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIlAKDkFkdmFuY2VSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIZChFjb21taXR0ZWRfdGhyb3VnaBgDIAEoBCIRCg9BZHZhbmNlUmVzcG9uc2UiZQoVUmVuZXdUb29sVG9rZW5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgp0b29sX3Rva2VuGAMgASgJEhMKC21vZGVsX3Rva2VuGAQgASgJIhgKFlJlbmV3VG9vbFRva2VuUmVzcG9uc2Ui/wMKDlJ1blR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgpmcm9tX2V2ZW50GAMgASgEEicKBWFnZW50GAQgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSLAoKY29sbGVhZ3VlcxgFIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EjIKB2hpc3RvcnkYBiADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZRINCgV0b29scxgHIAMoCRIrCghtZW1vcmllcxgIIAMoCzIZLnVzd2FybS5ydW50aW1lLnYxLk1lbW9yeRISCgpmaXJzdF9zdGVwGAkgASgNEjEKB2NvbnRleHQYCiABKAsyIC51c3dhcm0ucnVudGltZS52MS5BbnN3ZXJDb250ZXh0EhIKCnRvb2xfdG9rZW4YCyABKAkSLgoGbGltaXRzGAwgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSDwoHc3VtbWFyeRgNIAEoCRITCgttb2RlbF90b2tlbhgOIAEoCRIRCglqb3VybmFsZWQYDyABKAgSKQoHam91cm5hbBgQIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5IlAKC01vZGVsTGltaXRzEhYKDmNvbnRleHRfd2luZG93GAEgASgNEhkKEW1heF9vdXRwdXRfdG9rZW5zGAIgASgNEg4KBmltYWdlcxgDIAEoCCKWAgoQU3VtbWFyaXplUmVxdWVzdBIsCgRraW5kGAEgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyeUtpbmQSDQoFbW9kZWwYAiABKAkSLgoGbGltaXRzGAMgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSEAoIcHJldmlvdXMYBCABKAkSMgoHaGlzdG9yeRgFIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEigKBmFnZW50cxgGIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EhAKCGxhbmd1YWdlGAcgASgJEhMKC21vZGVsX3Rva2VuGAggASgJIkoKEVN1bW1hcml6ZVJlc3BvbnNlEgwKBHRleHQYASABKAkSJwoFdXNhZ2UYAiADKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZSJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIvQBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkSOQoPc2tpbGxfZG9jdW1lbnRzGAogAygLMiAudXN3YXJtLnJ1bnRpbWUudjEuU2tpbGxEb2N1bWVudCJDCg1Ta2lsbERvY3VtZW50EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHY29udGVudBgDIAEoCSJqCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCSI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkinQMKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIABIpCgVlbnRyeRgJIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5SAASDwoHYmFycmllchgKIAEoCEIHCgVldmVudCJRCgVFbnRyeRIOCgZudW1iZXIYASABKA0SKgoEa2luZBgCIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5S2luZBIMCgRib2R5GAMgASgJIj4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy5gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElAKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZRJlCg5SZW5ld1Rvb2xUb2tlbhIoLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVxdWVzdBopLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVzcG9uc2USVgoJU3VtbWFyaXplEiMudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVxdWVzdBokLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -172,6 +172,48 @@ export const StopTurnResponseSchema: GenMessage<StopTurnResponse> = /*@__PURE__*
   messageDesc(file_uswarm_runtime_v1_runtime, 6);
 
 /**
+ * @generated from message uswarm.runtime.v1.AdvanceRequest
+ */
+export type AdvanceRequest = Message$1<"uswarm.runtime.v1.AdvanceRequest"> & {
+  /**
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * @generated from field: uint32 generation = 2;
+   */
+  generation: number;
+
+  /**
+   * Events up to this number are stored.
+   *
+   * @generated from field: uint64 committed_through = 3;
+   */
+  committedThrough: bigint;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.AdvanceRequest.
+ * Use `create(AdvanceRequestSchema)` to create a new message.
+ */
+export const AdvanceRequestSchema: GenMessage<AdvanceRequest> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 7);
+
+/**
+ * @generated from message uswarm.runtime.v1.AdvanceResponse
+ */
+export type AdvanceResponse = Message$1<"uswarm.runtime.v1.AdvanceResponse"> & {
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.AdvanceResponse.
+ * Use `create(AdvanceResponseSchema)` to create a new message.
+ */
+export const AdvanceResponseSchema: GenMessage<AdvanceResponse> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+
+/**
  * @generated from message uswarm.runtime.v1.RenewToolTokenRequest
  */
 export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenRequest"> & {
@@ -205,7 +247,7 @@ export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenR
  * Use `create(RenewToolTokenRequestSchema)` to create a new message.
  */
 export const RenewToolTokenRequestSchema: GenMessage<RenewToolTokenRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 7);
+  messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenResponse
@@ -218,7 +260,7 @@ export type RenewToolTokenResponse = Message$1<"uswarm.runtime.v1.RenewToolToken
  * Use `create(RenewToolTokenResponseSchema)` to create a new message.
  */
 export const RenewToolTokenResponseSchema: GenMessage<RenewToolTokenResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
 
 /**
  * @generated from message uswarm.runtime.v1.RunTurnRequest
@@ -318,6 +360,20 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
    * @generated from field: string model_token = 14;
    */
   modelToken: string;
+
+  /**
+   * Whether the caller stores entries and calls Advance. Otherwise the runtime sends neither entries nor barriers.
+   *
+   * @generated from field: bool journaled = 15;
+   */
+  journaled: boolean;
+
+  /**
+   * The entries of earlier generations, from 1 without gaps. At most 2 MiB.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.Entry journal = 16;
+   */
+  journal: Entry[];
 };
 
 /**
@@ -325,7 +381,7 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  * Use `create(RunTurnRequestSchema)` to create a new message.
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 9);
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
 
 /**
  * Limits and capabilities of a model. 0 and false mean unknown: the runtime uses its defaults.
@@ -360,7 +416,7 @@ export type ModelLimits = Message$1<"uswarm.runtime.v1.ModelLimits"> & {
  * Use `create(ModelLimitsSchema)` to create a new message.
  */
 export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeRequest
@@ -424,7 +480,7 @@ export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> &
  * Use `create(SummarizeRequestSchema)` to create a new message.
  */
 export const SummarizeRequestSchema: GenMessage<SummarizeRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeResponse
@@ -448,7 +504,7 @@ export type SummarizeResponse = Message$1<"uswarm.runtime.v1.SummarizeResponse">
  * Use `create(SummarizeResponseSchema)` to create a new message.
  */
 export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * Input of a reply in addition to the conversation.
@@ -490,7 +546,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -561,7 +617,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * @generated from message uswarm.runtime.v1.SkillDocument
@@ -592,7 +648,7 @@ export type SkillDocument = Message$1<"uswarm.runtime.v1.SkillDocument"> & {
  * Use `create(SkillDocumentSchema)` to create a new message.
  */
 export const SkillDocumentSchema: GenMessage<SkillDocument> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -626,7 +682,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -653,7 +709,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -711,7 +767,20 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
      */
     value: Done;
     case: "done";
+  } | {
+    /**
+     * @generated from field: uswarm.runtime.v1.Entry entry = 9;
+     */
+    value: Entry;
+    case: "entry";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The turn continues when this event and all before it are committed: see Advance.
+   *
+   * @generated from field: bool barrier = 10;
+   */
+  barrier: boolean;
 };
 
 /**
@@ -719,7 +788,40 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+
+/**
+ * A completed part of a turn. Another runtime continues the turn after it.
+ *
+ * @generated from message uswarm.runtime.v1.Entry
+ */
+export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
+  /**
+   * From 1 without gaps, over all generations of the turn.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * @generated from field: uswarm.runtime.v1.EntryKind kind = 2;
+   */
+  kind: EntryKind;
+
+  /**
+   * JSON for runtimes, at most 128 KiB.
+   *
+   * @generated from field: string body = 3;
+   */
+  body: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.Entry.
+ * Use `create(EntrySchema)` to create a new message.
+ */
+export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -736,7 +838,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
  * A part of the text of the reply, coalesced over 40–60 ms.
@@ -763,7 +865,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+  messageDesc(file_uswarm_runtime_v1_runtime, 23);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -806,7 +908,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 21);
+  messageDesc(file_uswarm_runtime_v1_runtime, 24);
 
 /**
  * Usage of one model call, once per (turn, step). Each attempt that the provider may have counted has its own step.
@@ -868,7 +970,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 22);
+  messageDesc(file_uswarm_runtime_v1_runtime, 25);
 
 /**
  * A sub-agent has received a task (RUNNING) or has finished it.
@@ -907,7 +1009,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 23);
+  messageDesc(file_uswarm_runtime_v1_runtime, 26);
 
 /**
  * A separate message in addition to the reply (action card, artifact, workflow). The content is a
@@ -937,7 +1039,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 24);
+  messageDesc(file_uswarm_runtime_v1_runtime, 27);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -977,7 +1079,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 25);
+  messageDesc(file_uswarm_runtime_v1_runtime, 28);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity
@@ -1098,6 +1200,36 @@ export const HistoryRoleSchema: GenEnum<HistoryRole> = /*@__PURE__*/
   enumDesc(file_uswarm_runtime_v1_runtime, 3);
 
 /**
+ * @generated from enum uswarm.runtime.v1.EntryKind
+ */
+export enum EntryKind {
+  /**
+   * @generated from enum value: ENTRY_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A model call that ended.
+   *
+   * @generated from enum value: ENTRY_KIND_STEP = 1;
+   */
+  STEP = 1,
+
+  /**
+   * The outcome of a tool call of the last step.
+   *
+   * @generated from enum value: ENTRY_KIND_RESULT = 2;
+   */
+  RESULT = 2,
+}
+
+/**
+ * Describes the enum uswarm.runtime.v1.EntryKind.
+ */
+export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
+  enumDesc(file_uswarm_runtime_v1_runtime, 4);
+
+/**
  * @generated from enum uswarm.runtime.v1.ToolState
  */
 export enum ToolState {
@@ -1126,7 +1258,7 @@ export enum ToolState {
  * Describes the enum uswarm.runtime.v1.ToolState.
  */
 export const ToolStateSchema: GenEnum<ToolState> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 4);
+  enumDesc(file_uswarm_runtime_v1_runtime, 5);
 
 /**
  * @generated from enum uswarm.runtime.v1.DelegationStatus
@@ -1157,7 +1289,7 @@ export enum DelegationStatus {
  * Describes the enum uswarm.runtime.v1.DelegationStatus.
  */
 export const DelegationStatusSchema: GenEnum<DelegationStatus> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 5);
+  enumDesc(file_uswarm_runtime_v1_runtime, 6);
 
 /**
  * @generated from enum uswarm.runtime.v1.Outcome
@@ -1204,7 +1336,7 @@ export enum Outcome {
  * Describes the enum uswarm.runtime.v1.Outcome.
  */
 export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
-  enumDesc(file_uswarm_runtime_v1_runtime, 6);
+  enumDesc(file_uswarm_runtime_v1_runtime, 7);
 
 /**
  * One runtime serves one workspace. Every call except the standard gRPC health check has the header
@@ -1248,6 +1380,17 @@ export const AgentRuntime: GenService<{
     methodKind: "unary";
     input: typeof StopTurnRequestSchema;
     output: typeof StopTurnResponseSchema;
+  },
+  /**
+   * Commits events of a turn, so that the turn continues after a barrier. Can be repeated. Unknown turns: NOT_FOUND; a lower
+   * generation: FAILED_PRECONDITION. Only for runtimes with the feature `journal.1`.
+   *
+   * @generated from rpc uswarm.runtime.v1.AgentRuntime.Advance
+   */
+  advance: {
+    methodKind: "unary";
+    input: typeof AdvanceRequestSchema;
+    output: typeof AdvanceResponseSchema;
   },
   /**
    * Replaces the tool token of a running turn before it expires. Unknown turns: NOT_FOUND.

@@ -1,0 +1,99 @@
+import type { AssistantMessage, FinishReason, PromptMessage, Step, ToolCall } from '../models/port.js';
+
+export type ToolMessage = Extract<PromptMessage, { role: 'tool' }>;
+export type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
+
+/** A model call that ended. */
+export interface StepEntry {
+  finish: FinishReason;
+  /** What the step added to the reply. */
+  text: string;
+  message: AssistantMessage;
+  calls: readonly ToolCall[];
+}
+
+/** The outcome of one call of the last step. */
+export interface ResultEntry {
+  callId: string;
+  /** For the model. */
+  part: ResultPart;
+  /** Whether the call did not run: its tool was not offered, or its arguments are not an object. */
+  invalid: boolean;
+  /** The number of separate messages that the call showed, such as cards. */
+  messages: number;
+  /** Whether the call ends the turn without a reply. */
+  silent: boolean;
+}
+
+/** The state of a turn between two model calls, or between two results. */
+export interface TurnState {
+  /** Steps and results so far, for the prompt. */
+  turn: readonly PromptMessage[];
+  /** The reply so far. */
+  text: string;
+  /** The number of model calls. */
+  steps: number;
+  /** The last model call reached the output limit, and the next one continues its text. */
+  continues: boolean;
+  /** Model calls with only invalid tool calls, in a row. */
+  invalidSteps: number;
+  /** The number of separate messages. */
+  messages: number;
+  silent: boolean;
+  /** The calls of the last step, until all have a result. */
+  open: { calls: readonly ToolCall[]; results: ReadonlyMap<string, ResultEntry> } | undefined;
+}
+
+export const INITIAL_STATE: TurnState = {
+  turn: [],
+  text: '',
+  steps: 0,
+  continues: false,
+  invalidSteps: 0,
+  messages: 0,
+  silent: false,
+  open: undefined,
+};
+
+const CONTINUE = 'Continue exactly where your text stopped. Do not repeat anything.';
+
+/** `text`: what the step added to the reply */
+export const stepEntry = ({ finish, message, calls }: Step, text: string): StepEntry => ({
+  finish,
+  text,
+  message,
+  calls,
+});
+
+/** The state after a model call. Pure. */
+export function afterStep(state: TurnState, { finish, text, message, calls }: StepEntry): TurnState {
+  const hasContent = message.content.length > 0;
+  const continues = calls.length === 0 && finish === 'length';
+  // Without a text to continue, the call is repeated: some servers reject a user message after tool results.
+  const note: PromptMessage[] =
+    continues && hasContent ? [{ role: 'user', content: [{ type: 'text', text: CONTINUE }] }] : [];
+  return {
+    ...state,
+    turn: [...state.turn, ...(hasContent ? [message] : []), ...note],
+    text: state.text + text,
+    steps: state.steps + 1,
+    continues,
+    open: calls.length === 0 ? undefined : { calls, results: new Map() },
+  };
+}
+
+/** The state after a result. With the last one, all results become one message, in the order of the calls. Pure. */
+export function afterResult(state: TurnState, result: ResultEntry): TurnState {
+  const { open } = state;
+  if (open === undefined) return state;
+  const results = new Map(open.results).set(result.callId, result);
+  const next = { ...state, messages: state.messages + result.messages, silent: state.silent || result.silent };
+  const all = open.calls.map(({ id }) => results.get(id)).filter((one) => one !== undefined);
+  if (all.length < open.calls.length) return { ...next, open: { calls: open.calls, results } };
+  return {
+    ...next,
+    turn: [...state.turn, { role: 'tool', content: all.map(({ part }) => part) }],
+    invalidSteps: all.every(({ invalid }) => invalid) ? state.invalidSteps + 1 : 0,
+    open: undefined,
+  };
+}
