@@ -179,9 +179,9 @@ export function createTurnHarness(
       nextStep: async () => 1,
     },
     journal: {
-      append: async ({ generation }, entry) => {
-        if (entry.number > journal.length + 1) return false;
-        if (entry.number > journal.length) journal.push({ ...entry, generation });
+      append: async ({ generation }, appended) => {
+        if (appended.number > journal.length + 1) return false;
+        if (appended.number > journal.length) journal.push({ ...appended, generation });
         return true;
       },
       entries: async () => journal,

@@ -3,13 +3,14 @@ import {
   AgentActivity,
   type Done,
   DoneSchema,
+  EntryKind,
   Outcome,
   type RunTurnRequest,
   RunTurnRequestSchema,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import { describe, expect, it } from '@jest/globals';
-import { activityEvent, chunkEvent } from './turn-events.js';
+import { activityEvent, chunkEvent, entryEvent } from './turn-events.js';
 import { TurnAborted, type TurnRefusal } from './turn-end.js';
 import { createTurnRegistry, defaultTurnLimits, type TurnContext, type TurnLimits } from './turn-registry.js';
 
@@ -113,6 +114,51 @@ describe('a turn registry', () => {
     expect(() => turns.renewTokens('turn', 1, tokens)).toThrow(refused('superseded'));
     expect(context.toolToken()).toBeUndefined();
     finish(done(''));
+  });
+
+  it('waits at a barrier until its event is committed, by Advance or by a request that re-attaches', async () => {
+    const { turns, start } = setUp();
+    const { context, finish, events } = await start();
+    const entry = entryEvent({ number: 1, kind: EntryKind.STEP, body: '{}' });
+    const order: string[] = [];
+    context.emit(entry, true);
+    const first = context.committed(NEVER).then(() => order.push('first'));
+    turns.advance('turn', 1, 0);
+    order.push('advanced');
+    turns.advance('turn', 1, 1);
+    await first;
+    context.emit(entry, true);
+    const second = context.committed(NEVER).then(() => order.push('second'));
+    order.push('re-attached');
+    turns.follow(request({ fromEvent: 2n }), NEVER);
+    await second;
+    expect(order).toEqual(['advanced', 'first', 're-attached', 'second']);
+    finish(done(''));
+    expect((await events).map(({ barrier }) => barrier)).toEqual([true, true, false]);
+  });
+
+  it('does not commit events that do not exist, or those of another turn or generation', async () => {
+    const { turns, start } = setUp();
+    const { context, finish } = await start({ generation: 2 });
+    turns.advance('turn', 2, 100);
+    context.emit(entryEvent({ number: 1, kind: EntryKind.STEP, body: '{}' }), true);
+    const stop = new AbortController();
+    const waiting = context.committed(stop.signal);
+    expect(() => turns.advance('other', 2, 1)).toThrow(refused('not_found'));
+    expect(() => turns.advance('turn', 1, 1)).toThrow(refused('superseded'));
+    stop.abort(new Error('still waiting'));
+    await expect(waiting).rejects.toThrow('still waiting');
+    finish(done(''));
+  });
+
+  it('ends a turn that is stopped while it waits at a barrier', async () => {
+    const { turns, start } = setUp();
+    const { context, events } = await start();
+    context.emit(entryEvent({ number: 1, kind: EntryKind.STEP, body: '{}' }), true);
+    const waiting = context.committed(context.signal);
+    turns.stop('turn', 1);
+    await expect(waiting).rejects.toEqual(new TurnAborted('stopped'));
+    expect(summary(await events)).toEqual(['1 entry', '2 done so far']);
   });
 
   it('runs a turn once for repeated requests', async () => {

@@ -132,7 +132,7 @@ function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number, barrier = 
   const isDone = event.case === 'done';
   if (turn.log.closed) return;
   const entry = numbered(turn.log.length + 1, event, barrier);
-  // The journal has limits of its own, and its bodies are released when they are committed.
+  // The journal has separate limits, and its bodies are released when they are committed.
   const bytes = event.case === 'entry' ? 0 : byteLength(entry);
   if (!isDone && turn.bytes + bytes > maxBytes) {
     turn.controller.abort(new TurnAborted('too_long'));
