@@ -27,6 +27,7 @@ export {
   MODEL_CALLS_PATH,
   MODEL_GATEWAY,
   ModelCallReservation,
+  ModelCallTerms,
   ModelCallUsage,
   SendAnswer,
   SendBody,

@@ -67,7 +67,7 @@ export const MODEL_CALLS_PATH = '/internal/v1/model-calls';
 /** The subject of the service token of the model gateway. */
 export const MODEL_GATEWAY = 'model-gateway';
 
-/** Reserves the estimated tokens of a model call: 201, 402 `token_limit_reached`, 404, or 409 `turn_not_running`. */
+/** Reserves the estimated tokens of a model call: 201 with `ModelCallTerms`, 402 `token_limit_reached`, 404, or 409 `turn_not_running`. */
 export const ModelCallReservation = z.object({
   id: Id,
   workspace_id: Id,
@@ -78,10 +78,21 @@ export const ModelCallReservation = z.object({
   provider: z.string().min(1).max(256),
   /** The name at the provider. */
   model: z.string().min(1).max(256),
+  /** As the runtime named it: a model id of the catalogue, or the name at the provider. */
+  requested_model: z.string().min(1).max(256),
   estimated_prompt_tokens: tokens,
   max_output_tokens: tokens,
 });
 export type ModelCallReservation = z.output<typeof ModelCallReservation>;
+
+/** What the catalogue says about the model of a call; null if it has no entry for the model and its provider. */
+export const ModelCallTerms = z.object({
+  /** Tokens of prompt and output together. */
+  context_window: z.int().positive().nullable(),
+  /** Micro-units of the currency per million tokens. */
+  prices: z.object({ input: tokens, cached_input: tokens, output: tokens }).nullable(),
+});
+export type ModelCallTerms = z.output<typeof ModelCallTerms>;
 
 /** Settles a model call with a PUT to its path: 200, or 404 if the call does not exist. */
 export const ModelCallUsage = z.object({

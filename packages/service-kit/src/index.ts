@@ -41,7 +41,7 @@ export {
   verifyMcpToken,
   verifyModelToken,
 } from './tokens.js';
-export { currentTraceId, inSpan, traceHeaders } from './tracing.js';
+export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tracing.js';
 export { hstsMaxAge, transportSecurity } from './transport-security.js';
 export {
   BINARY_CONTROLS,

@@ -11,6 +11,8 @@ import {
   TraceFlags,
 } from '@opentelemetry/api';
 
+export type { Span };
+
 /**
  * Spans through the OpenTelemetry API. Without an SDK (loaded with `node --import`), these functions do nothing.
  */
@@ -42,19 +44,29 @@ function originOf({ parent, client }: SpanOptions) {
   return { within: context.active(), kind: SpanKind.INTERNAL };
 }
 
-/** Runs `run` in a new span, which ends with it and has the status of a failure. */
+/**
+ * Runs `run` in a new span, which ends with it. An error sets the status of the span, and `error.type` to the code of the error if
+ * it has one.
+ */
 export function inSpan<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T> {
   const { within, ...origin } = originOf(options);
   return tracer.startActiveSpan(name, { attributes: options.attributes ?? {}, ...origin }, within, async (span) => {
     try {
       return await run(span);
     } catch (error) {
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      const { code } = (error ?? {}) as { code?: unknown };
+      failSpan(span, typeof code === 'string' ? code : 'exception');
       throw error;
     } finally {
       span.end();
     }
   });
+}
+
+/** Sets the status of a span, and `error.type`. */
+export function failSpan(span: Span, type: string): void {
+  span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setAttribute('error.type', type);
 }
 
 /** The id of the trace of the current span; undefined without an SDK. */

@@ -1,5 +1,6 @@
 import { initializedCounter, readGauge, type Registry } from '@uswarm/service-kit';
 import { Counter, Histogram } from 'prom-client';
+import type { ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import { GATEWAY_ERRORS } from './gateway-error.js';
 import { PROVIDERS } from './protocols/protocol.js';
 
@@ -16,13 +17,16 @@ export interface MeasuredCall {
   /** Empty for a completed call. */
   error: string;
   /** Undefined if the provider counted nothing. */
-  tokens: { input: number; output: number } | undefined;
+  usage: Pick<ModelCallUsage, 'prompt_tokens' | 'completion_tokens' | 'cached_tokens'> | undefined;
+  terms: ModelCallTerms;
 }
 
 export interface ModelGatewayMetrics {
   ended(provider: string, result: CallResult): void;
   measured(call: MeasuredCall): void;
   firstByte(call: { provider: string; model: string; seconds: number }): void;
+  /** A runtime repeats a failed call. */
+  retried(provider: string): void;
   settlementLost(): void;
   /** Registers the gauge of calls that wait for their settlement. */
   watchPending(read: () => number): void;
@@ -31,6 +35,9 @@ export interface ModelGatewayMetrics {
 const DURATION_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 const FIRST_BYTE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 40, 80];
 const TOKEN_BUCKETS = [1, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+
+/** Shares of the context window. */
+const SHARE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1];
 
 const OPERATION = { gen_ai_operation_name: 'chat' };
 const CALL_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
@@ -67,6 +74,22 @@ export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetri
     buckets: TOKEN_BUCKETS,
     registers: [registry],
   });
+  const contextUsed = new Histogram({
+    name: 'uswarm_model_gateway_context_used_ratio',
+    help: 'Prompt tokens of a model call as a share of the context window of the model, if the catalogue has it.',
+    labelNames: CALL_LABELS,
+    buckets: SHARE_BUCKETS,
+    registers: [registry],
+  });
+  const cost = new Counter({
+    name: 'uswarm_model_gateway_cost_total',
+    help: 'Total cost of model calls by the prices of the catalogue, in its currency. Calls of models without a price are missing.',
+    labelNames: CALL_LABELS,
+    registers: [registry],
+  });
+  const retries = initializedCounter(registry, 'uswarm_model_gateway_retries_total', 'Total repeated model calls.', {
+    provider: PROVIDERS,
+  });
   const labels = ({ provider, model }: { provider: string; model: string }) => ({
     ...OPERATION,
     gen_ai_provider_name: provider,
@@ -76,11 +99,15 @@ export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetri
     ended: (provider, result) => ends.inc({ provider, result }),
     measured(call) {
       duration.observe({ ...labels(call), error_type: call.error }, call.seconds);
-      if (call.tokens === undefined) return;
-      tokens.observe({ ...labels(call), gen_ai_token_type: 'input' }, call.tokens.input);
-      tokens.observe({ ...labels(call), gen_ai_token_type: 'output' }, call.tokens.output);
+      const { usage, terms } = call;
+      if (usage === undefined) return;
+      tokens.observe({ ...labels(call), gen_ai_token_type: 'input' }, usage.prompt_tokens);
+      tokens.observe({ ...labels(call), gen_ai_token_type: 'output' }, usage.completion_tokens);
+      if (terms.context_window !== null) contextUsed.observe(labels(call), usage.prompt_tokens / terms.context_window);
+      if (terms.prices !== null) cost.inc(labels(call), costOf(usage, terms.prices));
     },
     firstByte: (call) => firstByte.observe(labels(call), call.seconds),
+    retried: (provider) => retries.inc({ provider }),
     settlementLost: () => lost.inc(),
     watchPending: (read) =>
       readGauge(
@@ -90,4 +117,13 @@ export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetri
         read,
       ),
   };
+}
+
+/** In units of the currency: prices are micro-units per million tokens. */
+function costOf(
+  { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion }: NonNullable<MeasuredCall['usage']>,
+  prices: NonNullable<ModelCallTerms['prices']>,
+): number {
+  const read = Math.min(cached, prompt);
+  return ((prompt - read) * prices.input + read * prices.cached_input + completion * prices.output) / 1e12;
 }

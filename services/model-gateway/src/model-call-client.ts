@@ -1,12 +1,18 @@
-import { MODEL_CALLS_PATH, MODEL_GATEWAY, type ModelCallReservation, type ModelCallUsage } from '@uswarm/contract';
-import { type SigningKey, signInternalToken, traceHeaders } from '@uswarm/service-kit';
+import {
+  MODEL_CALLS_PATH,
+  MODEL_GATEWAY,
+  type ModelCallReservation,
+  ModelCallTerms,
+  type ModelCallUsage,
+} from '@uswarm/contract';
+import { parseJson, type SigningKey, signInternalToken, traceHeaders } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import { GatewayError } from './gateway-error.js';
 
 /** Model calls at the internal API of the orchestrator. */
 export interface ModelCallClient {
   /** @throws GatewayError `token_limit_reached`, `turn_not_running`, `orchestrator_unavailable` */
-  reserve(call: ModelCallReservation): Promise<void>;
+  reserve(call: ModelCallReservation): Promise<ModelCallTerms>;
   /** Idempotent. An unknown call is ignored: its user or its reservation no longer exists. @throws GatewayError */
   settle(callId: string, usage: ModelCallUsage): Promise<void>;
   close(): Promise<void>;
@@ -27,7 +33,7 @@ const RETRY_AFTER_S = 1;
 export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCallClientOptions): ModelCallClient {
   const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
 
-  async function send(method: 'POST' | 'PUT', path: string, body: unknown): Promise<number> {
+  async function send(method: 'POST' | 'PUT', path: string, body: unknown) {
     try {
       const token = await signInternalToken(key, MODEL_GATEWAY);
       const { statusCode, body: answer } = await pool.request({
@@ -37,8 +43,7 @@ export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCall
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
       });
-      await answer.dump();
-      return statusCode;
+      return { status: statusCode, answer: await answer.text() };
     } catch (cause) {
       throw unavailable(cause);
     }
@@ -46,20 +51,26 @@ export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCall
 
   return {
     async reserve(call) {
-      const status = await send('POST', MODEL_CALLS_PATH, call);
-      if (status === 201) return;
+      const { status, answer } = await send('POST', MODEL_CALLS_PATH, call);
+      if (status === 201) return termsOf(answer);
       if (status === 402) throw new GatewayError('token_limit_reached', 'The token limit of the plan is reached.');
       if (status === 404 || status === 409) throw new GatewayError('turn_not_running', 'The turn is not running.');
       throw unavailable(new Error(`the orchestrator returned status ${status}`));
     },
     async settle(callId, usage) {
-      const status = await send('PUT', `${MODEL_CALLS_PATH}/${callId}`, usage);
+      const { status } = await send('PUT', `${MODEL_CALLS_PATH}/${callId}`, usage);
       if (status !== 200 && status !== 404) {
         throw unavailable(new Error(`the orchestrator returned status ${status}`));
       }
     },
     close: () => pool.close(),
   };
+}
+
+/** An orchestrator of another release may send other terms. */
+function termsOf(answer: string): ModelCallTerms {
+  const { data } = ModelCallTerms.safeParse(parseJson(answer));
+  return data ?? { context_window: null, prices: null };
 }
 
 function unavailable(cause: unknown): GatewayError {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModelCallUsage } from '@uswarm/contract';
-import { type Logger, type ModelTokenTurn, parseJson } from '@uswarm/service-kit';
+import type { ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
+import { type Logger, type ModelTokenTurn, parseJson, type Span } from '@uswarm/service-kit';
+import { describeCall, describeEnd } from './call-span.js';
 import type { ModelGatewayConfig, ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import type { CallResult, ModelGatewayMetrics } from './metrics.js';
@@ -22,7 +23,7 @@ export interface ModelCallDeps {
   calls: Pick<ModelCallClient, 'reserve'>;
   settlements: Pick<Settlements, 'settle'>;
   send: SendCall;
-  metrics: Pick<ModelGatewayMetrics, 'measured' | 'firstByte'>;
+  metrics: Pick<ModelGatewayMetrics, 'measured' | 'firstByte' | 'retried'>;
   logger: Pick<Logger, 'info'>;
   /** Aborts running calls at shutdown. */
   closing: AbortSignal;
@@ -30,6 +31,8 @@ export interface ModelCallDeps {
 
 /** Longer than the longest step of a runtime. */
 const CALL_MS = 15 * 60_000;
+/** Clients count here how often they repeat a call, as those of OpenAI and Anthropic do. */
+const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 /** An unavailable orchestrator delays the end of a response by at most this time. */
 const SETTLE_WAIT_MS = 1_000;
 
@@ -49,26 +52,37 @@ interface Call {
   protocol: Protocol;
   provider: ProviderConfig;
   body: Body;
+  requestedModel: string;
   /** The name at the provider. */
   model: string;
   maxOutputTokens: number;
   promptEstimate: number;
   startedAt: number;
+  span: Span;
+}
+
+interface ReservedCall extends Call {
+  terms: ModelCallTerms;
+}
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  span: Span;
 }
 
 /** Runs one model call of an authenticated turn: reserve, forward, meter, settle. @throws GatewayError, CallCut */
-export type RunModelCall = (
-  protocol: Protocol,
-  turn: ModelTokenTurn,
-  request: IncomingMessage,
-  response: ServerResponse,
-) => Promise<CallResult>;
+export type RunModelCall = (protocol: Protocol, turn: ModelTokenTurn, exchange: Exchange) => Promise<CallResult>;
 
 export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   const { config, calls, settlements, send, metrics, logger } = deps;
 
   /** @throws GatewayError */
-  async function accept(protocol: Protocol, turn: ModelTokenTurn, request: IncomingMessage): Promise<Call> {
+  async function accept(
+    protocol: Protocol,
+    turn: ModelTokenTurn,
+    { request, span }: Pick<Exchange, 'request' | 'span'>,
+  ): Promise<Call> {
     const provider = config.providers[protocol.provider];
     if (provider === undefined) {
       throw new GatewayError('model_not_allowed', `The provider ${protocol.provider} is not configured.`);
@@ -77,35 +91,45 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
     const text = await readBody(request);
     const body = parseJson(text);
     const asked = protocol.readRequest(body);
-    return {
+    const call = {
       id: randomUUID(),
       turn,
       protocol,
       provider,
       body: body as Body,
+      requestedModel: asked.model,
       model: allowedModel(asked.model, provider.models),
       maxOutputTokens: Math.min(asked.maxOutputTokens ?? config.outputLimit, config.outputLimit),
       promptEstimate: tokensOfBytes(Buffer.byteLength(text)),
       startedAt,
+      span,
     };
+    describeCall(span, { ...call, turnId: turn.turnId });
+    if (Number(request.headers[RETRY_COUNT_HEADER]) > 0) metrics.retried(protocol.provider);
+    return call;
   }
 
-  const reserve = ({ id, turn, protocol, model, maxOutputTokens, promptEstimate }: Call): Promise<void> =>
-    calls.reserve({
-      id,
+  /** @throws GatewayError */
+  async function reserve(call: Call): Promise<ReservedCall> {
+    const { turn } = call;
+    const terms = await calls.reserve({
+      id: call.id,
       workspace_id: turn.workspaceId,
       turn_id: turn.turnId,
       agent_id: turn.agentId,
       purpose: turn.purpose,
-      provider: protocol.provider,
-      model,
-      estimated_prompt_tokens: promptEstimate,
-      max_output_tokens: maxOutputTokens,
+      provider: call.protocol.provider,
+      model: call.model,
+      requested_model: call.requestedModel,
+      estimated_prompt_tokens: call.promptEstimate,
+      max_output_tokens: call.maxOutputTokens,
     });
+    return { ...call, terms };
+  }
 
   /** Settles once, and waits for it only for a short time. */
-  async function settle(call: Call, usage: ModelCallUsage, error: string): Promise<void> {
-    const { id, turn, protocol, model, startedAt } = call;
+  async function settle(call: ReservedCall, usage: ModelCallUsage, error: string): Promise<void> {
+    const { id, turn, protocol, model, startedAt, terms } = call;
     const seconds = (performance.now() - startedAt) / 1_000;
     const counted = usage.outcome !== 'refused';
     metrics.measured({
@@ -113,8 +137,10 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       model,
       seconds,
       error,
-      tokens: counted ? { input: usage.prompt_tokens, output: usage.completion_tokens } : undefined,
+      usage: counted ? usage : undefined,
+      terms,
     });
+    describeEnd(call.span, usage, error);
     logger.info(
       {
         call: id,
@@ -133,7 +159,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
 
   /** Sends a reserved call. A call that fails before its response is settled here. @throws GatewayError, CallCut */
   async function sendReserved(
-    call: Call,
+    call: ReservedCall,
     request: IncomingMessage,
     response: ServerResponse,
     signal: AbortSignal,
@@ -156,7 +182,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   }
 
   /** Passes the response on and settles the call. */
-  async function pass(call: Call, sent: SentResponse, response: ServerResponse, signal: AbortSignal) {
+  async function pass(call: ReservedCall, sent: SentResponse, response: ServerResponse, signal: AbortSignal) {
     const failed = sent.statusCode >= 400;
     const streamed = String(sent.headers['content-type']).startsWith('text/event-stream');
     const meter = createResponseMeter(call.protocol, { streamed });
@@ -186,12 +212,13 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
     }
   }
 
-  return async (protocol, turn, request, response) => {
-    const call = await accept(protocol, turn, request);
+  return async (protocol, turn, exchange) => {
+    const { request, response } = exchange;
+    const accepted = await accept(protocol, turn, exchange);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, deps.closing, AbortSignal.timeout(CALL_MS)]);
-    await reserve(call);
+    const call = await reserve(accepted);
     return pass(call, await sendReserved(call, request, response, signal), response, signal);
   };
 }

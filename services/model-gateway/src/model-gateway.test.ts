@@ -87,6 +87,7 @@ describe('a streamed call', () => {
         purpose: 'turn',
         provider: 'openai',
         model: 'gpt-small',
+        requested_model: 'flash',
         estimated_prompt_tokens: Math.ceil(bytes / 3),
         max_output_tokens: 100,
       },
@@ -100,6 +101,14 @@ describe('a streamed call', () => {
       outcome: 'completed',
     });
     expect([...gateway.settled.keys()]).toEqual([gateway.reserved[0]?.id]);
+  });
+
+  it('counts as repeated if its client says so', async () => {
+    await (await gateway.openai(CHAT)).text();
+    await (await gateway.openai(CHAT, { headers: { 'x-stainless-retry-count': '1' } })).text();
+    expect(await gateway.registry.metrics()).toMatch(
+      /^uswarm_model_gateway_retries_total\{.*provider="openai".*\} 1$/m,
+    );
   });
 
   it('asks for usage if the client does not', async () => {

@@ -63,8 +63,8 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     const end = limiter.begin(turn.workspaceId);
     try {
       const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': protocol.provider };
-      return await inSpan('chat', { client: request.headers, attributes }, () =>
-        runCall(protocol, turn, request, response),
+      return await inSpan('chat', { client: request.headers, attributes }, (span) =>
+        runCall(protocol, turn, { request, response, span }),
       );
     } finally {
       end();

@@ -1,4 +1,4 @@
-import type { ModelCallReservation, ModelCallUsage } from '@uswarm/contract';
+import type { ModelCallReservation, ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import {
   createLogger,
   createMetrics,
@@ -26,6 +26,8 @@ export interface TestGatewayOptions {
   /** Origin of the provider. */
   provider: string;
   environment?: Record<string, string>;
+  /** What the orchestrator says about the model. */
+  terms?: ModelCallTerms;
   /** Called for each reservation; throws to refuse it. */
   onReserve?: (call: ModelCallReservation) => void | Promise<void>;
   onSettle?: () => void | Promise<void>;
@@ -46,7 +48,7 @@ export interface TestGateway {
 
 /** A gateway over HTTP with an orchestrator in memory. */
 export async function startTestGateway(options: TestGatewayOptions): Promise<TestGateway> {
-  const { provider, onReserve, onSettle } = options;
+  const { provider, onReserve, onSettle, terms = { context_window: null, prices: null } } = options;
   const config = loadModelGatewayConfig({
     MODEL_TOKEN_SIGNING_KEY: TOKEN_KEY,
     INTERNAL_API_URL: 'http://127.0.0.1:1',
@@ -66,6 +68,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     async reserve(call) {
       await onReserve?.(call);
       reserved.push(call);
+      return terms;
     },
     async settle(id, usage) {
       await onSettle?.();

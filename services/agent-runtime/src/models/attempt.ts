@@ -12,6 +12,8 @@ export interface AttemptDeps {
   watchdog: Watchdog;
   rejected: ReadonlySet<string>;
   token: string | undefined;
+  /** How often the call was made before. */
+  retries: number;
   fetch?: Fetch | undefined;
 }
 
@@ -48,6 +50,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   const transport = createTransport({
     touch: watchdog.touch,
     repair: (response) => adapter.repair(response, offered),
+    retries: deps.retries,
     fetch: deps.fetch,
   });
   const model = adapter.languageModel({ model: name, fetch: transport.fetch, rejected, token });

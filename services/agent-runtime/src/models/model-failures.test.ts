@@ -29,6 +29,11 @@ describe('a failed model call', () => {
     expect(usage).toHaveLength(1);
   });
 
+  it('tells the model gateway how often it was repeated', async () => {
+    const { requests } = await call(then(status(503), status(503)));
+    expect(requests.map(({ headers }) => headers['x-stainless-retry-count'])).toEqual(['0', '1', '2']);
+  });
+
   it.each([400, 401, 403, 404, 422])('is final after status %d', async (code) => {
     const { error, requests, usage } = await call(status(code));
     expect(error).toMatchObject({ code: 'model_rejected', message: expect.stringContaining(`status ${code}`) });

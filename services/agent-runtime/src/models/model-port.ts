@@ -51,16 +51,16 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
     return shown > 1 ? undefined : policy.next(failure);
   }
 
-  /** @param totalMs milliseconds that remain for the step */
+  /** `totalMs`: milliseconds that remain for the step; `retries`: how often the call was made before */
   async function* attempt(
     request: StepRequest,
     { signal, token }: StepOptions,
-    totalMs: number,
+    { totalMs, retries: count }: { totalMs: number; retries: number },
   ): AsyncGenerator<StepEvent> {
     const watchdog = createWatchdog(signal, { ...limits, totalMs });
     const rejected = rejectedFor(request.model);
     try {
-      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), fetch });
+      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), retries: count, fetch });
     } catch (error) {
       watchdog.signal.throwIfAborted();
       throw error;
@@ -72,13 +72,14 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
   async function* step(request: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
     const policy = createRetryPolicy(retries);
     const until = performance.now() + limits.totalMs;
+    const left = (): number => Math.max(1, until - performance.now());
     const rejected = rejectedFor(request.model);
     /** Attempts that showed text. */
     let shown = 0;
-    for (;;) {
+    for (let count = 0; ; count += 1) {
       let isShown = false;
       try {
-        for await (const event of attempt(request, options, Math.max(1, until - performance.now()))) {
+        for await (const event of attempt(request, options, { totalMs: left(), retries: count })) {
           isShown ||= event.type === 'text';
           yield event;
         }

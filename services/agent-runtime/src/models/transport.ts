@@ -13,6 +13,8 @@ export interface TransportDeps {
   /** Called for each part of a response. */
   touch: () => void;
   repair: (response: Response) => Promise<Response>;
+  /** How often the call was made before. */
+  retries: number;
   fetch?: Fetch | undefined;
 }
 
@@ -26,7 +28,10 @@ function wasSent(error: unknown): boolean {
   return !codes.some((one) => typeof one === 'string' && NOT_SENT.has(one));
 }
 
-export function createTransport({ touch, repair, fetch = globalThis.fetch }: TransportDeps): Transport {
+/** As in the clients of OpenAI and Anthropic; the model gateway counts repeated calls by it. */
+const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
+
+export function createTransport({ touch, repair, retries, fetch = globalThis.fetch }: TransportDeps): Transport {
   let requestBytes = 0;
   let mayCount = false;
 
@@ -34,7 +39,9 @@ export function createTransport({ touch, repair, fetch = globalThis.fetch }: Tra
     requestBytes = typeof init?.body === 'string' ? Buffer.byteLength(init.body) : 0;
     mayCount = true;
     // A redirect could send the key to another host.
-    const response = await fetch(input, { ...init, redirect: 'error' }).catch((error: unknown) => {
+    const headers = new Headers(init?.headers);
+    headers.set(RETRY_COUNT_HEADER, String(retries));
+    const response = await fetch(input, { ...init, headers, redirect: 'error' }).catch((error: unknown) => {
       mayCount = wasSent(error);
       throw error;
     });
@@ -46,8 +53,9 @@ export function createTransport({ touch, repair, fetch = globalThis.fetch }: Tra
         controller.enqueue(chunk);
       },
     });
-    const { status, statusText, headers } = response;
-    const repaired = await repair(new Response(response.body.pipeThrough(progress), { status, statusText, headers }));
+    const { status, statusText } = response;
+    const passed = { status, statusText, headers: response.headers };
+    const repaired = await repair(new Response(response.body.pipeThrough(progress), passed));
     mayCount = repaired.ok;
     return repaired;
   }

@@ -226,6 +226,7 @@ function createChatModules(
     keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
     connections: requests,
     limits: usage.limits,
+    models,
     metrics: turns.metrics,
   });
   return { turns, summaries, agents, conversations, messages, modelCalls };

@@ -48,6 +48,8 @@ export interface ModelCatalog {
    * @returns undefined if the limits are unknown, for example for a provider's model name
    */
   limits(agentModel: string | null): ModelLimits | undefined;
+  /** The entry of a model for a provider. */
+  entry(modelId: string, provider: string): ModelLimits | undefined;
 }
 
 export interface ModelCatalogOptions {
@@ -62,12 +64,12 @@ export interface ModelCatalogOptions {
 /** @throws Error if the file is invalid */
 export function loadModelCatalog({ provider, defaultModel, file }: ModelCatalogOptions): ModelCatalog {
   const models = file === undefined ? readConfig('models.json', Models) : readFile(file, Models);
+  const entry: ModelCatalog['entry'] = (modelId, ofProvider) =>
+    models.find(({ id }) => id === modelId)?.providers[ofProvider];
   return {
     items: models.map((model) => catalogItem(model, provider)),
-    limits(agentModel) {
-      const id = agentModel ?? defaultModel;
-      return models.find((model) => model.id === id)?.providers[provider];
-    },
+    limits: (agentModel) => entry(agentModel ?? defaultModel, provider),
+    entry,
   };
 }
 

@@ -66,6 +66,7 @@ describe('model calls', () => {
     purpose: 'turn',
     provider: 'openai',
     model: 'gpt',
+    requested_model: 'flash',
     estimated_prompt_tokens: ESTIMATE.prompt,
     max_output_tokens: ESTIMATE.output,
     ...more,
@@ -110,6 +111,16 @@ describe('model calls', () => {
       });
     }
     expect(await used()).toMatchObject({ tokens_used: 2_000, request_count: 2 });
+  });
+
+  it('tells the gateway the context window and the prices of the model, if the catalogue has them', async () => {
+    const known = await reserve();
+    expect(known).toMatchObject({
+      status: 201,
+      body: { context_window: 128_000, prices: { input: 150_000, cached_input: 75_000, output: 600_000 } },
+    });
+    const unknown = await reserve({ requested_model: 'gpt' });
+    expect(unknown.body).toEqual({ context_window: null, prices: null });
   });
 
   it('replaces the estimate by the reported tokens, also if it is settled twice', async () => {

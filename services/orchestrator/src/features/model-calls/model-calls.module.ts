@@ -1,5 +1,6 @@
 import type { SigningKey } from '@uswarm/service-kit';
 import type { Connections } from '../../database/connections.js';
+import type { ModelCatalog } from '../core/models.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
 import { createModelCallRouter } from './model-calls.routes.js';
@@ -11,12 +12,19 @@ export interface ModelCallsModuleDeps {
   keys: readonly SigningKey[];
   connections: Pick<Connections, 'database' | 'withTransaction'>;
   limits: UsageLimits;
+  models: ModelCatalog;
   metrics: TurnMetrics;
 }
 
 /** Model calls that pass the model gateway: budget and usage. */
-export function createModelCallsModule({ keys, connections, limits, metrics }: ModelCallsModuleDeps) {
+export function createModelCallsModule({ keys, connections, limits, models, metrics }: ModelCallsModuleDeps) {
   const { database, withTransaction } = connections;
-  const service = createModelCallService({ withTransaction, store: createModelCallStore(database), limits, metrics });
+  const service = createModelCallService({
+    withTransaction,
+    store: createModelCallStore(database),
+    limits,
+    models,
+    metrics,
+  });
   return { router: createModelCallRouter({ keys, service }) };
 }

@@ -28,8 +28,8 @@ export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): R
     });
     // Not 429 as in the public API: the gateway must tell a spent budget from a rate limit.
     if (reserved instanceof ApiError) response.status(402).json(errorBody(reserved));
-    else if (reserved) response.status(201).json({});
-    else notFound(response, 'The workspace does not have this turn.');
+    else if (reserved === undefined) notFound(response, 'The workspace does not have this turn.');
+    else response.status(201).json(reserved);
   });
 
   router.put(`${MODEL_CALLS_PATH}/:id`, named('internalSettleModelCall'), async (request, response) => {

@@ -1,5 +1,6 @@
-import { ApiError, type ModelCallReservation, type ModelCallUsage } from '@uswarm/contract';
+import { ApiError, type ModelCallReservation, type ModelCallTerms, type ModelCallUsage } from '@uswarm/contract';
 import type { WithTransaction } from '../../database/database.js';
+import type { ModelCatalog } from '../core/models.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
 import type { ModelCallStore } from './model-calls.store.js';
@@ -8,6 +9,7 @@ export interface ModelCallServiceDeps {
   withTransaction: WithTransaction;
   store: ModelCallStore;
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  models: Pick<ModelCatalog, 'entry'>;
   metrics: Pick<TurnMetrics, 'used'>;
 }
 
@@ -16,10 +18,10 @@ export interface ModelCallService {
    * Counts the estimated tokens of a call before it is made. Calls of one user reserve one after the other, so that
    * concurrent calls exceed a limit by at most the estimate of one call.
    *
-   * @returns whether the workspace has the turn
+   * @returns undefined if the workspace does not have the turn
    * @throws ApiError `turn_not_running`, `token_limit_reached`
    */
-  reserve(call: ModelCallReservation): Promise<boolean>;
+  reserve(call: ModelCallReservation): Promise<ModelCallTerms | undefined>;
   /**
    * Replaces the estimate by the tokens that the provider reported or that the gateway estimated. Idempotent.
    *
@@ -28,19 +30,20 @@ export interface ModelCallService {
   settle(callId: string, usage: ModelCallUsage): Promise<boolean>;
 }
 
-export function createModelCallService({ withTransaction, store, limits, metrics }: ModelCallServiceDeps) {
+export function createModelCallService({ withTransaction, store, limits, models, metrics }: ModelCallServiceDeps) {
   const service: ModelCallService = {
     reserve: (call) =>
       withTransaction(async (tx) => {
         const turn = await store.lockTurn({ workspaceId: call.workspace_id, turnId: call.turn_id }, tx);
-        if (turn === undefined || turn.agentId !== call.agent_id) return false;
+        if (turn === undefined || turn.agentId !== call.agent_id) return undefined;
         // A summary is written after the turn.
         if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {
           throw new ApiError('turn_not_running');
         }
         await limits.requireTokensLeft(call.workspace_id, tx);
         await store.insert({ ...call, userId: turn.userId }, tx);
-        return true;
+        const { context_window = null, prices = null } = models.entry(call.requested_model, call.provider) ?? {};
+        return { context_window, prices };
       }),
 
     async settle(callId, usage) {
