@@ -1,3 +1,4 @@
+import { createTokenBuckets } from '@uswarm/service-kit';
 import { GatewayError } from './gateway-error.js';
 
 export interface WorkspaceLimits {
@@ -12,63 +13,37 @@ export interface WorkspaceLimiter {
   begin(workspaceId: string): () => void;
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
-  running: number;
-}
-
-/** Entries above which idle workspaces are removed. */
-const SWEEP_ABOVE = 10_000;
 /** A running call ends at an unknown time. */
 const CONCURRENT_RETRY_S = 2;
 
 /**
- * A token bucket and a concurrency limit per workspace, so that one workspace cannot use up the limits of the provider's
- * account. Counts per process.
- * @param now milliseconds of a monotonic clock
+ * Limits the calls per minute and the concurrent calls of a workspace, so that one workspace cannot use up the limits of the
+ * provider's account. Counts per process.
  */
-export function createWorkspaceLimiter(
-  { perMinute, concurrent }: WorkspaceLimits,
-  now: () => number = () => performance.now(),
-): WorkspaceLimiter {
-  const buckets = new Map<string, Bucket>();
-  const perMs = perMinute / 60_000;
+export function createWorkspaceLimiter({ perMinute, concurrent }: WorkspaceLimits): WorkspaceLimiter {
+  const buckets = createTokenBuckets(perMinute);
+  const running = new Map<string, number>();
 
-  function refill(bucket: Bucket): Bucket {
-    const at = now();
-    bucket.tokens = Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs);
-    bucket.at = at;
-    return bucket;
-  }
-
-  function bucketOf(workspaceId: string): Bucket {
-    const known = buckets.get(workspaceId);
-    if (known !== undefined) return refill(known);
-    if (buckets.size >= SWEEP_ABOVE) {
-      for (const [id, bucket] of buckets) {
-        if (bucket.running === 0 && refill(bucket).tokens === perMinute) buckets.delete(id);
-      }
-    }
-    const fresh = { tokens: perMinute, at: now(), running: 0 };
-    buckets.set(workspaceId, fresh);
-    return fresh;
+  function end(workspaceId: string): void {
+    const rest = (running.get(workspaceId) ?? 0) - 1;
+    if (rest > 0) running.set(workspaceId, rest);
+    else running.delete(workspaceId);
   }
 
   return {
     begin(workspaceId) {
-      const bucket = bucketOf(workspaceId);
-      if (bucket.running >= concurrent) {
+      const calls = running.get(workspaceId) ?? 0;
+      if (calls >= concurrent) {
         const message = `This workspace already runs ${concurrent} model calls.`;
         throw new GatewayError('rate_limited', message, { retryAfterS: CONCURRENT_RETRY_S });
       }
-      if (bucket.tokens < 1) {
-        const retryAfterS = Math.ceil((1 - bucket.tokens) / perMs / 1_000);
+      const waitMs = buckets.take(workspaceId);
+      if (waitMs > 0) {
+        const retryAfterS = Math.ceil(waitMs / 1_000);
         throw new GatewayError('rate_limited', 'This workspace makes too many model calls.', { retryAfterS });
       }
-      bucket.tokens -= 1;
-      bucket.running += 1;
-      return () => void (bucket.running -= 1);
+      running.set(workspaceId, calls + 1);
+      return () => end(workspaceId);
     },
   };
 }
