@@ -41,6 +41,7 @@ export {
   verifyMcpToken,
   verifyModelToken,
 } from './tokens.js';
+export { estimatePromptTokens, estimateTokens, TOKENS_IN_FLIGHT } from './token-estimate.js';
 export { createTokenBuckets, type TokenBuckets } from './token-buckets.js';
 export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tracing.js';
 export { hstsMaxAge, transportSecurity } from './transport-security.js';

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
-import { type Logger, type ModelTokenTurn, parseJson, type Span } from '@uswarm/service-kit';
+import {
+  estimatePromptTokens,
+  type Logger,
+  type ModelTokenTurn,
+  parseJson,
+  type Span,
+  TOKENS_IN_FLIGHT,
+} from '@uswarm/service-kit';
 import { describeCall, describeEnd } from './call-span.js';
 import type { ModelGatewayConfig, ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
@@ -16,7 +23,6 @@ import { readBody } from './request-body.js';
 import { createResponseMeter } from './response-meter.js';
 import type { SendCall, SentResponse } from './send-call.js';
 import type { Settlements } from './settlements.js';
-import { tokensOfBytes } from './token-estimate.js';
 
 export interface ModelCallDeps {
   config: Pick<ModelGatewayConfig, 'providers' | 'outputLimit'>;
@@ -31,6 +37,8 @@ export interface ModelCallDeps {
 
 /** Longer than the longest step of a runtime. */
 const CALL_MS = 15 * 60_000;
+/** For reservations; a better estimate would delay each call. */
+const RESERVED_BYTES_PER_TOKEN = 3;
 /** Clients count here how often they repeat a call, as those of OpenAI and Anthropic do. */
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 /** An unavailable orchestrator delays the end of a response by at most this time. */
@@ -100,7 +108,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       requestedModel: asked.model,
       model: allowedModel(asked.model, provider.models),
       maxOutputTokens: Math.min(asked.maxOutputTokens ?? config.outputLimit, config.outputLimit),
-      promptEstimate: tokensOfBytes(Buffer.byteLength(text)),
+      promptEstimate: Math.ceil(Buffer.byteLength(text) / RESERVED_BYTES_PER_TOKEN),
       startedAt,
       span,
     };
@@ -188,9 +196,13 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
     const meter = createResponseMeter(call.protocol, { streamed });
     let first = true;
     let settled = false;
+    const usageOf = (outcome: ModelCallUsage['outcome']): ModelCallUsage => ({
+      ...meter.usage({ isCut: outcome === 'cut', estimatePrompt: () => estimatePrompt(call) }),
+      outcome,
+    });
     const settleWith = async (outcome: ModelCallUsage['outcome'], error: string): Promise<void> => {
       settled = true;
-      await settle(call, outcome === 'refused' ? REFUSED : { ...meter.usage(call.promptEstimate), outcome }, error);
+      await settle(call, outcome === 'refused' ? REFUSED : usageOf(outcome), error);
     };
     try {
       await relay(sent, response, {
@@ -225,10 +237,13 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
 
 const labelsOf = ({ protocol, model }: Call) => ({ provider: protocol.provider, model });
 
+const estimatePrompt = ({ body }: Call): number => estimatePromptTokens(JSON.stringify(body));
+
 /** The provider may have processed the prompt. */
-const cutBeforeResponse = ({ promptEstimate }: Call): ModelCallUsage => ({
+const cutBeforeResponse = (call: Call): ModelCallUsage => ({
   ...REFUSED,
-  prompt_tokens: promptEstimate,
+  prompt_tokens: estimatePrompt(call),
+  completion_tokens: TOKENS_IN_FLIGHT,
   estimated: true,
   outcome: 'cut',
 });

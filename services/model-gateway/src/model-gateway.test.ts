@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { estimatePromptTokens, estimateTokens, TOKENS_IN_FLIGHT } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import {
   delta,
@@ -132,7 +133,7 @@ describe('a streamed call', () => {
     const usages = [...gateway.settled.values()];
     expect(usages).toHaveLength(2);
     for (const usage of usages)
-      expect(usage).toMatchObject({ completion_tokens: 3, estimated: true, outcome: 'completed' });
+      expect(usage).toMatchObject({ completion_tokens: 2, estimated: true, outcome: 'completed' });
   });
 
   it('ends after it is settled, so that the next call does not meet the estimate', async () => {
@@ -153,8 +154,8 @@ describe('a cut call', () => {
     await eventually(() => provider.aborted, { until: (aborted) => aborted === 1 });
     await eventually(() => gateway.settled.size, { until: (size) => size === 1 });
     expect(settledOnly()).toMatchObject({
-      prompt_tokens: gateway.reserved[0]?.estimated_prompt_tokens,
-      completion_tokens: 10,
+      prompt_tokens: estimatePromptTokens(JSON.stringify(CHAT)),
+      completion_tokens: estimateTokens('x'.repeat(30)) + TOKENS_IN_FLIGHT,
       estimated: true,
       outcome: 'cut',
     });
@@ -171,8 +172,8 @@ describe('a cut call', () => {
     await eventually(() => gateway.settled.size, { until: (size) => size === 1 });
     await eventually(() => provider.aborted, { until: (aborted) => aborted === 1 });
     expect(settledOnly()).toMatchObject({
-      prompt_tokens: gateway.reserved[0]?.estimated_prompt_tokens,
-      completion_tokens: 0,
+      prompt_tokens: estimatePromptTokens(JSON.stringify(CHAT)),
+      completion_tokens: TOKENS_IN_FLIGHT,
       estimated: true,
       outcome: 'cut',
     });
@@ -185,7 +186,7 @@ describe('a cut call', () => {
     const response = await gateway.openai(CHAT);
     await expect(response.text()).rejects.toThrow();
     await eventually(() => gateway.settled.size, { until: (size) => size === 1 });
-    expect(settledOnly()).toMatchObject({ completion_tokens: 4, estimated: true, outcome: 'cut' });
+    expect(settledOnly()).toMatchObject({ completion_tokens: 3 + TOKENS_IN_FLIGHT, estimated: true, outcome: 'cut' });
   });
 
   it('of a gateway that shuts down is settled', async () => {
@@ -216,7 +217,11 @@ describe('a call without streaming', () => {
     respond = (response) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     await (await gateway.openai({ ...CHAT, stream: false })).text();
-    expect(settledOnly()).toMatchObject({ completion_tokens: 100, estimated: true, outcome: 'completed' });
+    expect(settledOnly()).toMatchObject({
+      completion_tokens: estimateTokens('y'.repeat(300)),
+      estimated: true,
+      outcome: 'completed',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { estimatePromptTokens } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import {
   delta,
@@ -90,7 +91,7 @@ describe('an error of the provider', () => {
     await response.text();
     expect([...gateway.settled.values()]).toEqual([
       expect.objectContaining({
-        prompt_tokens: gateway.reserved[0]?.estimated_prompt_tokens,
+        prompt_tokens: estimatePromptTokens(JSON.stringify(CHAT)),
         estimated: true,
         outcome: 'cut',
       }),

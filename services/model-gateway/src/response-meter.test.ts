@@ -9,7 +9,12 @@ import { createResponseMeter } from './response-meter.js';
 const bytes = (text: string): Buffer => Buffer.from(text);
 
 /** The usage of a stream that arrives in parts of these sizes. */
-function metered(protocol: Protocol, stream: Buffer, sizes: readonly number[], promptEstimate = 7) {
+function metered(
+  protocol: Protocol,
+  stream: Buffer,
+  sizes: readonly number[],
+  { promptEstimate = 7, isCut = false } = {},
+) {
   const meter = createResponseMeter(protocol, { streamed: true });
   let at = 0;
   for (const size of sizes) {
@@ -17,7 +22,7 @@ function metered(protocol: Protocol, stream: Buffer, sizes: readonly number[], p
     at += size;
   }
   meter.push(stream.subarray(at));
-  return meter.usage(promptEstimate);
+  return meter.usage({ isCut, estimatePrompt: () => promptEstimate });
 }
 
 const ANTHROPIC = sse(
@@ -44,7 +49,7 @@ describe('the meter of a response', () => {
     const text = bytes(ANTHROPIC);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: text.byteLength }), (end) => {
-        const usage = metered(anthropic, text.subarray(0, end), [], 1_000);
+        const usage = metered(anthropic, text.subarray(0, end), [], { promptEstimate: 1_000, isCut: true });
         const reported = text.subarray(0, end).includes('output_tokens":1}}}');
         expect(usage.prompt_tokens).toBe(reported ? 7 : 1_000);
         const said = text.subarray(0, end).includes('你好"}}');
@@ -70,7 +75,22 @@ describe('the meter of a response', () => {
     });
     const done = metered(openai, bytes(sse(event(1, null), event(2, 'stop'))), []);
     expect(done).toMatchObject({ prompt_tokens: 10, completion_tokens: 2, estimated: false });
-    const cut = metered(openai, bytes(sse(event(1, null), event(2, null))), []);
-    expect(cut).toMatchObject({ prompt_tokens: 10, completion_tokens: 3, estimated: true });
+    const cut = metered(openai, bytes(sse(event(1, null), event(2, null))), [], { isCut: true });
+    expect(cut).toMatchObject({ prompt_tokens: 10, completion_tokens: 52, estimated: true });
+  });
+
+  it('counts a line that is too long as output, however it is split, and reads the lines after it', () => {
+    const long = 'word '.repeat(300_000);
+    const text = bytes(sse(delta(long), delta('end', 'stop')));
+    const whole = metered(openai, text, []);
+    expect(whole.completion_tokens).toBeGreaterThanOrEqual(300_000);
+    const split = metered(
+      openai,
+      text,
+      Array.from({ length: 20 }, () => 70_001),
+    );
+    expect(split.completion_tokens).toBeGreaterThanOrEqual(300_000);
+    const reported = metered(openai, Buffer.concat([text, bytes(sse(usageChunk(40, 300_001)))]), []);
+    expect(reported).toMatchObject({ prompt_tokens: 40, completion_tokens: 300_001, estimated: false });
   });
 });

@@ -1,33 +1,37 @@
-import { parseJson } from '@uswarm/service-kit';
+import { estimateTokens, parseJson, TOKENS_IN_FLIGHT } from '@uswarm/service-kit';
 import type { ModelCallUsage } from '@uswarm/contract';
 import type { Metered, Protocol } from './protocols/protocol.js';
-import { tokensOfBytes } from './token-estimate.js';
 
-/** A longer line of a stream is not metered. */
+/** A longer line of a stream counts as output with all its characters. */
 const MAX_LINE = 1024 * 1024;
-/** A longer response that is not a stream is not metered. */
+/** A longer response that is not a stream counts as output with all its bytes. */
 const MAX_WHOLE_BYTES = 16 * 1024 * 1024;
 
 export interface ResponseMeter {
   /** Reads a part of the response; never throws. */
   push(chunk: Uint8Array): void;
-  /** The usage so far: as reported if the response is complete, else estimated. */
-  usage(promptEstimate: number): Omit<ModelCallUsage, 'outcome'>;
+  /**
+   * The usage so far: as reported if the response is complete, else estimated.
+   *
+   * @param call `isCut`: the provider may have generated more; `estimatePrompt`: called if the provider did not report it
+   */
+  usage(call: { isCut: boolean; estimatePrompt: () => number }): Omit<ModelCallUsage, 'outcome'>;
 }
 
 /** Reads the usage from a response while it passes: a stream of server-sent events, or one JSON object. */
 export function createResponseMeter(protocol: Protocol, { streamed }: { streamed: boolean }): ResponseMeter {
-  const metered: Metered = { usage: {}, complete: false, outputBytes: 0 };
+  const metered: Metered = { usage: {}, complete: false, outputTokens: 0 };
   const read = streamed ? eventReader(protocol, metered) : wholeReader(protocol, metered);
   return {
     push: read.push,
-    usage(promptEstimate) {
+    usage({ isCut, estimatePrompt }) {
       read.end();
-      const { usage, complete, outputBytes } = metered;
-      const { promptTokens = promptEstimate, completionTokens = 0, cachedTokens = 0, reasoningTokens = 0 } = usage;
+      const { usage, complete, outputTokens } = metered;
+      const { promptTokens = estimatePrompt(), completionTokens = 0, cachedTokens = 0, reasoningTokens = 0 } = usage;
+      const estimate = outputTokens + (isCut ? TOKENS_IN_FLIGHT : 0);
       return {
         prompt_tokens: promptTokens,
-        completion_tokens: complete ? completionTokens : Math.max(completionTokens, tokensOfBytes(outputBytes)),
+        completion_tokens: complete ? completionTokens : Math.max(completionTokens, estimate),
         cached_tokens: cachedTokens,
         reasoning_tokens: reasoningTokens,
         estimated: !complete,
@@ -44,16 +48,30 @@ interface Reader {
 function eventReader(protocol: Protocol, metered: Metered): Reader {
   const decoder = new TextDecoder();
   let rest = '';
-  const readLine = (line: string): void => {
+  /** Whether `rest` continues a line that is too long. */
+  let isLong = false;
+
+  function readLine(line: string): void {
+    if (isLong) {
+      metered.outputTokens += estimateTokens(line);
+      return;
+    }
     const data = /^data: ?(\{.*)$/.exec(line.trimEnd())?.[1];
     if (data !== undefined) protocol.meter(metered, parseJson(data));
-  };
+  }
+
   return {
     push(chunk) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
-      if (rest.length > MAX_LINE) rest = '';
-      for (const line of lines) readLine(line);
+      for (const line of lines) {
+        readLine(line);
+        isLong = false;
+      }
+      isLong ||= rest.length > MAX_LINE;
+      if (!isLong) return;
+      readLine(rest);
+      rest = '';
     },
     end() {
       readLine(rest);
@@ -72,11 +90,11 @@ function wholeReader(protocol: Protocol, metered: Metered): Reader {
     },
     end() {
       if (size === 0) return;
-      const response = size <= MAX_WHOLE_BYTES ? parseJson(Buffer.concat(chunks).toString('utf8')) : undefined;
+      const text = Buffer.concat(chunks).toString('utf8');
       chunks = [];
-      // The text of a response that is cut or too long counts by its bytes.
-      if (response === undefined) metered.outputBytes = size;
-      else protocol.meter(metered, response);
+      const response = size <= MAX_WHOLE_BYTES ? parseJson(text) : undefined;
+      if (response !== undefined) protocol.meter(metered, response);
+      else metered.outputTokens = size <= MAX_WHOLE_BYTES ? estimateTokens(text) : size;
       size = 0;
     },
   };

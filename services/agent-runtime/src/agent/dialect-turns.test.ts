@@ -58,7 +58,7 @@ const speaks = ({ protocol }: Dialect, provider: Provider): boolean => protocol 
 const FINISH_ERRORS: Record<string, string> = { length: 'output_limit_reached', refused: 'model_refused' };
 
 /** The code of the error with which a turn ends; empty if it is complete. */
-const errorOf = ({ expected: { error, finish = '' } }: Dialect): string => error ?? FINISH_ERRORS[finish] ?? '';
+const errorOf = ({ expected: { error, finish = 'answered' } }: Dialect): string => error ?? FINISH_ERRORS[finish] ?? '';
 
 describe.each(PROVIDERS)('a turn with the %s provider', (provider) => {
   const cases = Object.entries(dialects).flatMap(([group, members]) =>

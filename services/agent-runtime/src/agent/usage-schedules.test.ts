@@ -2,12 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { type ModelStep, startModelServer } from '@uswarm/dev-servers';
 import { HistoryRole } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
+import { COUNTED_TEXTS } from '../../test/counted-texts.js';
 import { portOf, PROVIDERS, turnsWith } from '../../test/real-turn.js';
 
 const SCHEDULES = 200;
 
+/** Parts of texts in many languages, of code, identifiers and encoded data. */
+const PARTS = COUNTED_TEXTS.flatMap(({ text }) => {
+  const characters = Array.from(text);
+  return Array.from({ length: 8 }, (_, part) => characters.slice(part * 12, (part + 1) * 12).join(''));
+});
 const words = fc.array(
-  fc.constantFrom<ModelStep>({ text: 'some words ' }, { text: 'Zeichen ' }, { text: '漢字とかな' }),
+  fc.constantFrom(...PARTS).map((text): ModelStep => ({ text })),
   { maxLength: 12 },
 );
 const failure = fc.constantFrom<ModelStep>(

@@ -60,7 +60,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
 
   const usage = (complete: boolean): StepEvent => ({
     type: 'usage',
-    usage: meter.result({ model: answeringModel, requestBytes: transport.requestBytes, complete }),
+    usage: meter.result({ model: answeringModel, requestBody: transport.requestBody, complete }),
   });
 
   try {

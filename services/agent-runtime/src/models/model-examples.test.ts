@@ -39,7 +39,9 @@ const cases = lines.flatMap(({ server, environment }) => {
 });
 
 describe('a line of docs/models.md', () => {
-  afterEach(() => jest.restoreAllMocks());
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
   it('is there for each server, which has at least two dialects', () => {
     expect(lines.map(({ server }) => server)).toEqual(Object.keys(SERVERS));

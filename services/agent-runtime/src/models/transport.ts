@@ -3,8 +3,7 @@ import type { Fetch } from './providers/adapter.js';
 /** The requests of one attempt. */
 export interface Transport {
   fetch: Fetch;
-  /** Bytes of the request body. */
-  readonly requestBytes: number;
+  readonly requestBody: string;
   /** Whether the provider may have counted tokens: it has the request and did not reject it. */
   readonly mayCount: boolean;
 }
@@ -32,11 +31,11 @@ function wasSent(error: unknown): boolean {
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 
 export function createTransport({ touch, repair, retries, fetch = globalThis.fetch }: TransportDeps): Transport {
-  let requestBytes = 0;
+  let requestBody = '';
   let mayCount = false;
 
   async function send(...[input, init]: Parameters<Fetch>): Promise<Response> {
-    requestBytes = typeof init?.body === 'string' ? Buffer.byteLength(init.body) : 0;
+    requestBody = typeof init?.body === 'string' ? init.body : '';
     mayCount = true;
     // A redirect could send the key to another host.
     const headers = new Headers(init?.headers);
@@ -62,8 +61,8 @@ export function createTransport({ touch, repair, retries, fetch = globalThis.fet
 
   return {
     fetch: send,
-    get requestBytes() {
-      return requestBytes;
+    get requestBody() {
+      return requestBody;
     },
     get mayCount() {
       return mayCount;

@@ -1,11 +1,5 @@
+import { estimatePromptTokens, estimateTokens, TOKENS_IN_FLIGHT } from '@uswarm/service-kit';
 import type { StepUsage } from './port.js';
-
-/** Most text has at least three bytes per token, and the request also has names and brackets of JSON. */
-const PROMPT_BYTES_PER_TOKEN = 3;
-/** Less than in almost any text, so that the estimate is not below the count of the provider. */
-const OUTPUT_BYTES_PER_TOKEN = 2;
-/** What a provider can have sent, and counted, before it notices that the connection is closed. */
-const TOKENS_IN_FLIGHT = 50;
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
@@ -50,16 +44,20 @@ export interface UsageMeter {
   /** Output of the model, of any kind. */
   output(text: string): void;
   /** @param complete whether the response arrived as a whole */
-  result(sent: { model: string; requestBytes: number; complete: boolean }): StepUsage;
+  result(sent: { model: string; requestBody: string; complete: boolean }): StepUsage;
 }
 
 export function createUsageMeter(): UsageMeter {
   let seen: Counts = { prompt: undefined, completion: undefined, cached: 0, reasoning: 0 };
-  let outputBytes = 0;
+  let outputTokens = 0;
+  /** The numbers of the current chunk, of the last one with usage, and of the last one with output. */
+  const chunks = { current: 0, usage: 0, output: 0 };
   return {
     observe(chunk) {
+      chunks.current += 1;
       const counts = countsOf(chunk);
       if (counts === undefined) return;
+      chunks.usage = chunks.current;
       seen = {
         prompt: larger(seen.prompt, counts.prompt),
         completion: larger(seen.completion, counts.completion),
@@ -67,18 +65,22 @@ export function createUsageMeter(): UsageMeter {
         reasoning: Math.max(seen.reasoning, counts.reasoning),
       };
     },
-    output: (text) => void (outputBytes += Buffer.byteLength(text)),
-    result({ model, requestBytes, complete }) {
+    output(text) {
+      chunks.output = chunks.current;
+      outputTokens += estimateTokens(text);
+    },
+    result({ model, requestBody, complete }) {
       const { prompt, completion, cached, reasoning } = seen;
-      const sent = Math.ceil(outputBytes / OUTPUT_BYTES_PER_TOKEN) + (complete ? 0 : TOKENS_IN_FLIGHT);
-      const estimated = prompt === undefined || completion === undefined || !complete;
+      const sent = outputTokens + (complete ? 0 : TOKENS_IN_FLIGHT);
+      // Usage before further output does not count it.
+      const isReported = complete && completion !== undefined && chunks.output <= chunks.usage;
       return {
         model,
-        promptTokens: prompt ?? Math.ceil(requestBytes / PROMPT_BYTES_PER_TOKEN),
-        completionTokens: complete && completion !== undefined ? completion : Math.max(completion ?? 0, sent),
+        promptTokens: prompt ?? estimatePromptTokens(requestBody),
+        completionTokens: isReported ? completion : Math.max(completion ?? 0, sent),
         cachedTokens: cached,
         reasoningTokens: reasoning,
-        estimated,
+        estimated: !isReported || prompt === undefined,
       };
     },
   };

@@ -2,7 +2,7 @@ import { anthropicBaseUrl } from '@uswarm/contract/providers';
 import { z } from 'zod';
 import { bearerOf } from './bearer.js';
 import { invalidRequest } from './invalid-request.js';
-import { countOf, objectOf, textBytes } from './json.js';
+import { countOf, objectOf, textTokens } from './json.js';
 import type { Protocol, ReportedUsage } from './protocol.js';
 
 const API_VERSION = '2023-06-01';
@@ -53,9 +53,9 @@ export const anthropic: Protocol = {
     if (type === 'message_delta' || type === 'message') {
       metered.complete = metered.usage.promptTokens !== undefined && metered.usage.completionTokens !== undefined;
     }
-    if (type === 'message') metered.outputBytes += textBytes(content);
-    else if (type === 'content_block_start') metered.outputBytes += textBytes(content_block);
-    else if (type === 'content_block_delta') metered.outputBytes += textBytes(delta);
+    if (type === 'message') metered.outputTokens += textTokens(content);
+    else if (type === 'content_block_start') metered.outputTokens += textTokens(content_block);
+    else if (type === 'content_block_delta') metered.outputTokens += textTokens(delta);
   },
 
   errorBody: ({ code, message }) => ({ type: 'error', error: { type: code, message } }),

@@ -1,3 +1,5 @@
+import { estimateTokens } from '@uswarm/service-kit';
+
 /** Reads untrusted JSON without schemas: a response has hundreds of events. */
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -13,9 +15,9 @@ export const countOf = (value: unknown): number | undefined =>
 
 const MAX_DEPTH = 16;
 
-/** The UTF-8 bytes of all texts in a value, without the names of fields. */
-export function textBytes(value: unknown, depth = 0): number {
-  if (typeof value === 'string') return Buffer.byteLength(value);
+/** Estimates the tokens of all texts in a value, without the names of fields. */
+export function textTokens(value: unknown, depth = 0): number {
+  if (typeof value === 'string') return estimateTokens(value);
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return 0;
-  return Object.values(value).reduce<number>((sum, part) => sum + textBytes(part, depth + 1), 0);
+  return Object.values(value).reduce<number>((sum, part) => sum + textTokens(part, depth + 1), 0);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bearerOf } from './bearer.js';
 import { invalidRequest } from './invalid-request.js';
-import { countOf, listOf, objectOf, textBytes } from './json.js';
+import { countOf, listOf, objectOf, textTokens } from './json.js';
 import type { Protocol } from './protocol.js';
 
 const limit = z.int().min(1).nullish();
@@ -59,10 +59,10 @@ export const openai: Protocol = {
     const { choices, usage } = objectOf(event);
     for (const choice of listOf(choices)) {
       const { delta, message } = objectOf(choice);
-      const bytes = textBytes(delta ?? message);
-      metered.outputBytes += bytes;
+      const tokens = textTokens(delta ?? message);
+      metered.outputTokens += tokens;
       // Usage before further output was not the last one.
-      if (bytes > 0) metered.complete = false;
+      if (tokens > 0) metered.complete = false;
     }
     const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = objectOf(usage);
     const promptTokens = countOf(prompt_tokens);

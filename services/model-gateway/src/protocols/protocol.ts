@@ -39,8 +39,8 @@ export interface Metered {
   usage: Partial<ReportedUsage>;
   /** Whether `usage` is that of the whole response. */
   complete: boolean;
-  /** UTF-8 bytes of the output. */
-  outputBytes: number;
+  /** Estimated tokens of the output. */
+  outputTokens: number;
 }
 
 /** The protocol of a provider. */
