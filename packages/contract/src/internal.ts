@@ -85,7 +85,7 @@ export const ModelCallReservation = z.object({
 });
 export type ModelCallReservation = z.output<typeof ModelCallReservation>;
 
-/** What the catalogue says about the model of a call; null if it has no entry for the model and its provider. */
+/** The entry of the catalogue for the model of a call; null if it has no entry for the model and its provider. */
 export const ModelCallTerms = z.object({
   /** Tokens of prompt and output together. */
   context_window: z.int().positive().nullable(),

@@ -104,7 +104,7 @@ describe('a streamed call', () => {
     expect([...gateway.settled.keys()]).toEqual([gateway.reserved[0]?.id]);
   });
 
-  it('counts as repeated if its client says so', async () => {
+  it('counts as repeated if its client reports it', async () => {
     await (await gateway.openai(CHAT)).text();
     await (await gateway.openai(CHAT, { headers: { 'x-stainless-retry-count': '1' } })).text();
     expect(await gateway.registry.metrics()).toMatch(

@@ -26,7 +26,7 @@ export interface TestGatewayOptions {
   /** Origin of the provider. */
   provider: string;
   environment?: Record<string, string>;
-  /** What the orchestrator says about the model. */
+  /** The entry of the catalogue for the model. */
   terms?: ModelCallTerms;
   /** Called for each reservation; throws to refuse it. */
   onReserve?: (call: ModelCallReservation) => void | Promise<void>;
