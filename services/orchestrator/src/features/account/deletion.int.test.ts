@@ -212,6 +212,16 @@ describe('account deletion with a runtime', () => {
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)
       VALUES (${home.conversationId}, 1, ${user.name})`.execute(database);
+    // The journal of another turn: that of the real one is deleted when the turn ends.
+    await sql`
+      WITH copy AS (
+        INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, status)
+        SELECT ${crypto.randomUUID()}, workspace_id, conversation_id, agent_id, user_message_id, 'done'
+        FROM turns WHERE workspace_id = ${home.workspaceId} LIMIT 1
+        RETURNING id
+      )
+      INSERT INTO turn_entries (turn_id, number, generation, kind, body)
+      SELECT id, 1, 1, 'step', ${JSON.stringify({ text: traces[0] })} FROM copy`.execute(database);
     await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
       VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
