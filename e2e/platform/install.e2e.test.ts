@@ -40,11 +40,22 @@ describe('the installed release', () => {
   });
 
   it('passes helm test', async () => {
-    const { stdout } = await session.tools.helm(['test', RELEASE, '-n', NAMESPACE.release, '--timeout', '2m'], {
-      timeoutMs: 130_000,
-    });
-    expect(stdout).toMatch(/Phase:\s+Succeeded/);
+    const run = () =>
+      session.tools.helm(['test', RELEASE, '-n', NAMESPACE.release, '--timeout', '2m'], {
+        timeoutMs: 130_000,
+        mayFail: true,
+      });
+    let result = await run();
+    for (let retries = 0; result.code !== 0 && retries < 3 && (await hasNotStarted()); retries += 1)
+      result = await run();
+    expect(result).toMatchObject({ code: 0, stdout: expect.stringMatching(/Phase:\s+Succeeded/) });
   });
+
+  /** On a busy node runc may fail to create a container ("unable to freeze"). The pod of the test is not restarted. */
+  const hasNotStarted = async (): Promise<boolean> => {
+    const pod = await session.api.find('Pod', { name: `${RELEASE}-test`, namespace: NAMESPACE.release });
+    return pod?.status?.containerStatuses?.[0]?.state?.terminated?.reason === 'StartError';
+  };
 
   it('starts without container restarts', async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
