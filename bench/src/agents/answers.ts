@@ -90,6 +90,8 @@ export function askRuntime(runtime: Client<typeof AgentRuntime>, modelToken = ''
       modelToken,
     })) {
       if (event.case === 'chunk' && event.value.text !== '') yield event.value.text;
+      if (event.case === 'done' && event.value.errorCode !== '')
+        throw new BenchError(`The turn failed: ${event.value.errorCode}`);
     }
   }
   return (model) => complete(pieces(model), 'The runtime');
