@@ -96,13 +96,21 @@ describe('the estimate of tokens', () => {
     const data = randomBytes(500_000).toString('base64');
     const url = `data:image/png;base64,${data}`;
     const openai = { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] };
-    const anthropic = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
-    for (const body of [openai, anthropic]) {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+    const anthropic = { messages: [{ role: 'user', content: [image] }] };
+    const result = {
+      messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: [image] }] }],
+    };
+    for (const body of [openai, anthropic, result]) {
       const tokens = estimatePromptTokens(JSON.stringify(body));
       expect(tokens).toBeGreaterThan(3_000);
       expect(tokens).toBeLessThan(3_200);
     }
-    const text = { role: 'user', content: JSON.stringify({ url: url.slice(0, 20_000) }) };
-    expect(estimatePromptTokens(JSON.stringify(text))).toBeGreaterThan(10_000);
+    const like = { url: url.slice(0, 20_000) };
+    const quoted = { role: 'user', content: JSON.stringify(like) };
+    const input = { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'open', input: like }] };
+    for (const message of [quoted, input]) {
+      expect(estimatePromptTokens(JSON.stringify({ messages: [message] }))).toBeGreaterThan(10_000);
+    }
   });
 });
