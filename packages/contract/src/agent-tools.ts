@@ -1,11 +1,11 @@
 /**
- * The tools that users enable per agent, in the order in which clients list them. The tool server and the agent runtime
- * implement them under these names. Without schemas: a runtime loads this file, and memory counts there.
+ * The entries with which users enable tools per agent, in the order in which clients list them. The tool server and the agent
+ * runtime implement tools under these names; tools of the orchestrator name the entry that enables them. Without schemas: a runtime loads this file, and memory counts there.
  */
 
 export const WEB_SEARCH_TOOL = 'web_search_tool';
 export const ACTION_CARD_TOOL = 'action_card_tool';
-/** Not callable: it controls whether the model receives the agent's memories. */
+/** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
 
 export interface AgentToolEntry {
@@ -27,7 +27,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
   },
   {
     name: MEMORIES_TOOL,
-    description: 'Takes what the agent remembers into account in every answer.',
+    description: 'Remembers facts about you and your work, and takes them into account in every answer.',
     icon_url: '/v1/assets/icon-memories.svg',
     category_id: 'knowledge',
     enabled: true,

@@ -9,6 +9,7 @@ import { createOpenAiCompatible } from '../src/models/providers/openai-compatibl
 import { noTools, type ToolSource } from '../src/tools/tool.js';
 import type { WatchdogLimits } from '../src/models/watchdog.js';
 import type { TurnEventBody } from '../src/turns/turn-events.js';
+import { noToolRequests } from './scripted-turn.js';
 
 export type Provider = 'openai' | 'anthropic';
 
@@ -52,6 +53,7 @@ export function turnsWith(
       emit,
       signal,
       committed: async () => undefined,
+      resolution: noToolRequests,
       toolToken: () => undefined,
       modelToken: () => undefined,
     };

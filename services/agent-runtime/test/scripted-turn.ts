@@ -3,6 +3,7 @@ import {
   AgentActivity,
   type Done,
   HistoryRole,
+  ResolutionSchema,
   type RunTurnRequest,
   RunTurnRequestSchema,
   ToolState,
@@ -55,12 +56,18 @@ interface Options {
   turn?: Exclude<MessageInitShape<typeof RunTurnRequestSchema>, RunTurnRequest>;
   signal?: AbortSignal;
   now?: () => number;
+  /** The outcome of a tool request. Default: no tool is requested. */
+  resolution?: (callId: string) => MessageInitShape<typeof ResolutionSchema>;
 }
+
+/** For turns without tools that the orchestrator executes. */
+export const noToolRequests = (callId: string): Promise<never> =>
+  Promise.reject(new Error(`the call ${callId} was not expected`));
 
 /** Runs one turn with a model that makes one of the given moves per call, and repeats the last one. */
 export async function run(
   moves: readonly ModelMove[],
-  { tools = noTools, turn, signal = new AbortController().signal, now = () => 0 }: Options = {},
+  { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution }: Options = {},
 ) {
   const asked: StepRequest[] = [];
   const events: TurnEventBody[] = [];
@@ -92,6 +99,10 @@ export async function run(
     {
       emit: (event) => events.push(event),
       committed: async () => undefined,
+      resolution:
+        resolution === undefined
+          ? noToolRequests
+          : async (callId) => create(ResolutionSchema, { callId, ...resolution(callId) }),
       signal,
       toolToken: () => undefined,
       modelToken: () => undefined,

@@ -19,6 +19,8 @@ export interface SeparateServices {
   /** Starts another orchestrator on the same database. */
   addOrchestrator(): Promise<Program>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Blocks all statements that use the table. @returns ends it */
+  lockTable(table: string): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
@@ -99,6 +101,14 @@ export async function startSeparateServices(
       return program;
     },
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
+    async lockTable(table) {
+      const connection = await pool.connect();
+      await connection.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+      return async () => {
+        await connection.query('ROLLBACK');
+        connection.release();
+      };
+    },
     async close() {
       await gateway.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));

@@ -16,6 +16,7 @@ const COLUMN_TYPES: Record<string, string> = {
   'messages.attachments': "Omit<Attachment, 'url'>[]",
   'messages.content': 'MessageContent',
   'messages.mentions': 'Mention[]',
+  'turn_contexts.context': 'Record<string, unknown>',
 };
 
 /** bigint columns are read as numbers: see src/database/database.ts. */

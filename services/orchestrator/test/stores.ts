@@ -23,7 +23,9 @@ import { createMessageSearchStore } from '../src/features/messages/search.store.
 import { createRuntimeProcessStore } from '../src/features/runtimes/drivers/process/runtime-processes.store.js';
 import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../src/features/turns/journal.store.js';
+import { createTurnContextStore } from '../src/features/turns/turn-contexts.store.js';
 import { createTurnStore } from '../src/features/turns/turns.store.js';
+import { createToolCallStore } from '../src/features/tools/tool-calls.store.js';
 import { createUploadStore } from '../src/features/uploads/uploads.store.js';
 import { createUsageStore } from '../src/features/usage/usage.store.js';
 import { createUserStore } from '../src/features/users/users.store.js';
@@ -66,6 +68,8 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     usage: createUsageStore(database),
     users: createUserStore(database),
     journal: createJournalStore(database),
+    contexts: createTurnContextStore(database),
+    toolCalls: createToolCallStore(),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

@@ -16,6 +16,9 @@ import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { JournalEntry } from '../src/features/turns/journal.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
+import type { PlatformTool } from '../src/features/tools/platform-tool.js';
+import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
+import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { withoutAfterCommit } from './transaction.js';
 
@@ -93,6 +96,10 @@ export function createTurnHarness(
     renewToolTokenMs?: number;
     /** Whether the orchestrator has a model gateway. */
     modelGateway?: boolean;
+    /** Tools that the orchestrator executes. */
+    platformTools?: PlatformTool[];
+    /** Fails a call of `advance`; the number of the call is from 1. */
+    onAdvance?: (call: number) => void;
     /** Optional parts of the protocol that the runtime implements. */
     features?: string[];
     prompts?: AgentPrompt[];
@@ -127,6 +134,7 @@ export function createTurnHarness(
     renewals: [] as string[],
     modelRenewals: [] as string[],
     commits: [] as number[],
+    resolutions: [] as string[],
     /** How often the turn was read from the store. */
     reads: 0,
   };
@@ -136,6 +144,8 @@ export function createTurnHarness(
   let tokens = 0;
   let deleted = false;
   const journal: (JournalEntry & { generation: number })[] = [];
+  const calls = new Map<string, StoredOutcome>();
+  let context: TurnContext | undefined;
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
     requests.push(request);
@@ -197,9 +207,16 @@ export function createTurnHarness(
       responseLength: 'auto',
       prompts: more.prompts ?? [],
       tools: more.tools ?? [],
+      requestedTools: (more.platformTools ?? []).map(({ name }) => name),
       memories: [],
     }),
     models: { limits: () => undefined },
+    platformTools: more.platformTools ?? [],
+    contexts: { find: async () => context, insert: async (_id, stored) => void (context ??= stored) },
+    toolCalls: {
+      find: async (_turn, callId) => calls.get(callId),
+      insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),
+    },
     summaries: { find: async () => undefined },
     messages: {
       insert: async ({ id, content }) => {
@@ -237,7 +254,11 @@ export function createTurnHarness(
       summarize: async () => {
         throw new ConnectError('', Code.Unimplemented);
       },
-      advance: async (_to, { committedThrough }) => void recorded.commits.push(Number(committedThrough)),
+      advance: async (_to, { committedThrough, resolutions }) => {
+        const count = recorded.commits.push(Number(committedThrough));
+        more.onAdvance?.(count);
+        recorded.resolutions.push(...resolutions.map(({ callId, text }) => `${callId}: ${text}`));
+      },
       renewToolToken: async (_to, renewal) => {
         recorded.renewals.push(renewal.toolToken);
         recorded.modelRenewals.push(renewal.modelToken);

@@ -1,8 +1,8 @@
-import { AgentActivity, type Agent, type Done, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequest } from '@uswarm/runtime-proto';
 import type { ContextLimits } from '../context/budget.js';
 import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
-import type { BuiltInTool } from '../tools/define-tool.js';
+import { requestedTools } from '../tools/requested-tools.js';
 import type { ToolSource } from '../tools/tool.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
 import { createJournal, foldJournal } from './journal.js';
@@ -22,14 +22,13 @@ interface Offer {
   problem?: string;
 }
 
-/** The available tools among the allowed ones. Without the tool server, the built-in tools remain. */
+/** The available tools: those that need no tool server, and the allowed ones of the tool server. */
 async function offerTools(
   source: ToolSource,
-  builtIn: readonly BuiltInTool[],
+  own: readonly FunctionTool[],
   allowed: readonly string[],
   signal: AbortSignal,
 ): Promise<Offer> {
-  const own = builtIn.map(({ definition }) => definition);
   const others = allowed.filter((name) => !own.some((tool) => tool.name === name));
   if (others.length === 0) return { tools: own };
   try {
@@ -46,6 +45,8 @@ export interface ConverseDeps extends ModelCallDeps {
   limits: ContextLimits;
   /** Resolves when the orchestrator has committed all events so far. */
   committed: () => Promise<void>;
+  /** The outcome of a tool request. */
+  resolution: (callId: string) => Promise<Resolution>;
   /** Monotonic clock in milliseconds. */
   now: () => number;
 }
@@ -58,14 +59,17 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const startedAt = now();
   writer.activity(AgentActivity.READING);
   const builtIn = builtInTools(agent, request.tools);
-  const { tools, problem } = await offerTools(source, builtIn, request.tools, signal);
+  const requested = requestedTools(request);
+  const own = [...requested, ...builtIn.map(({ definition }) => definition)];
+  const { tools, problem } = await offerTools(source, own, request.tools, signal);
   const offered = new Set(tools.map(({ name }) => name));
   const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, deps);
   const images = request.limits?.images ?? false;
-  const calling = { tools: source, builtIn, offered, agentId: agent.id, writer, untrusted, images, signal };
   const journal = createJournal(request, deps);
+  const requests = { names: new Set(requested.map(({ name }) => name)), journal, resolution: deps.resolution };
+  const calling = { tools: source, builtIn, requests, offered, agentId: agent.id, writer, untrusted, images, signal };
   let state = foldJournal(request.journal);
-  writer.restore(state);
+  writer.restore(state.text);
   let wasEmpty = false;
 
   const mustAnswer = (): boolean =>
@@ -81,7 +85,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     }
     if (text.trim() !== '' || writer.text !== '') return completed(writer.text);
     // A card asks the user without further text.
-    if (writer.messages > 0) return silent();
+    if (state.messages > 0) return silent();
     if (wasEmpty) return failed('', 'model_unavailable', 'The model returned an empty answer.');
     wasEmpty = true;
     return state.steps + 1 >= MAX_STEPS ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;

@@ -41,6 +41,8 @@ function withoutImages(result: ResultEntry): ResultEntry {
 
 /** Sends the entries of a turn to the orchestrator. */
 export interface Journal {
+  /** Whether later entries are not stored. */
+  readonly ended: boolean;
   /** Resolves when the entry is committed if the step has tool calls, which run next. */
   step(step: StepEntry): Promise<void>;
   /** Resolves when the entry is committed if it is the last result of the step. */
@@ -75,6 +77,9 @@ export function createJournal(
   }
 
   return {
+    get ended() {
+      return ended;
+    },
     step: (step) => add(EntryKind.STEP, step, step.calls.length > 0),
     result: (result, isLast) => add(EntryKind.RESULT, withoutImages(result), isLast),
   };

@@ -26,8 +26,6 @@ export interface ReplyMark {
 /** Emits the events of a turn in order: buffered text is emitted before any other event. */
 export interface ReplyWriter {
   readonly text: string;
-  /** The number of separate messages, such as cards. */
-  readonly messages: number;
   /** Emitted only if it differs from the previous activity. */
   activity(activity: AgentActivity): void;
   write(piece: string): void;
@@ -39,8 +37,8 @@ export interface ReplyWriter {
   retract(mark: ReplyMark): void;
   /** `barrier`: the turn continues when the orchestrator has committed the event. */
   event(event: TurnEventBody, barrier?: boolean): void;
-  /** Begins with the reply of an earlier run of the turn. */
-  restore(reply: { text: string; messages: number }): void;
+  /** Begins with the text of an earlier run of the turn. */
+  restore(reply: string): void;
   /** Emits the buffered text after the last event. */
   end(): void;
 }
@@ -51,7 +49,6 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
   let cancel: (() => void) | undefined;
   let current: AgentActivity | undefined;
   let paragraphDue = false;
-  let messages = 0;
 
   function flush(): void {
     if (waiting === '') return;
@@ -78,13 +75,11 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
 
   function event(body: TurnEventBody, barrier = false): void {
     flush();
-    if (body.case === 'message') messages += 1;
     emit(body, barrier);
   }
 
-  function restore(reply: { text: string; messages: number }): void {
-    text = reply.text;
-    messages = reply.messages;
+  function restore(reply: string): void {
+    text = reply;
     if (text !== '') emit(chunkEvent(text, 0));
   }
 
@@ -115,9 +110,6 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
   return {
     get text() {
       return text;
-    },
-    get messages() {
-      return messages;
     },
     activity,
     write,

@@ -35,7 +35,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   const calibration = createCalibration();
   return async (
     request: RunTurnRequest,
-    { emit, committed, signal, toolToken, modelToken }: TurnContext,
+    { emit, committed, resolution, signal, toolToken, modelToken }: TurnContext,
   ): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('the turn has no agent');
@@ -56,6 +56,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
         untrusted,
         writer,
         committed: () => committed(running),
+        resolution: (callId) => resolution(callId, running),
         signal: running,
         token: modelToken,
         now,

@@ -1,12 +1,13 @@
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
-import { ToolState } from '@uswarm/runtime-proto';
+import { type Resolution, ToolState } from '@uswarm/runtime-proto';
 import type { ToolCall } from '../models/port.js';
 import { INVALID_TOOL } from '../models/step-assembler.js';
 import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
 import type { ToolResult, ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
-import { messageEvent, toolEvent } from '../turns/turn-events.js';
+import { messageEvent, requestEvent, toolEvent } from '../turns/turn-events.js';
+import type { Journal } from './journal.js';
 import type { ReplyWriter } from './reply-writer.js';
 import type { ResultEntry, ResultPart } from './turn-state.js';
 
@@ -24,9 +25,18 @@ function describe(name: string, query: string): string {
   return name === WEB_SEARCH_TOOL ? oneLine(`Searching the web for “${query}”`) : `Using ${name}`;
 }
 
+/** Tools that the orchestrator executes. */
+export interface ToolRequests {
+  names: ReadonlySet<string>;
+  journal: Pick<Journal, 'ended'>;
+  /** The outcome of a request. */
+  resolution: (callId: string) => Promise<Resolution>;
+}
+
 export interface ToolCallDeps {
   tools: Pick<ToolSource, 'call'>;
   builtIn: readonly BuiltInTool[];
+  requests: ToolRequests;
   /** Names of the tools that the model was offered. */
   offered: ReadonlySet<string>;
   /** The calling agent. */
@@ -40,6 +50,7 @@ export interface ToolCallDeps {
 }
 
 const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
+const TURN_TOO_LONG = 'This reply has become too long for another call of this tool. Tell the user to ask again.';
 
 async function run(call: ToolCall, { tools, offered, signal }: ToolCallDeps): Promise<ToolResult> {
   if (!offered.has(call.name)) return { text: `${oneLine(call.name)}: unknown tool.`, failed: true };
@@ -56,7 +67,11 @@ function toOutput({ text, failed, parts = [] }: ToolResult, images: boolean): Re
   return { type: 'content', value: [{ type: 'text', text }, ...files] };
 }
 
-function toResult(call: ToolCall, { offered, images }: ToolCallDeps, result: BuiltInToolResult): ResultEntry {
+function toResult(
+  call: ToolCall,
+  { offered, images }: ToolCallDeps,
+  result: ToolResult & { showsMessage?: boolean; silent?: true },
+): ResultEntry {
   const known = offered.has(call.name);
   const part: ResultPart = {
     type: 'tool-result',
@@ -68,7 +83,7 @@ function toResult(call: ToolCall, { offered, images }: ToolCallDeps, result: Bui
     callId: call.id,
     part,
     invalid: !known || call.input === undefined,
-    messages: result.message === undefined ? 0 : 1,
+    messages: result.showsMessage === true ? 1 : 0,
     silent: result.silent === true,
   };
 }
@@ -79,12 +94,24 @@ function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): Resu
   const result: BuiltInToolResult =
     call.input === undefined ? { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true } : tool.run(call.input);
   if (result.message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: result.message }));
-  return toResult(call, deps, result);
+  return toResult(call, deps, { ...result, showsMessage: result.message !== undefined });
+}
+
+/** The orchestrator shows the status of the tools that it executes. */
+async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<ResultEntry> {
+  const { requests, writer, untrusted } = deps;
+  if (call.input === undefined) return toResult(call, deps, { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true });
+  // Without a journal, the next generation would repeat the call under another id.
+  if (requests.journal.ended) return toResult(call, deps, { text: TURN_TOO_LONG, failed: true });
+  writer.event(requestEvent({ callId: call.id, tool: call.name, arguments: JSON.stringify(call.input) }));
+  const { text, failed, message } = await requests.resolution(call.id);
+  return toResult(call, deps, { text: untrusted(call.name, text), failed, showsMessage: message });
 }
 
 async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ResultEntry> {
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
+  if (deps.requests.names.has(call.name)) return await runRequested(call, deps);
   const query =
     call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? oneLine(call.input['query']) : '';
   const tool = oneLine(call.name);

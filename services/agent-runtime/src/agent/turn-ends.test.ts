@@ -8,6 +8,7 @@ import {
   brief,
   end,
   lastMessage,
+  noToolRequests,
   request,
   run,
   search,
@@ -162,6 +163,7 @@ describe('the end of a turn', () => {
     const context = {
       signal: controller.signal,
       committed: async () => undefined,
+      resolution: noToolRequests,
       toolToken: () => undefined,
       modelToken: () => undefined,
     };
@@ -224,6 +226,7 @@ describe('the end of a turn', () => {
       emit: () => undefined,
       signal: new AbortController().signal,
       committed: async () => undefined,
+      resolution: noToolRequests,
       toolToken: () => undefined,
       modelToken: () => undefined,
     });

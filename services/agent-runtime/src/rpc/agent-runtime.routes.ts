@@ -63,8 +63,8 @@ export function agentRuntimeRoutes({ turns, summarize, identity }: AgentRuntimeD
       }
     },
     stopTurn: ({ turnId, generation }) => answer(() => turns.stop(turnId, generation)),
-    advance: ({ turnId, generation, committedThrough }) =>
-      answer(() => turns.advance(turnId, generation, Number(committedThrough))),
+    advance: ({ turnId, generation, committedThrough, resolutions }) =>
+      answer(() => turns.advance(turnId, generation, { committedThrough: Number(committedThrough), resolutions })),
     renewToolToken: ({ turnId, generation, toolToken, modelToken }) =>
       answer(() => turns.renewTokens(turnId, generation, { toolToken, modelToken })),
     async summarize(request, { signal }) {

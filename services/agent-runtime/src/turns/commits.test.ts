@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
-import { EntrySchema } from '@uswarm/runtime-proto';
+import { ResolutionSchema } from '@uswarm/runtime-proto';
 import { createCommits } from './commits.js';
 
 const never = new AbortController().signal;
@@ -29,12 +29,20 @@ describe('the commits of a turn', () => {
     await expect(commits.reached(1, stop.signal)).rejects.toThrow('stopped');
   });
 
-  it('release the bodies of entries that are committed', () => {
+  it('release events that are committed', () => {
     const commits = createCommits();
-    const [first, second] = [1, 2].map((number) => create(EntrySchema, { number, body: 'body' }));
-    commits.keep(3n, first!);
-    commits.keep(5n, second!);
+    const released: bigint[] = [];
+    for (const number of [3n, 5n]) commits.onCommit(number, () => released.push(number));
     commits.advance(4);
-    expect([first?.body, second?.body]).toEqual(['', 'body']);
+    expect(released).toEqual([3n]);
+  });
+
+  it('keep the first outcome of a tool request, also if it arrives before the request', async () => {
+    const commits = createCommits();
+    const outcome = (text: string) => create(ResolutionSchema, { callId: 'a', text });
+    const early = commits.resolution('a', never);
+    commits.resolve([outcome('first')]);
+    commits.resolve([outcome('second')]);
+    expect([(await early).text, (await commits.resolution('a', never)).text]).toEqual(['first', 'first']);
   });
 });

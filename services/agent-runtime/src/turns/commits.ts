@@ -1,44 +1,47 @@
-import type { Entry } from '@uswarm/runtime-proto';
+import type { Resolution } from '@uswarm/runtime-proto';
+import { createWaiters } from './waiters.js';
 
-/** How far the orchestrator has committed the events of a turn. */
+/** What the orchestrator has committed of a turn. */
 export interface Commits {
   /** The events up to this number are committed. A lower number than before has no effect. */
   advance(through: number): void;
   /** Resolves when the events up to this number are committed. @throws the reason of `signal` */
   reached(number: number, signal: AbortSignal): Promise<void>;
-  /** Releases the body of an entry when its event is committed: the orchestrator does not read it again. */
-  keep(number: bigint, entry: Entry): void;
+  /** Calls `release` when the event is committed: the orchestrator does not read its large fields again. */
+  onCommit(number: bigint, release: () => void): void;
+  /** Stores outcomes of tool requests. The first outcome of a call counts. */
+  resolve(resolutions: readonly Resolution[]): void;
+  /** The outcome of a tool request. @throws the reason of `signal` */
+  resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
 }
 
 export function createCommits(): Commits {
+  const waiters = createWaiters();
+  const resolved = new Map<string, Resolution>();
   let committed = 0;
-  let entries: { number: number; entry: Entry }[] = [];
-  const waiting = new Set<() => void>();
+  let kept: { number: number; release: () => void }[] = [];
 
   return {
     advance(through) {
       if (through <= committed) return;
       committed = through;
-      for (const { number, entry } of entries) if (number <= committed) entry.body = '';
-      entries = entries.filter(({ number }) => number > committed);
-      for (const check of waiting) check();
+      for (const { number, release } of kept) if (number <= committed) release();
+      kept = kept.filter(({ number }) => number > committed);
+      waiters.changed();
     },
-    reached: (number, signal) =>
-      new Promise((resolve, reject) => {
-        const end = (): void => {
-          waiting.delete(check);
-          signal.removeEventListener('abort', check);
-        };
-        const check = (): void => {
-          if (!signal.aborted && committed < number) return;
-          end();
-          if (signal.aborted) reject(signal.reason as Error);
-          else resolve();
-        };
-        waiting.add(check);
-        signal.addEventListener('abort', check);
-        check();
-      }),
-    keep: (number, entry) => void entries.push({ number: Number(number), entry }),
+    reached: (number, signal) => waiters.until(() => committed >= number, signal),
+    onCommit: (number, release) => void kept.push({ number: Number(number), release }),
+    resolve(resolutions) {
+      for (const resolution of resolutions) {
+        if (!resolved.has(resolution.callId)) resolved.set(resolution.callId, resolution);
+      }
+      waiters.changed();
+    },
+    async resolution(callId, signal) {
+      await waiters.until(() => resolved.has(callId), signal);
+      const resolution = resolved.get(callId);
+      if (resolution === undefined) throw new TypeError('the tool request has no outcome');
+      return resolution;
+    },
   };
 }

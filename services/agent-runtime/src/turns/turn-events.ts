@@ -5,6 +5,7 @@ import {
   ChunkSchema,
   EntrySchema,
   MessageSchema,
+  RequestSchema,
   type Done,
   ToolSchema,
   type TurnEvent,
@@ -45,6 +46,11 @@ export const usageEvent = (usage: MessageInitShape<typeof UsageSchema>): TurnEve
 export const entryEvent = (entry: MessageInitShape<typeof EntrySchema>): TurnEventBody => ({
   case: 'entry',
   value: create(EntrySchema, entry),
+});
+
+export const requestEvent = (request: MessageInitShape<typeof RequestSchema>): TurnEventBody => ({
+  case: 'request',
+  value: create(RequestSchema, request),
 });
 
 export const doneEvent = (done: Done): TurnEventBody => ({ case: 'done', value: done });

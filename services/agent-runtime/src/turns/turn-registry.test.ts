@@ -123,9 +123,9 @@ describe('a turn registry', () => {
     const order: string[] = [];
     context.emit(entry, true);
     const first = context.committed(NEVER).then(() => order.push('first'));
-    turns.advance('turn', 1, 0);
+    turns.advance('turn', 1, { committedThrough: 0, resolutions: [] });
     order.push('advanced');
-    turns.advance('turn', 1, 1);
+    turns.advance('turn', 1, { committedThrough: 1, resolutions: [] });
     await first;
     context.emit(entry, true);
     const second = context.committed(NEVER).then(() => order.push('second'));
@@ -140,12 +140,12 @@ describe('a turn registry', () => {
   it('does not commit events that do not exist, or those of another turn or generation', async () => {
     const { turns, start } = setUp();
     const { context, finish } = await start({ generation: 2 });
-    turns.advance('turn', 2, 100);
+    turns.advance('turn', 2, { committedThrough: 100, resolutions: [] });
     context.emit(entryEvent({ number: 1, kind: EntryKind.STEP, body: '{}' }), true);
     const stop = new AbortController();
     const waiting = context.committed(stop.signal);
-    expect(() => turns.advance('other', 2, 1)).toThrow(refused('not_found'));
-    expect(() => turns.advance('turn', 1, 1)).toThrow(refused('superseded'));
+    expect(() => turns.advance('other', 2, { committedThrough: 1, resolutions: [] })).toThrow(refused('not_found'));
+    expect(() => turns.advance('turn', 1, { committedThrough: 1, resolutions: [] })).toThrow(refused('superseded'));
     stop.abort(new Error('still waiting'));
     await expect(waiting).rejects.toThrow('still waiting');
     finish(done(''));

@@ -5,6 +5,7 @@ import {
   type Done,
   DoneSchema,
   Outcome,
+  type Resolution,
   type RunningTurn,
   RunningTurnSchema,
   type RunTurnRequest,
@@ -21,6 +22,8 @@ export interface TurnContext {
   emit(event: TurnEventBody, barrier?: boolean): void;
   /** Resolves when the orchestrator has committed all events so far. @throws the reason of `signal` */
   committed(signal: AbortSignal): Promise<void>;
+  /** The outcome of a tool request of this turn. @throws the reason of `signal` */
+  resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
   /** The latest tool token of this turn; undefined if the orchestrator sent none. */
@@ -33,6 +36,11 @@ export interface TurnContext {
 export interface TurnTokens {
   toolToken: string;
   modelToken: string;
+}
+
+export interface Commit {
+  committedThrough: number;
+  resolutions: readonly Resolution[];
 }
 
 /** Runs a turn to its end. Must settle soon after its signal aborts. */
@@ -73,8 +81,8 @@ export interface TurnRegistry {
   follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Stops a turn with outcome STOPPED. No effect on a finished turn. @throws TurnRefused */
   stop(turnId: string, generation: number): void;
-  /** Reports that the events up to a number are committed. @throws TurnRefused */
-  advance(turnId: string, generation: number, committedThrough: number): void;
+  /** Reports that the events up to a number are committed, and outcomes of tool requests. @throws TurnRefused */
+  advance(turnId: string, generation: number, commit: Commit): void;
   /** Replaces the tokens of a turn. No effect on a finished turn. @throws TurnRefused */
   renewTokens(turnId: string, generation: number, tokens: TurnTokens): void;
   running(): RunningTurn[];
@@ -104,7 +112,7 @@ interface Turn {
   /** Empty if there is none. */
   modelToken: string;
   log: EventLog<TurnEvent>;
-  /** Bytes of the events that are kept, without the bodies of entries. */
+  /** Bytes of the events that are kept, without those that are released when they are committed. */
   bytes: number;
   commits: Commits;
   controller: AbortController;
@@ -127,20 +135,26 @@ function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
   if (modelToken !== '') turn.modelToken = modelToken;
 }
 
+/** How the large fields of an event are released. Their size is limited by the journal. */
+function releaseOf(event: TurnEventBody): (() => void) | undefined {
+  if (event.case === 'entry') return () => void (event.value.body = '');
+  return event.case === 'request' ? () => void (event.value.arguments = '') : undefined;
+}
+
 /** Appends unless the turn has ended. An event above the limit is dropped and aborts the turn. */
 function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number, barrier = false): void {
   const isDone = event.case === 'done';
   if (turn.log.closed) return;
   const entry = numbered(turn.log.length + 1, event, barrier);
-  // The journal has separate limits, and its bodies are released when they are committed.
-  const bytes = event.case === 'entry' ? 0 : byteLength(entry);
+  const release = releaseOf(event);
+  const bytes = release === undefined ? byteLength(entry) : 0;
   if (!isDone && turn.bytes + bytes > maxBytes) {
     turn.controller.abort(new TurnAborted('too_long'));
     return;
   }
   turn.bytes += bytes;
   turn.log.append(entry);
-  if (event.case === 'entry') turn.commits.keep(entry.number, event.value);
+  if (release !== undefined) turn.commits.onCommit(entry.number, release);
   if (event.case === 'activity') turn.activity = event.value.activity;
 }
 
@@ -199,6 +213,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     const context: TurnContext = {
       emit: (event, barrier) => emitInto(turn, event, limits.bytesPerTurn, barrier),
       committed: (signal) => turn.commits.reached(turn.log.length, signal),
+      resolution: (callId, signal) => turn.commits.resolution(callId, signal),
       signal: controller.signal,
       toolToken: () => turn.toolToken || undefined,
       modelToken: () => turn.modelToken || undefined,
@@ -222,6 +237,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       if (from > known.log.length) throw new TurnRefused('beyond_the_end');
       renew(known, request);
       known.commits.advance(from);
+      known.commits.resolve(request.resolutions);
       return known;
     }
     if (from > 0) throw new TurnRefused('not_found');
@@ -260,9 +276,10 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       const turn = turnOf(turnId, generation);
       if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
     },
-    advance(turnId, generation, committedThrough) {
-      const turn = turnOf(turnId, generation);
-      turn.commits.advance(Math.min(committedThrough, turn.log.length));
+    advance(turnId, generation, { committedThrough, resolutions }) {
+      const { commits, log } = turnOf(turnId, generation);
+      commits.advance(Math.min(committedThrough, log.length));
+      commits.resolve(resolutions);
     },
     renewTokens(turnId, generation, tokens) {
       renew(turnOf(turnId, generation), tokens);

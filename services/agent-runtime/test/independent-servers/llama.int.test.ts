@@ -14,6 +14,7 @@ import type { ModelError } from '../../src/models/port.js';
 import { noTools } from '../../src/tools/tool.js';
 import type { TurnEventBody } from '../../src/turns/turn-events.js';
 import { exampleLines, portOfLine, sendRequestsTo } from '../model-examples.js';
+import { noToolRequests } from '../scripted-turn.js';
 import { collect, connectTo, stepOf, SYSTEM } from './model-steps.js';
 
 const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../../.cache');
@@ -138,6 +139,7 @@ describe.each(['openai', 'anthropic'] as const)('the provider %s with a llama.cp
         emit: (event) => events.push(event),
         signal: NEVER,
         committed: async () => undefined,
+        resolution: noToolRequests,
         toolToken: () => undefined,
         modelToken: () => undefined,
       },

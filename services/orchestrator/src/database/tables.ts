@@ -88,6 +88,12 @@ export interface DeletedIdentitiesTable {
   returns: Generated<Date[]>;
 }
 
+export interface DeletedMemoriesTable {
+  agent_id: string;
+  hash: Buffer;
+  deleted_at: Generated<Timestamp>;
+}
+
 export interface DeletedUsageTable {
   identity_hash: Buffer;
   period: string;
@@ -241,6 +247,21 @@ export interface SpentLocalIdsTable {
   local_id_hash: Buffer;
 }
 
+export interface ToolCallsTable {
+  turn_id: string;
+  call_id: string;
+  tool: string;
+  text: string;
+  failed: boolean;
+  shows_message: boolean;
+  created_at: Generated<Timestamp>;
+}
+
+export interface TurnContextsTable {
+  turn_id: string;
+  context: Json<Record<string, unknown>>;
+}
+
 export interface TurnEntriesTable {
   turn_id: string;
   number: number;
@@ -372,6 +393,7 @@ export interface Schema {
   conversation_summaries: ConversationSummariesTable;
   conversations: ConversationsTable;
   deleted_identities: DeletedIdentitiesTable;
+  deleted_memories: DeletedMemoriesTable;
   deleted_usage: DeletedUsageTable;
   deletion_feedback: DeletionFeedbackTable;
   devices: DevicesTable;
@@ -388,6 +410,8 @@ export interface Schema {
   runtime_processes: RuntimeProcessesTable;
   runtimes: RuntimesTable;
   spent_local_ids: SpentLocalIdsTable;
+  tool_calls: ToolCallsTable;
+  turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;
   turns: TurnsTable;
   uploads: UploadsTable;

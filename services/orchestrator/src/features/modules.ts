@@ -162,6 +162,18 @@ function createChatModules(
   const { database, withTransaction } = requests;
   const { attachments } = uploads;
   const { access } = workspaces;
+  const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
+  const agents = createAgentsModule({
+    config,
+    environment,
+    database,
+    background: background.database,
+    withTransaction,
+    access,
+    cursors,
+    assets,
+    createViewContext,
+  });
   const turns = createTurnsModule({
     config,
     requests,
@@ -172,6 +184,7 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
+    platformTools: agents.tools,
     metrics,
     clock,
     logger,
@@ -184,17 +197,6 @@ function createChatModules(
     client: runtimes.client,
     metrics: turns.metrics,
     clock,
-  });
-  const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
-  const agents = createAgentsModule({
-    config,
-    environment,
-    database,
-    withTransaction,
-    access,
-    cursors,
-    assets,
-    createViewContext,
   });
   const conversations = createConversationsModule({
     config,

@@ -187,6 +187,7 @@ describe('account deletion with a runtime', () => {
     await sql`INSERT INTO agent_memories (agent_id, key, content, category) VALUES (${agentId}, 'k', ${user.name}, 'core')`.execute(
       database,
     );
+    await sql`INSERT INTO deleted_memories (agent_id, hash) VALUES (${agentId}, sha256('tea'))`.execute(database);
     await sql`INSERT INTO agent_tools (agent_id, name, enabled) VALUES (${agentId}, 'memories', false)`.execute(
       database,
     );
@@ -219,6 +220,11 @@ describe('account deletion with a runtime', () => {
         SELECT ${crypto.randomUUID()}, workspace_id, conversation_id, agent_id, user_message_id, 'done'
         FROM turns WHERE workspace_id = ${home.workspaceId} LIMIT 1
         RETURNING id
+      ), called AS (
+        INSERT INTO tool_calls (turn_id, call_id, tool, text, failed, shows_message)
+        SELECT id, 'c', 'recall', ${traces[0]}, false, false FROM copy
+      ), started AS (
+        INSERT INTO turn_contexts (turn_id, context) SELECT id, ${JSON.stringify({ name: traces[0] })}::jsonb FROM copy
       )
       INSERT INTO turn_entries (turn_id, number, generation, kind, body)
       SELECT id, 1, 1, 'step', ${JSON.stringify({ text: traces[0] })} FROM copy`.execute(database);

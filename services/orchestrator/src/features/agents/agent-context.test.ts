@@ -11,6 +11,7 @@ function loadAgentContext(row: Partial<AgentSettingsRow> | undefined) {
   const recalls: [string, readonly string[]][] = [];
   const settings = row && { model: null, response_length: 'auto' as const, prompts: [], switches: {}, ...row };
   const context = createAgentContextLoader({
+    platformTools: [],
     settings: { ofAgent: async () => settings },
     memories: {
       rank: async (agentId, texts) => {
@@ -31,6 +32,7 @@ describe('the context of an agent', () => {
       model: 'opus',
       responseLength: 'short',
       prompts: [],
+      requestedTools: [],
       tools: ['web_search_tool'],
       memories: [MEMORY],
     });

@@ -1,5 +1,6 @@
 import type { AgentModel, AgentPrompt, ResponseLength } from '@uswarm/contract';
 import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
+import type { PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsStore } from './agent-settings.store.js';
 import { toolsOf } from './agent-tools.js';
@@ -13,8 +14,10 @@ export interface AgentContext {
   responseLength: ResponseLength;
   /** Additional instructions, in order. */
   prompts: AgentPrompt[];
-  /** Names of the tools that the runtime may offer. */
+  /** Names of the tools that the runtime may offer and runs itself or calls on a tool server. */
   tools: string[];
+  /** Names of the tools that the orchestrator executes on request. */
+  requestedTools: string[];
   memories: NewMemory[];
 }
 
@@ -22,13 +25,17 @@ export interface AgentContextDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
   memories: Pick<MemoryStore, 'rank' | 'read'>;
   tools: readonly Tool[];
+  platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy'>[];
 }
 
 /** Texts that the memories of a turn are chosen for, the most important first. */
 export type Question = () => Promise<readonly string[]>;
 
 /** Loads the current settings, tools and memories, so that a change applies from the next turn. */
-export function createAgentContextLoader({ settings, memories, tools }: AgentContextDeps) {
+export function createAgentContextLoader({ settings, memories, tools, platformTools }: AgentContextDeps) {
+  /** Entries of the catalogue that enable tools with other names. */
+  const switches = new Set([MEMORIES_TOOL, ...platformTools.map(({ switchedBy }) => switchedBy)]);
+
   async function recall(agentId: string, question: Question): Promise<NewMemory[]> {
     const texts = await question();
     return memories.read(agentId, chooseMemories(await memories.rank(agentId, texts)));
@@ -42,7 +49,8 @@ export function createAgentContextLoader({ settings, memories, tools }: AgentCon
       model: row.model,
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),
-      tools: enabled.filter((name) => name !== MEMORIES_TOOL),
+      tools: enabled.filter((name) => !switches.has(name)),
+      requestedTools: platformTools.flatMap(({ name, switchedBy }) => (enabled.includes(switchedBy) ? [name] : [])),
       memories: enabled.includes(MEMORIES_TOOL) ? await recall(agentId, question) : [],
     };
   };

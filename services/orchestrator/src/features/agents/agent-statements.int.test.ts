@@ -46,7 +46,12 @@ function services(database: Database) {
       cursors: createMemoryCursors('k'.repeat(32)),
       limits: { perAgent: 500, contentBytes: 8_192 },
     }),
-    loadAgentContext: createAgentContextLoader({ settings, memories, tools }),
+    loadAgentContext: createAgentContextLoader({
+      platformTools: [],
+      settings,
+      memories,
+      tools,
+    }),
   };
 }
 
@@ -94,7 +99,7 @@ describe('the number of statements does not depend on the amount of data', () =>
     ['the memories', 2, ({ memories }, { userId, id }) => memories.list(userId, id, {})],
     [
       'a memory written',
-      2,
+      3,
       ({ memories }, { userId, id }) => memories.remember(userId, id, { key: 'k', content: '', category: 'core' }),
     ],
     ['a deleted memory', 1, ({ memories }, { userId, id }) => memories.forget(userId, id, 'k')],

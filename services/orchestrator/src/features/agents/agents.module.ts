@@ -15,6 +15,7 @@ import { createAgentStore } from './agents.store.js';
 import { defaultModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
+import { createMemoryTools } from './memory-tools.js';
 import { createMemoryCursors } from './memory-cursor.js';
 
 export interface AgentsModuleDeps {
@@ -22,6 +23,8 @@ export interface AgentsModuleDeps {
   /** Contains the settings of model providers. */
   environment: Record<string, string | undefined>;
   database: Database;
+  /** For calls of tools. */
+  background: Database;
   withTransaction: WithTransaction;
   access: WorkspaceAccess;
   cursors: CursorCodec;
@@ -47,12 +50,16 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     tools: loadTools(assets.url),
     defaultModel: defaultModel(config, environment),
   });
+  const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };
   const memories = createMemoryService({
     withTransaction,
     store: createMemoryStore(database),
     access: agentAccess,
     cursors: createMemoryCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
-    limits: { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES },
+    limits: memoryLimits,
   });
-  return { routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) } };
+  return {
+    routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) },
+    tools: createMemoryTools({ store: createMemoryStore(deps.background), limits: memoryLimits }),
+  };
 }

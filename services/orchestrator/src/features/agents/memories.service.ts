@@ -13,7 +13,7 @@ export interface MemoryLimits {
 
 export interface MemoryServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'delete'>;
+  store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'permit' | 'delete'>;
   access: AgentAccess;
   cursors: MemoryCursorCodec;
   limits: MemoryLimits;
@@ -70,6 +70,7 @@ export function createMemoryService({
         // Serialize creations per agent, so that the count stays valid until the new memory is inserted.
         if (!(await store.lock(userId, agentId, tx))) throw new ApiError('agent_not_found');
         if (Buffer.byteLength(content) > limits.contentBytes) throw new ApiError('memory_too_large');
+        await store.permit(agentId, { key, content }, tx);
         return store.put(agentId, { key, content, category }, limits.perAgent, tx);
       });
       if (row === undefined) throw new ApiError('memory_limit_reached');

@@ -43,8 +43,14 @@ export interface MemoryStore {
   lock(userId: string, agentId: string, db: Database): Promise<boolean>;
   /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
   put(agentId: string, memory: NewMemory, limit: number, db: Database): Promise<MemoryRow | undefined>;
-  /** @returns false if the memory does not exist */
+  /** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */
   delete(userId: string, agentId: string, key: string): Promise<boolean>;
+  /** Deletes a memory for the agent. @returns false if it does not exist */
+  forget(agentId: string, key: string, db: Database): Promise<boolean>;
+  /** Whether the user deleted a memory with this key or with this content. */
+  isDeleted(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<boolean>;
+  /** Lets agents store a memory again that the user deleted. */
+  permit(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<void>;
   /**
    * Memories that may be part of a turn, the most relevant first, then the last changed. Terms that few memories have
    * count more, and earlier texts count more than later ones.
@@ -55,6 +61,16 @@ export interface MemoryStore {
 }
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
+
+/** The number of hashes of deleted memories that are kept per agent. */
+const DELETED_HASHES = 10_000;
+
+/** A hash of a text that differs between agents, and ignores case and surrounding spaces. */
+const hashOf = (agentId: string, text: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`sha256(convert_to(${agentId} || chr(10) || lower(btrim(${text})), 'UTF8'))`;
+
+const hashesOf = (agentId: string, { key, content }: Pick<NewMemory, 'key' | 'content'>): RawBuilder<unknown> =>
+  sql`ARRAY[${hashOf(agentId, sql`${key}::text`)}, ${hashOf(agentId, sql`${content}::text`)}]`;
 
 const ownAgent = (userId: string): RawBuilder<unknown> => sql`
   EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
@@ -100,12 +116,46 @@ export function createMemoryStore(database: Database): MemoryStore {
     },
 
     async delete(userId, agentId, key) {
-      const { numAffectedRows } = await sql`
-        DELETE FROM agent_memories m USING agents a
-        WHERE m.agent_id = ${agentId} AND m.key = ${key} AND a.id = m.agent_id AND ${ownAgent(userId)}`.execute(
-        database,
-      );
-      return numAffectedRows !== undefined && numAffectedRows > 0n;
+      const { rows } = await sql`
+        WITH deleted AS (
+          DELETE FROM agent_memories m USING agents a
+          WHERE m.agent_id = ${agentId} AND m.key = ${key} AND a.id = m.agent_id AND ${ownAgent(userId)}
+          RETURNING m.key, m.content
+        ), marked AS (
+          INSERT INTO deleted_memories (agent_id, hash)
+          SELECT DISTINCT ${agentId}::uuid, hash
+          FROM deleted, unnest(ARRAY[${hashOf(agentId, sql`key`)}, ${hashOf(agentId, sql`content`)}]) hash
+          ON CONFLICT (agent_id, hash) DO UPDATE SET deleted_at = now()
+        ), pruned AS (
+          DELETE FROM deleted_memories WHERE agent_id = ${agentId} AND hash IN (
+            SELECT hash FROM deleted_memories WHERE agent_id = ${agentId}
+            ORDER BY deleted_at DESC, hash OFFSET ${DELETED_HASHES}
+          )
+        )
+        SELECT FROM deleted`.execute(database);
+      return rows.length > 0;
+    },
+
+    async forget(agentId, key, db) {
+      const { numDeletedRows } = await db
+        .deleteFrom('agent_memories')
+        .where('agent_id', '=', agentId)
+        .where('key', '=', key)
+        .executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    },
+
+    async isDeleted(agentId, memory, db) {
+      const { rows } = await sql`
+        SELECT FROM deleted_memories WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})
+        LIMIT 1`.execute(db);
+      return rows.length > 0;
+    },
+
+    async permit(agentId, memory, db) {
+      await sql`
+        DELETE FROM deleted_memories
+        WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})`.execute(db);
     },
 
     async rank(agentId, texts) {

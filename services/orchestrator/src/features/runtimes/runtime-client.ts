@@ -3,6 +3,7 @@ import { type Client, Code, ConnectError, createClient, type Interceptor } from 
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import {
   AgentRuntime,
+  type Resolution,
   type RunTurnRequest,
   type SummarizeRequest,
   type SummarizeResponse,
@@ -33,10 +34,13 @@ export interface RuntimeClient {
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Cancels a turn. The stream of `runTurn` still reports its final status. */
   stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
-  /** Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier. */
+  /**
+   * Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier, and the
+   * outcomes of tool requests.
+   */
   advance(
     target: RuntimeTarget,
-    commit: { turnId: string; generation: number; committedThrough: bigint },
+    commit: { turnId: string; generation: number; committedThrough: bigint; resolutions: Resolution[] },
     signal?: AbortSignal,
   ): Promise<void>;
   /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */

@@ -11,7 +11,8 @@ export function storable(text: string): string {
   return text.toWellFormed().replaceAll(NUL, '');
 }
 
-function storableJson(value: unknown): unknown {
+/** The same for all strings of a value. */
+export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(storableJson);
   if (typeof value !== 'object' || value === null) return value;

@@ -11,18 +11,23 @@ import type { Reply } from './reply.js';
 import { needsSummary } from '../summaries/summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalStore } from './journal.store.js';
-import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
+import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
+import { boundedHistory, HISTORY_MESSAGES, JOURNAL, turnRequest } from './turn-request.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRequestDeps {
   turns: Pick<TurnStore, 'history' | 'nextStep'>;
   journal: Pick<JournalStore, 'entries'>;
+  contexts: Pick<TurnContextStore, 'find'>;
   agents: Pick<AgentStore, 'members'>;
   users: Pick<UserStore, 'reader'>;
   summaries: Pick<SummaryStore, 'find'>;
   /** The agent's current settings, tools and memories. */
   loadAgentContext: (agentId: string, question: Question) => Promise<AgentContext>;
   models: Pick<ModelCatalog, 'limits'>;
+  /** All tools that the orchestrator executes. */
+  platformTools: readonly PlatformTool[];
   /** Creates the tokens with which the runtime calls tools. */
   toolTokens: ToolTokens;
   /** Creates the tokens with which the runtime calls the model gateway. */
@@ -37,49 +42,71 @@ const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
 export interface LoadedRequest {
   request: RunTurnRequest;
+  context: TurnContext;
+  /** The tools that the runtime may request. */
+  requestedTools: readonly PlatformTool[];
   /** Whether older messages need a summary after the turn. */
   needsSummary: boolean;
 }
 
-/** Reads everything that a runtime needs for a turn, so that changes of settings apply from the next request. */
+/** Reads everything that a runtime needs for a turn. Settings are those of the start of the turn. */
 export function createTurnRequestLoader(deps: TurnRequestDeps) {
-  return async (
+  async function startContext(
     turn: TurnRow,
-    reply: Pick<Reply, 'generation' | 'events'>,
-    features: readonly string[],
-  ): Promise<LoadedRequest> => {
-    const summary = await deps.summaries.find(turn.conversation_id);
-    const reading = deps.turns.history(turn, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
-    const question: Question = async () => newestQuestions(await reading);
-    const [members, agentContext, reader, newestFirst, firstStep, journal] = await Promise.all([
+    summary: TurnContext['summary'],
+    question: Question,
+  ): Promise<TurnContext> {
+    const [members, agentContext, reader] = await Promise.all([
       deps.agents.members(turn.workspace_id),
       deps.loadAgentContext(turn.agent_id, question),
       deps.users.reader(turn.user_id),
+    ]);
+    return {
+      now: deps.clock.now().toISOString(),
+      reader: reader ?? UNKNOWN_READER,
+      agentContext,
+      members,
+      limits: deps.models.limits(agentContext.model) ?? null,
+      summary,
+    };
+  }
+
+  return async (
+    turn: TurnRow,
+    reply: Pick<Reply, 'generation' | 'events' | 'resolutions'>,
+    features: readonly string[],
+  ): Promise<LoadedRequest> => {
+    const isNew = reply.generation === 1 && turn.runtime_instance === null;
+    const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
+    const summary = stored === undefined ? ((await deps.summaries.find(turn.conversation_id)) ?? null) : stored.summary;
+    const reading = deps.turns.history(turn, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
+    const question: Question = async () => newestQuestions(await reading);
+    const [context, newestFirst, firstStep, journal] = await Promise.all([
+      stored ?? startContext(turn, summary, question),
       reading,
       deps.turns.nextStep(turn.id),
       deps.journal.entries(turn.id),
     ]);
+    const { tools, requestedTools } = context.agentContext;
     // An agent without tools needs no token.
-    const toolToken = agentContext.tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
+    const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+    const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
       turn,
       generation: reply.generation,
-      members,
-      agentContext,
+      context,
+      requestedTools: requested,
+      resolutions: reply.resolutions,
       features,
       history: boundedHistory(newestFirst),
-      summary: summary?.text ?? '',
-      limits: deps.models.limits(agentContext.model),
       firstStep,
       journal,
       fromEvent: reply.events,
       toolToken,
       modelToken,
-      now: deps.clock.now(),
-      reader: reader ?? UNKNOWN_READER,
     });
-    return { request, needsSummary: needsSummary(newestFirst) };
+    return { request, context, requestedTools: requested, needsSummary: needsSummary(newestFirst) };
   };
 }
 

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { LIMITS, type MessageContent } from '@uswarm/contract';
 import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
+import { silentLogger } from '@uswarm/service-kit';
+import { withoutAfterCommit } from '../../../test/transaction.js';
 import type { AgentActivity } from '../../database/schema.js';
+import type { Database } from '../../database/database.js';
 import type { LiveEvents } from './live-events.js';
 import { createReply, finishedReply } from './reply.js';
 import type { FinishedReply, ToolMessage, TurnWriter } from './turn-writer.js';
@@ -64,6 +67,7 @@ describe('finishedReply', () => {
   });
 });
 
+const NO_TRANSACTION = withoutAfterCommit({} as Database);
 const TURN: TurnRow = {
   id: 't',
   workspace_id: 'w',
@@ -115,6 +119,10 @@ function noted(
     nextGeneration: async () => undefined,
     entry: async () => true,
     tool: async (tool) => stored.tools.push(tool),
+    call: async (_call, commit) => {
+      const { text, failed } = await commit(NO_TRANSACTION);
+      return { outcome: { text, failed, showsMessage: false }, seq: 2 };
+    },
     offer: async (key, content) => stored.offers.push({ key, content }),
     usage: async (entry) => void stored.usage.push(entry),
     finish: async (reply) => ({ seq: stored.finished.push(reply), activity: activityAfterwards }),
@@ -129,7 +137,7 @@ function noted(
       shown.offsets.push(offset);
     },
   };
-  const reply = createReply({ turn: { ...TURN }, writer, live }, { replyId: 'r', seq: 1 });
+  const reply = createReply({ turn: { ...TURN }, writer, live, logger: silentLogger }, { replyId: 'r', seq: 1 });
   let number = 0n;
   const apply = (event: TurnEvent['event']) => reply.apply(create(TurnEventSchema, { number: (number += 1n), event }));
   return { reply, stored, shown, apply };

@@ -1,3 +1,4 @@
+import { create } from '@bufbuild/protobuf';
 import { LIMITS, MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import {
   AgentActivity,
@@ -8,12 +9,18 @@ import {
   type Entry,
   EntryKind,
   type Message,
+  type Request,
+  type Resolution,
+  ResolutionSchema,
   type Tool,
   type TurnEvent,
   type Usage,
 } from '@uswarm/runtime-proto';
+import type { Logger } from '@uswarm/service-kit';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
+import { prepareCall } from '../tools/prepare-call.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { offeredContent, storable } from './agent-content-schema.js';
 import { type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
@@ -47,6 +54,7 @@ export interface ReplyDeps {
   turn: TurnRow;
   writer: TurnWriter;
   live: LiveEvents;
+  logger: Pick<Logger, 'error'>;
 }
 
 /** The state of a reply while the runtime streams it. */
@@ -59,6 +67,10 @@ export interface Reply {
   seq: number;
   /** Set once the token limit is reached while the runtime continues. */
   overLimit: LimitReached | undefined;
+  /** The tools that the runtime may request. */
+  requestedTools: readonly PlatformTool[];
+  /** Outcomes of tool requests that the runtime has not acknowledged. */
+  resolutions: Resolution[];
   /** Discards the output of an earlier generation. */
   restart(generation: number): void;
   /** Applies the next event. @returns true once the turn is finished. @throws ReplyLimitExceeded */
@@ -79,7 +91,7 @@ const ENTRY_KINDS: Partial<Record<EntryKind, JournalEntry['kind']>> = {
 };
 
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, live } = deps;
+  const { turn, writer, live, logger } = deps;
   let chunkSeq = 0;
   let bytes = 0;
   /** The text as the runtime sent it. */
@@ -97,9 +109,11 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     text: '',
     seq: begun.seq,
     overLimit: undefined,
+    requestedTools: [],
+    resolutions: [],
 
     restart(generation) {
-      Object.assign(reply, { generation, events: 0, text: '' });
+      Object.assign(reply, { generation, events: 0, text: '', resolutions: [] });
       chunkSeq = 0;
       bytes = 0;
       received = '';
@@ -132,6 +146,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           return false;
         case 'entry':
           await store(event.value);
+          return false;
+        case 'request':
+          await execute(event.value);
           return false;
         case 'usage':
           reached = await writer.usage(usageEntry(turn, event.value));
@@ -229,6 +246,23 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     throw new ReplyLimitExceeded('runtime_output_invalid');
   }
 
+  /** @throws ReplyLimitExceeded if the runtime was not offered the tool */
+  async function execute({ callId, tool: name, arguments: input }: Request): Promise<void> {
+    checkNames(callId, name);
+    countPart(`tool:${callId}`);
+    const tool = reply.requestedTools.find((offered) => offered.name === name);
+    if (tool === undefined || callId !== storable(callId)) throw new ReplyLimitExceeded('runtime_output_invalid');
+    live.tool({ tool: name, running: true }, reply.seq);
+    const call = { id: callId, ...callerOf(turn) };
+    const { description, commit } = await prepareCall(tool, input, call, logger);
+    const shown = { id: callId, tool: name, description: description.slice(0, MAX_NOTE_LENGTH) };
+    const { outcome, seq } = await writer.call(shown, commit);
+    reply.seq = seq ?? reply.seq;
+    live.tool({ tool: name, running: false, failed: outcome.failed }, reply.seq);
+    const { text, failed, showsMessage: message } = outcome;
+    reply.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
+  }
+
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
     checkNames(callId, tool);
     countPart(`tool:${callId}`);
@@ -257,6 +291,14 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   return reply;
 }
+
+const callerOf = (turn: TurnRow) => ({
+  turnId: turn.id,
+  workspaceId: turn.workspace_id,
+  userId: turn.user_id,
+  agentId: turn.agent_id,
+  conversationId: turn.conversation_id,
+});
 
 function usageEntry(turn: TurnRow, usage: Usage): UsageEntry {
   return {

@@ -53,6 +53,17 @@ describe('a turn with a journal', () => {
     expect(journals(failed.harness).map(({ generation }) => generation)).toEqual([1, 1, 2, 3]);
   });
 
+  it('starts each generation with the context of the first one', async () => {
+    let now = 1_000;
+    const clock = { now: () => new Date((now += 1_000)) };
+    const script: Call[] = [{ events: [entry(1)] }, lost, ANSWERED];
+    const { recorded, run } = createTurnHarness(script, { features: FEATURES, clock });
+    await run();
+    const [first, , resumed] = recorded.requests.map(({ context }) => context);
+    expect(resumed).toEqual(first);
+    expect(first?.nowMs).toBeGreaterThan(0n);
+  });
+
   it('is not sent to a runtime without the feature, which starts from the beginning', async () => {
     const { harness } = await play([{ events: [entry(1)] }, lost, ANSWERED], []);
     expect(journals(harness).at(-1)).toEqual({ generation: 2, journaled: false, numbers: [] });

@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { AgentRole, HistoryRole } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
+import { z } from 'zod';
+import { definePlatformTool } from '../tools/platform-tool.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { AgentContext } from '../agents/agent-context.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import type { HistoryRow } from './history.store.js';
+import type { TurnContext } from './turn-contexts.store.js';
 
 const message = (text: string, id = 'm'): HistoryRow => ({ id, role: 'user', agent_id: null, text });
 
@@ -61,24 +64,30 @@ describe('the request of a turn', () => {
     responseLength: 'short',
     prompts: ['Be kind.', 'Be brief.'].map((content) => ({ id: content, name: 'n', description: '', content })),
     tools: ['web_search_tool'],
+    requestedTools: [],
     memories: [{ key: 'tea', content: 'green', category: 'core' }],
+  };
+  const context: TurnContext = {
+    now: '2026-11-22T23:30:00.000Z',
+    reader: { name: 'Ada', language: 'de', time_zone: 'Pacific/Auckland' },
+    agentContext,
+    members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
+    limits: null,
+    summary: { text: 'They talked about tea.', throughSeq: 1 },
   };
   const input = {
     turn: { id: 't', agent_id: 'b' },
     generation: 2,
-    members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
+    context,
+    requestedTools: [],
+    resolutions: [],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
-    agentContext,
-    summary: 'They talked about tea.',
     features: [],
-    limits: undefined,
     firstStep: 3,
     journal: [],
     fromEvent: 7,
     toolToken: 'token',
     modelToken: 'model-token',
-    now: new Date('2026-11-22T23:30:00.000Z'),
-    reader: { name: 'Ada', language: 'de', time_zone: 'Pacific/Auckland' },
   };
 
   it('contains the agent of the turn, and the others as colleagues', () => {
@@ -114,7 +123,9 @@ describe('the request of a turn', () => {
   });
 
   it('leaves the model empty if the agent has none', () => {
-    expect(turnRequest({ ...input, agentContext: { ...agentContext, model: null } }).agent?.model).toBe('');
+    expect(
+      turnRequest({ ...input, context: { ...context, agentContext: { ...agentContext, model: null } } }).agent?.model,
+    ).toBe('');
   });
 
   it('contains the limits of the model if they are known', () => {
@@ -128,7 +139,7 @@ describe('the request of a turn', () => {
     };
     const prices = { input: 1, cached_input: 1, output: 1 };
     const limits = { context_window: 8_192, max_output_tokens: 1_024, capabilities, prices };
-    expect(turnRequest({ ...input, limits }).limits).toMatchObject({
+    expect(turnRequest({ ...input, context: { ...context, limits } }).limits).toMatchObject({
       contextWindow: 8_192,
       maxOutputTokens: 1_024,
       images: true,
@@ -147,6 +158,24 @@ describe('the request of a turn', () => {
 
   it('contains the summary of older messages', () => {
     expect(turnRequest(input).summary).toBe('They talked about tea.');
+  });
+
+  it.each([
+    { features: ['journal.1', 'tools.1'], offered: ['remember'] },
+    { features: ['journal.1'], offered: [] },
+    { features: ['tools.1'], offered: [] },
+  ])('offers tools of the orchestrator to a runtime with $features: $offered', ({ features, offered }) => {
+    const tool = definePlatformTool({
+      name: 'remember',
+      description: 'Saves a fact.',
+      effect: 'own',
+      switchedBy: 'memories',
+      input: z.object({ key: z.string() }),
+      describe: ({ key }) => key,
+      prepare: () => async () => ({ text: '', failed: false }),
+    });
+    const { requestedTools } = turnRequest({ ...input, features, requestedTools: [tool] });
+    expect(requestedTools.map(({ name }) => name)).toEqual(offered);
   });
 
   it('contains role and agent of each message', () => {

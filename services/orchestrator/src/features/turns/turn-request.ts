@@ -10,17 +10,20 @@ import {
   MemorySchema,
   ModelLimitsSchema,
   RunTurnRequestSchema,
+  ToolSpecSchema,
   type Agent,
   type HistoryMessage,
+  type Resolution,
   type RunTurnRequest,
 } from '@uswarm/runtime-proto';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { AgentContext } from '../agents/agent-context.js';
 import type { ModelLimits } from '../core/models.js';
-import type { Reader } from '../users/users.store.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
 import type { HistoryRow } from './history.store.js';
 import type { JournalEntry } from './journal.store.js';
 import { instructionsOf } from './skills.js';
+import type { TurnContext } from './turn-contexts.store.js';
 import type { TurnRow } from './turns.store.js';
 
 export const HISTORY_MESSAGES = 200;
@@ -44,22 +47,17 @@ export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HI
 export interface TurnRequestInput {
   turn: Pick<TurnRow, 'id' | 'agent_id'>;
   generation: number;
-  members: readonly SwarmMember[];
+  context: TurnContext;
   history: readonly HistoryRow[];
-  /** A summary of the messages before the history; empty if there is none. */
-  summary: string;
+  /** Tools that the orchestrator executes. */
+  requestedTools: readonly PlatformTool[];
+  /** Outcomes of tool requests that the runtime may not have received. */
+  resolutions: readonly Resolution[];
   /** Optional parts of the protocol that the runtime implements. */
   features: readonly string[];
-  /** Limits of the agent's model; undefined if they are unknown. */
-  limits: ModelLimits | undefined;
-  /** The context of the agent of the turn. */
-  agentContext: AgentContext;
   firstStep: number;
   /** The journal of the turn, empty for its first run. */
   journal: readonly JournalEntry[];
-  now: Date;
-  /** The user who reads the reply. */
-  reader: Reader;
   /** The number of events that the caller has received. */
   fromEvent: number;
   /** The token for tool calls; empty if the agent has no tools. */
@@ -69,7 +67,8 @@ export interface TurnRequestInput {
 }
 
 export function turnRequest(input: TurnRequestInput): RunTurnRequest {
-  const { turn, members, agentContext } = input;
+  const { turn, context } = input;
+  const { members, agentContext, limits, reader } = context;
   const answering = members.find(({ id }) => id === turn.agent_id);
   if (answering === undefined) throw new Error('the agent of the turn does not exist');
   return create(RunTurnRequestSchema, {
@@ -79,30 +78,39 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     agent: withContext(toAgent(answering), agentContext, input.features),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
     history: input.history.map(toHistory),
-    summary: input.summary,
+    summary: context.summary?.text ?? '',
     tools: agentContext.tools,
     memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
     ...journalOf(input),
     toolToken: input.toolToken,
     modelToken: input.modelToken,
-    ...(input.limits === undefined ? {} : { limits: toLimits(input.limits) }),
+    ...(limits === null ? {} : { limits: toLimits(limits) }),
     context: create(AnswerContextSchema, {
-      nowMs: BigInt(input.now.getTime()),
-      timeZone: input.reader.time_zone,
-      language: input.reader.language,
-      userName: input.reader.name,
+      nowMs: BigInt(Date.parse(context.now)),
+      timeZone: reader.time_zone,
+      language: reader.language,
+      userName: reader.name,
     }),
   });
 }
 
+/** The feature of runtimes that continue from a journal. */
+export const JOURNAL = 'journal.1';
 const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
 
-/** Runtimes without the feature start from the beginning. */
-function journalOf({ journal, features }: Pick<TurnRequestInput, 'journal' | 'features'>) {
-  if (!features.includes('journal.1')) return {};
-  const entries = journal.map(({ number, kind, body }) => create(EntrySchema, { number, kind: KINDS[kind], body }));
-  return { journaled: true, journal: entries };
+/** Runtimes without the feature start from the beginning, and get no tools with effects. */
+function journalOf(input: Pick<TurnRequestInput, 'journal' | 'features' | 'requestedTools' | 'resolutions'>) {
+  const { features } = input;
+  if (!features.includes(JOURNAL)) return {};
+  const journal = input.journal.map(({ number, kind, body }) =>
+    create(EntrySchema, { number, kind: KINDS[kind], body }),
+  );
+  if (!features.includes('tools.1')) return { journaled: true, journal };
+  const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
+    create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),
+  );
+  return { journaled: true, journal, requestedTools, resolutions: [...input.resolutions] };
 }
 
 export function toLimits({ context_window, max_output_tokens, capabilities }: ModelLimits) {

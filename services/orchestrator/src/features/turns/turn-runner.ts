@@ -24,6 +24,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
+  contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
   agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
@@ -157,8 +158,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const { turn, writer, reply, signal } = run;
     const { instanceId, features } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
+    const { request: runRequest, context, requestedTools, needsSummary } = await loadRequest(turn, reply, features);
+    run.needed.summary = needsSummary;
+    reply.requestedTools = requestedTools;
     if (turn.runtime_instance === null) {
-      await writer.setInstance(instanceId);
+      await writer.setInstance(instanceId, runRequest.journaled ? context : undefined);
       turn.runtime_instance = instanceId;
     }
     // Ends the stream: a stream without events would never leave the loop below.
@@ -173,14 +177,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
     let endRenewals = (): void => undefined;
     try {
-      const { request: runRequest, needsSummary } = await loadRequest(turn, reply, features);
-      run.needed.summary = needsSummary;
       if (runRequest.toolToken !== '' || runRequest.modelToken !== '') endRenewals = renewals(run, to);
       const events = client.runTurn(to, runRequest, AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) return 'done';
-        if (event.barrier) await client.advance(to, { ...idOf(run), committedThrough: event.number }, signal);
+        if (event.barrier || reply.resolutions.length > 0) await advance(run, to, event.number);
         if (overdue(run)) return 'interrupted';
         await stopOverLimit(run, to);
       }
@@ -192,6 +194,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       endRenewals();
       leave.abort();
     }
+  }
+
+  /** Lets the runtime continue. It gets outcomes again with the next request if the call fails. */
+  async function advance(run: Run, to: RuntimeTarget, committedThrough: bigint): Promise<void> {
+    const { reply, signal } = run;
+    await client.advance(to, { ...idOf(run), committedThrough, resolutions: reply.resolutions }, signal);
+    reply.resolutions = [];
   }
 
   const renewals = ({ turn, reply, signal }: Run, to: RuntimeTarget): (() => void) =>
@@ -323,7 +332,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const live = liveEvents(turn);
       const begun = await writer.begin();
       live.status('reading', begun.seq);
-      const reply = createReply({ turn, writer, live }, begun);
+      const reply = createReply({ turn, writer, live, logger }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>

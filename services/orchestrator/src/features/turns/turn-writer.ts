@@ -1,14 +1,16 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { type DurableEventName, type MessageContent, messageError, type MessageStatus } from '@uswarm/contract';
+import { type DurableEventName, messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
-import type { EventStore } from '../events/events.store.js';
-import type { MessageStore } from '../messages/messages.store.js';
+import type { Commit } from '../tools/platform-tool.js';
+import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { JournalEntry, JournalStore } from './journal.store.js';
+import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
+import { createTurnMessages, type ToolStatus, type TurnMessagesDeps } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
@@ -22,7 +24,7 @@ export class TokensReserved extends Error {
   override name = 'TokensReserved';
 }
 
-export interface TurnWriterDeps {
+export interface TurnWriterDeps extends TurnMessagesDeps {
   withTransaction: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   turns: Pick<
@@ -39,11 +41,9 @@ export interface TurnWriterDeps {
   >;
   journal: Pick<JournalStore, 'append' | 'isEmpty'>;
   agents: Pick<AgentStore, 'setActivity'>;
-  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
-    insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
-  };
   limits: Pick<UsageLimits, 'reached' | 'reserve'>;
-  events: Pick<EventStore, 'append'>;
+  contexts: Pick<TurnContextStore, 'insert'>;
+  toolCalls: ToolCallStore;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
@@ -51,7 +51,15 @@ export interface TurnWriterDeps {
 
 export interface ToolMessage {
   callId: string;
-  content: Extract<MessageContent, { type: 'tool_status' }>;
+  content: ToolStatus;
+}
+
+/** A call of a tool that the orchestrator executes. */
+export interface RequestedCall {
+  id: string;
+  tool: string;
+  /** One line that describes the call to the user. */
+  description: string;
 }
 
 /** State after a turn has ended. */
@@ -79,13 +87,20 @@ export interface TurnWriter {
   begin(): Promise<{ replyId: string; seq: number }>;
   markRead(): Promise<void>;
   activity(activity: AgentActivity): Promise<void>;
-  setInstance(instanceId: string): Promise<void>;
+  /** Stores which runtime has the turn, and the context of the turn unless it has one. */
+  setInstance(instanceId: string, context?: TurnContext): Promise<void>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** Appends an entry to the journal. @returns false if it is invalid: see JournalStore */
   entry(generation: number, entry: JournalEntry): Promise<boolean>;
   /** @returns the sequence of its event */
   tool(tool: ToolMessage): Promise<number>;
+  /**
+   * Executes a call of a tool once per turn: with `commit`, in the transaction that stores and shows the outcome.
+   *
+   * @returns the outcome, and the sequence of its event unless the call was executed before
+   */
+  call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
   /** @returns the token limit if it is now reached */
@@ -108,6 +123,7 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatu
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const { withTransaction, turns, messages, events, agents, metrics } = deps;
   const workspaceId = turn.workspace_id;
+  const shownMessages = createTurnMessages(deps, turn);
   let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -213,7 +229,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     markRead: () => fenced((tx) => setUserMessage('read', tx)),
 
-    setInstance: (instanceId) => fenced((tx) => turns.setInstance(turn.id, instanceId, tx)),
+    setInstance: (instanceId, context) =>
+      fenced(async (tx) => {
+        await turns.setInstance(turn.id, instanceId, tx);
+        if (context !== undefined) await deps.contexts.insert(turn.id, context, tx);
+      }),
 
     nextGeneration: (limit) =>
       fenced(async (tx) => {
@@ -227,45 +247,30 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     entry: (generation, entry) => fenced((tx) => deps.journal.append({ id: turn.id, generation }, entry, tx)),
 
     async tool({ callId, content }) {
-      const shown = await fenced(async (tx) => {
-        const key = `tool:${callId}`;
-        const existingId = await messages.findOfTurn(turn.id, key, tx);
-        if (existingId !== undefined) {
-          await messages.update(existingId, { content }, tx);
-          return append('message.updated', existingId, tx);
-        }
-        const id = randomUUIDv7();
-        const seq = await append('message.new', id, tx);
-        const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-        const before = replySeq === undefined ? {} : { beforeSeq: replySeq };
-        await messages.insert(
-          { id, ...context, seq, ...before, role: 'agent', content, status: 'delivered', turn: { id: turn.id, key } },
-          tx,
-        );
-        return seq;
-      });
+      const shown = await fenced((tx) => shownMessages.tool(callId, content, replySeq, tx));
       if (content.state !== 'running') metrics?.toolEnded(content.tool, content.state);
       return shown;
     },
 
-    offer: (key, content) =>
-      fenced(async (tx) => {
-        const existingId = await messages.findOfTurn(turn.id, `message:${key}`, tx);
-        if (existingId !== undefined) {
-          const seq = await append('message.updated', existingId, tx);
-          // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
-          const [row] = await messages.find([existingId], tx);
-          const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
-          if (!chosen) await messages.update(existingId, { content, status: 'delivered' }, tx);
-          return seq;
-        }
-        const id = randomUUIDv7();
-        const seq = await append('message.new', id, tx);
-        const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-        const owner = { id: turn.id, key: `message:${key}` };
-        await messages.insert({ id, ...context, seq, role: 'agent', content, status: 'delivered', turn: owner }, tx);
-        return seq;
-      }),
+    async call({ id, tool, description }, commit) {
+      const called = await fenced(async (tx) => {
+        const stored = await deps.toolCalls.find(turn.id, id, tx);
+        if (stored !== undefined) return { outcome: stored };
+        const { text, failed, message } = await commit(tx);
+        const outcome = { text, failed, showsMessage: message !== undefined };
+        await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
+        const state = failed ? ('failed' as const) : ('completed' as const);
+        const seq = await shownMessages.tool(id, { type: 'tool_status', tool, description, state }, replySeq, tx);
+        return {
+          outcome,
+          seq: message === undefined ? seq : await shownMessages.offer(message.key, message.content, tx),
+        };
+      });
+      if (called.seq !== undefined) metrics?.toolEnded(tool, called.outcome.failed ? 'failed' : 'completed');
+      return called;
+    },
+
+    offer: (key, content) => fenced((tx) => shownMessages.offer(key, content, tx)),
 
     async usage(entry) {
       const { isNew, reached } = await fenced(async (tx) => ({
@@ -276,18 +281,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return reached;
     },
 
-    note: (key, text) =>
-      fenced(async (tx) => {
-        if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
-        const id = randomUUIDv7();
-        const seq = await append('message.new', id, tx);
-        const content = { type: 'system', text } as const;
-        const context = { workspaceId, conversationId: turn.conversation_id };
-        await messages.insert(
-          { id, ...context, seq, role: 'system', content, status: 'delivered', turn: { id: turn.id, key } },
-          tx,
-        );
-      }),
+    note: (key, text) => fenced((tx) => shownMessages.note(key, text, tx)),
 
     async finish(reply) {
       const ended = await fenced(async (tx) => {

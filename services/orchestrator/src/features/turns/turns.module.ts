@@ -15,6 +15,8 @@ import type { Plans } from '../plans/plans.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import { createRuntimeStore } from '../runtimes/runtimes.store.js';
 import { createToolTokens } from '../runtimes/tool-tokens.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
+import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createFollowUps } from '../summaries/follow-ups.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
@@ -26,6 +28,7 @@ import { createJournalStore } from './journal.store.js';
 import { createLiveEvents, type LiveEventsContext } from './live-events.js';
 import { createStopService } from './stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
+import { createTurnContextStore } from './turn-contexts.store.js';
 import { createTurnQueue, TURN_JOB } from './turn-queue.js';
 import { createTurnRunner } from './turn-runner.js';
 import { createTurnStore } from './turns.store.js';
@@ -41,6 +44,8 @@ export interface TurnsModuleDeps {
   models: ModelCatalog;
   access: WorkspaceAccess;
   client: RuntimeClient;
+  /** The tools that the orchestrator executes for agents. */
+  platformTools: readonly PlatformTool[];
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -50,7 +55,10 @@ export interface TurnsModuleDeps {
 export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
   const { publish } = deps.bus;
-  const turnMetrics = createTurnMetrics(deps.metrics, { tools: loadTools().map(({ name }) => name), clock });
+  const turnMetrics = createTurnMetrics(deps.metrics, {
+    tools: [...loadTools(), ...deps.platformTools].map(({ name }) => name),
+    clock,
+  });
   const turns = createTurnStore(requests.database);
   const live = (context: LiveEventsContext) => createLiveEvents(publish, context);
   const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
@@ -59,6 +67,8 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     jobs: requests.jobs,
     turns,
     journal: createJournalStore(requests.database),
+    contexts: createTurnContextStore(requests.database),
+    toolCalls: createToolCallStore(),
     agents: createAgentStore(requests.database),
     messages: createMessageStore(requests.database),
     limits,
@@ -92,7 +102,11 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     runtimes: createRuntimeStore(database),
     events,
     limits: createUsageLimits({ store: createUsageStore(database), plans, clock }),
+    contexts: createTurnContextStore(database),
+    toolCalls: createToolCallStore(),
+    platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
+      platformTools: deps.platformTools,
       settings: createAgentSettingsStore(database),
       memories: createMemoryStore(database),
       tools: loadTools(),

@@ -68,7 +68,7 @@ export interface TurnStore {
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
-  /** Also deletes the journal. */
+  /** Also deletes the journal, the context and the tool calls. */
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
@@ -201,7 +201,10 @@ export function createTurnStore(database: Database): TurnStore {
         .set({ status, error_code: errorCode, finished_at: sql<Date>`now()` })
         .where('id', '=', id)
         .execute();
-      await db.deleteFrom('turn_entries').where('turn_id', '=', id).execute();
+      await sql`
+        WITH entries AS (DELETE FROM turn_entries WHERE turn_id = ${id}),
+          contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id})
+        DELETE FROM tool_calls WHERE turn_id = ${id}`.execute(db);
     },
 
     history: (

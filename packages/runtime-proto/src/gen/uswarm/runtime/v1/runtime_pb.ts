@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIlAKDkFkdmFuY2VSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIZChFjb21taXR0ZWRfdGhyb3VnaBgDIAEoBCIRCg9BZHZhbmNlUmVzcG9uc2UiZQoVUmVuZXdUb29sVG9rZW5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgp0b29sX3Rva2VuGAMgASgJEhMKC21vZGVsX3Rva2VuGAQgASgJIhgKFlJlbmV3VG9vbFRva2VuUmVzcG9uc2Ui/wMKDlJ1blR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgpmcm9tX2V2ZW50GAMgASgEEicKBWFnZW50GAQgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSLAoKY29sbGVhZ3VlcxgFIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EjIKB2hpc3RvcnkYBiADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZRINCgV0b29scxgHIAMoCRIrCghtZW1vcmllcxgIIAMoCzIZLnVzd2FybS5ydW50aW1lLnYxLk1lbW9yeRISCgpmaXJzdF9zdGVwGAkgASgNEjEKB2NvbnRleHQYCiABKAsyIC51c3dhcm0ucnVudGltZS52MS5BbnN3ZXJDb250ZXh0EhIKCnRvb2xfdG9rZW4YCyABKAkSLgoGbGltaXRzGAwgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSDwoHc3VtbWFyeRgNIAEoCRITCgttb2RlbF90b2tlbhgOIAEoCRIRCglqb3VybmFsZWQYDyABKAgSKQoHam91cm5hbBgQIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5IlAKC01vZGVsTGltaXRzEhYKDmNvbnRleHRfd2luZG93GAEgASgNEhkKEW1heF9vdXRwdXRfdG9rZW5zGAIgASgNEg4KBmltYWdlcxgDIAEoCCKWAgoQU3VtbWFyaXplUmVxdWVzdBIsCgRraW5kGAEgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyeUtpbmQSDQoFbW9kZWwYAiABKAkSLgoGbGltaXRzGAMgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSEAoIcHJldmlvdXMYBCABKAkSMgoHaGlzdG9yeRgFIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEigKBmFnZW50cxgGIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EhAKCGxhbmd1YWdlGAcgASgJEhMKC21vZGVsX3Rva2VuGAggASgJIkoKEVN1bW1hcml6ZVJlc3BvbnNlEgwKBHRleHQYASABKAkSJwoFdXNhZ2UYAiADKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZSJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIvQBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkSOQoPc2tpbGxfZG9jdW1lbnRzGAogAygLMiAudXN3YXJtLnJ1bnRpbWUudjEuU2tpbGxEb2N1bWVudCJDCg1Ta2lsbERvY3VtZW50EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHY29udGVudBgDIAEoCSJqCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCSI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkinQMKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIABIpCgVlbnRyeRgJIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5SAASDwoHYmFycmllchgKIAEoCEIHCgVldmVudCJRCgVFbnRyeRIOCgZudW1iZXIYASABKA0SKgoEa2luZBgCIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5S2luZBIMCgRib2R5GAMgASgJIj4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy5gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElAKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZRJlCg5SZW5ld1Rvb2xUb2tlbhIoLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVxdWVzdBopLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVzcG9uc2USVgoJU3VtbWFyaXplEiMudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVxdWVzdBokLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIoQBCg5BZHZhbmNlUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SGQoRY29tbWl0dGVkX3Rocm91Z2gYAyABKAQSMgoLcmVzb2x1dGlvbnMYBCADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uIkwKClJlc29sdXRpb24SDwoHY2FsbF9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEg4KBmZhaWxlZBgDIAEoCBIPCgdtZXNzYWdlGAQgASgIIhEKD0FkdmFuY2VSZXNwb25zZSJlChVSZW5ld1Rvb2xUb2tlblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCnRvb2xfdG9rZW4YAyABKAkSEwoLbW9kZWxfdG9rZW4YBCABKAkiGAoWUmVuZXdUb29sVG9rZW5SZXNwb25zZSLpBAoOUnVuVHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCmZyb21fZXZlbnQYAyABKAQSJwoFYWdlbnQYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIsCgpjb2xsZWFndWVzGAUgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSMgoHaGlzdG9yeRgGIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEg0KBXRvb2xzGAcgAygJEisKCG1lbW9yaWVzGAggAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuTWVtb3J5EhIKCmZpcnN0X3N0ZXAYCSABKA0SMQoHY29udGV4dBgKIAEoCzIgLnVzd2FybS5ydW50aW1lLnYxLkFuc3dlckNvbnRleHQSEgoKdG9vbF90b2tlbhgLIAEoCRIuCgZsaW1pdHMYDCABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIPCgdzdW1tYXJ5GA0gASgJEhMKC21vZGVsX3Rva2VuGA4gASgJEhEKCWpvdXJuYWxlZBgPIAEoCBIpCgdqb3VybmFsGBAgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnkSNAoPcmVxdWVzdGVkX3Rvb2xzGBEgAygLMhsudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFNwZWMSMgoLcmVzb2x1dGlvbnMYEiADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uIkMKCFRvb2xTcGVjEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFAoMaW5wdXRfc2NoZW1hGAMgASgJIlAKC01vZGVsTGltaXRzEhYKDmNvbnRleHRfd2luZG93GAEgASgNEhkKEW1heF9vdXRwdXRfdG9rZW5zGAIgASgNEg4KBmltYWdlcxgDIAEoCCKWAgoQU3VtbWFyaXplUmVxdWVzdBIsCgRraW5kGAEgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyeUtpbmQSDQoFbW9kZWwYAiABKAkSLgoGbGltaXRzGAMgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSEAoIcHJldmlvdXMYBCABKAkSMgoHaGlzdG9yeRgFIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEigKBmFnZW50cxgGIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EhAKCGxhbmd1YWdlGAcgASgJEhMKC21vZGVsX3Rva2VuGAggASgJIkoKEVN1bW1hcml6ZVJlc3BvbnNlEgwKBHRleHQYASABKAkSJwoFdXNhZ2UYAiADKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZSJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIvQBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkSOQoPc2tpbGxfZG9jdW1lbnRzGAogAygLMiAudXN3YXJtLnJ1bnRpbWUudjEuU2tpbGxEb2N1bWVudCJDCg1Ta2lsbERvY3VtZW50EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHY29udGVudBgDIAEoCSJqCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCSI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkizAMKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIABIpCgVlbnRyeRgJIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5SAASLQoHcmVxdWVzdBgLIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLlJlcXVlc3RIABIPCgdiYXJyaWVyGAogASgIQgcKBWV2ZW50IlEKBUVudHJ5Eg4KBm51bWJlchgBIAEoDRIqCgRraW5kGAIgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlLaW5kEgwKBGJvZHkYAyABKAkiOwoHUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEQoJYXJndW1lbnRzGAMgASgJIj4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy5gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElAKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZRJlCg5SZW5ld1Rvb2xUb2tlbhIoLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVxdWVzdBopLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVzcG9uc2USVgoJU3VtbWFyaXplEiMudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVxdWVzdBokLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -191,6 +191,13 @@ export type AdvanceRequest = Message$1<"uswarm.runtime.v1.AdvanceRequest"> & {
    * @generated from field: uint64 committed_through = 3;
    */
   committedThrough: bigint;
+
+  /**
+   * Outcomes of tool requests. Only for runtimes with the feature `tools.1`.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.Resolution resolutions = 4;
+   */
+  resolutions: Resolution[];
 };
 
 /**
@@ -199,6 +206,44 @@ export type AdvanceRequest = Message$1<"uswarm.runtime.v1.AdvanceRequest"> & {
  */
 export const AdvanceRequestSchema: GenMessage<AdvanceRequest> = /*@__PURE__*/
   messageDesc(file_uswarm_runtime_v1_runtime, 7);
+
+/**
+ * The outcome of a tool request.
+ *
+ * @generated from message uswarm.runtime.v1.Resolution
+ */
+export type Resolution = Message$1<"uswarm.runtime.v1.Resolution"> & {
+  /**
+   * @generated from field: string call_id = 1;
+   */
+  callId: string;
+
+  /**
+   * For the model.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * @generated from field: bool failed = 3;
+   */
+  failed: boolean;
+
+  /**
+   * Whether the call showed a message in addition to the reply.
+   *
+   * @generated from field: bool message = 4;
+   */
+  message: boolean;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.Resolution.
+ * Use `create(ResolutionSchema)` to create a new message.
+ */
+export const ResolutionSchema: GenMessage<Resolution> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 8);
 
 /**
  * @generated from message uswarm.runtime.v1.AdvanceResponse
@@ -211,7 +256,7 @@ export type AdvanceResponse = Message$1<"uswarm.runtime.v1.AdvanceResponse"> & {
  * Use `create(AdvanceResponseSchema)` to create a new message.
  */
 export const AdvanceResponseSchema: GenMessage<AdvanceResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+  messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenRequest
@@ -247,7 +292,7 @@ export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenR
  * Use `create(RenewToolTokenRequestSchema)` to create a new message.
  */
 export const RenewToolTokenRequestSchema: GenMessage<RenewToolTokenRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 9);
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenResponse
@@ -260,7 +305,7 @@ export type RenewToolTokenResponse = Message$1<"uswarm.runtime.v1.RenewToolToken
  * Use `create(RenewToolTokenResponseSchema)` to create a new message.
  */
 export const RenewToolTokenResponseSchema: GenMessage<RenewToolTokenResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
 
 /**
  * @generated from message uswarm.runtime.v1.RunTurnRequest
@@ -374,6 +419,20 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
    * @generated from field: repeated uswarm.runtime.v1.Entry journal = 16;
    */
   journal: Entry[];
+
+  /**
+   * Tools that the caller executes on request. Only for runtimes with the feature `tools.1`, and only if `journaled`.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.ToolSpec requested_tools = 17;
+   */
+  requestedTools: ToolSpec[];
+
+  /**
+   * Outcomes of tool requests that Advance may not have delivered, when the caller re-attaches.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.Resolution resolutions = 18;
+   */
+  resolutions: Resolution[];
 };
 
 /**
@@ -381,7 +440,38 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  * Use `create(RunTurnRequestSchema)` to create a new message.
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+
+/**
+ * A tool as the model sees it.
+ *
+ * @generated from message uswarm.runtime.v1.ToolSpec
+ */
+export type ToolSpec = Message$1<"uswarm.runtime.v1.ToolSpec"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * JSON schema of the arguments.
+   *
+   * @generated from field: string input_schema = 3;
+   */
+  inputSchema: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.ToolSpec.
+ * Use `create(ToolSpecSchema)` to create a new message.
+ */
+export const ToolSpecSchema: GenMessage<ToolSpec> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * Limits and capabilities of a model. 0 and false mean unknown: the runtime uses its defaults.
@@ -416,7 +506,7 @@ export type ModelLimits = Message$1<"uswarm.runtime.v1.ModelLimits"> & {
  * Use `create(ModelLimitsSchema)` to create a new message.
  */
 export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeRequest
@@ -480,7 +570,7 @@ export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> &
  * Use `create(SummarizeRequestSchema)` to create a new message.
  */
 export const SummarizeRequestSchema: GenMessage<SummarizeRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeResponse
@@ -504,7 +594,7 @@ export type SummarizeResponse = Message$1<"uswarm.runtime.v1.SummarizeResponse">
  * Use `create(SummarizeResponseSchema)` to create a new message.
  */
 export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * Input of a reply in addition to the conversation.
@@ -546,7 +636,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -617,7 +707,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * @generated from message uswarm.runtime.v1.SkillDocument
@@ -648,7 +738,7 @@ export type SkillDocument = Message$1<"uswarm.runtime.v1.SkillDocument"> & {
  * Use `create(SkillDocumentSchema)` to create a new message.
  */
 export const SkillDocumentSchema: GenMessage<SkillDocument> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -682,7 +772,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -709,7 +799,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -773,6 +863,12 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
      */
     value: Entry;
     case: "entry";
+  } | {
+    /**
+     * @generated from field: uswarm.runtime.v1.Request request = 11;
+     */
+    value: Request;
+    case: "request";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -788,7 +884,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+  messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
  * A completed part of a turn. Another runtime continues the turn after it.
@@ -821,7 +917,39 @@ export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 21);
+  messageDesc(file_uswarm_runtime_v1_runtime, 23);
+
+/**
+ * A call of one of the `requested_tools`. The caller executes it once per (turn_id, call_id), whichever generation requests it,
+ * and returns its outcome with Advance. The step with the call is committed before.
+ *
+ * @generated from message uswarm.runtime.v1.Request
+ */
+export type Request = Message$1<"uswarm.runtime.v1.Request"> & {
+  /**
+   * @generated from field: string call_id = 1;
+   */
+  callId: string;
+
+  /**
+   * @generated from field: string tool = 2;
+   */
+  tool: string;
+
+  /**
+   * A JSON object.
+   *
+   * @generated from field: string arguments = 3;
+   */
+  arguments: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.Request.
+ * Use `create(RequestSchema)` to create a new message.
+ */
+export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 24);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -838,7 +966,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 22);
+  messageDesc(file_uswarm_runtime_v1_runtime, 25);
 
 /**
  * A part of the text of the reply, coalesced over 40–60 ms.
@@ -865,7 +993,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 23);
+  messageDesc(file_uswarm_runtime_v1_runtime, 26);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -908,7 +1036,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 24);
+  messageDesc(file_uswarm_runtime_v1_runtime, 27);
 
 /**
  * Usage of one model call, once per (turn, step). Each attempt that the provider may have counted has its own step.
@@ -970,7 +1098,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 25);
+  messageDesc(file_uswarm_runtime_v1_runtime, 28);
 
 /**
  * A sub-agent has received a task (RUNNING) or has finished it.
@@ -1009,7 +1137,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 26);
+  messageDesc(file_uswarm_runtime_v1_runtime, 29);
 
 /**
  * A separate message in addition to the reply (action card, artifact, workflow). The content is a
@@ -1039,7 +1167,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 27);
+  messageDesc(file_uswarm_runtime_v1_runtime, 30);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -1079,7 +1207,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 28);
+  messageDesc(file_uswarm_runtime_v1_runtime, 31);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity
@@ -1382,8 +1510,8 @@ export const AgentRuntime: GenService<{
     output: typeof StopTurnResponseSchema;
   },
   /**
-   * Commits events of a turn, so that the turn continues after a barrier. Can be repeated. Unknown turns: NOT_FOUND; a lower
-   * generation: FAILED_PRECONDITION. Only for runtimes with the feature `journal.1`.
+   * Commits events of a turn, so that the turn continues after a barrier, and returns the outcomes of its tool requests. Can be
+   * repeated. Unknown turns: NOT_FOUND; a lower generation: FAILED_PRECONDITION. Only for runtimes with the feature `journal.1`.
    *
    * @generated from rpc uswarm.runtime.v1.AgentRuntime.Advance
    */

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { EntryKind, Outcome } from '@uswarm/runtime-proto';
+import { answer, lastMessage, request, run, toolNames } from '../../test/scripted-turn.js';
+import type { TurnEventBody } from '../turns/turn-events.js';
+import { MAX_ENTRY_BYTES } from './journal.js';
+
+const spec = { name: 'remember', description: 'Saves a fact.', inputSchema: '{"type":"object"}' };
+const call = { id: 'c1', name: 'remember', input: { key: 'tea' } };
+const turn = { journaled: true, requestedTools: [spec] };
+
+const entries = (events: readonly TurnEventBody[]) =>
+  events.flatMap((event) => (event.case === 'entry' ? [event.value] : []));
+const requests = (events: readonly TurnEventBody[]) =>
+  events.flatMap((event) => (event.case === 'request' ? [event.value] : []));
+
+describe('a tool that the orchestrator executes', () => {
+  it('is offered to the model, and requested after its step is committed', async () => {
+    const { asked, events, done } = await run([request(call), answer('Done.')], {
+      turn,
+      resolution: () => ({ text: 'Saved.' }),
+    });
+    expect(toolNames(asked[0])).toContain('remember');
+    expect(requests(events)).toMatchObject([{ callId: 'c1', tool: 'remember', arguments: '{"key":"tea"}' }]);
+    const order = events.map((event) => event.case).filter((name) => name === 'entry' || name === 'request');
+    expect(order).toEqual(['entry', 'request', 'entry']);
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Done.' });
+  });
+
+  it('returns its outcome to the model as untrusted text, with its failure', async () => {
+    const { asked } = await run([request(call), answer('Sorry.')], {
+      turn,
+      resolution: () => ({ text: 'No space left.', failed: true }),
+    });
+    const message = JSON.stringify(lastMessage(asked[1]));
+    expect(message).toContain('No space left.');
+    expect(message).toContain('<untrusted');
+    expect(message).toContain('"error-text"');
+  });
+
+  it('is requested again with the same id by a turn that continues before its result', async () => {
+    const first = await run([request(call), answer('Done.')], { turn, resolution: () => ({ text: 'Saved.' }) });
+    const [step] = entries(first.events);
+    const resumed = await run([answer('Done.')], {
+      turn: { ...turn, journal: [step!] },
+      resolution: () => ({ text: 'Saved.' }),
+    });
+    expect(requests(resumed.events).map(({ callId }) => callId)).toEqual(['c1']);
+    expect(entries(resumed.events).map(({ kind }) => kind)).toEqual([EntryKind.RESULT]);
+  });
+
+  it('ends a turn without text if it showed a message', async () => {
+    const { done } = await run([request(call), answer('')], {
+      turn,
+      resolution: () => ({ text: 'Created.', message: true }),
+    });
+    expect(done.outcome).toBe(Outcome.SILENT);
+  });
+
+  it('is not called if its step is too large for the journal', async () => {
+    const large = { ...call, input: { key: 'x'.repeat(MAX_ENTRY_BYTES) } };
+    const { asked, events } = await run([request(large), answer('Sorry.')], { turn });
+    expect(requests(events)).toEqual([]);
+    expect(JSON.stringify(lastMessage(asked[1]))).toContain('too long');
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import { silentLogger } from '@uswarm/service-kit';
+import { useTurnFixture } from '../../../test/turn-fixture.js';
+import { prepareCall } from '../tools/prepare-call.js';
+import { LeaseLost } from '../turns/turn-writer.js';
+import { createMemoryTools } from './memory-tools.js';
+
+describe('the tools for memories', () => {
+  const world = useTurnFixture();
+
+  /** Begins the turn of a new message, and calls tools in it. */
+  const begin = async (limits = { perAgent: 500, contentBytes: 8_192 }) => {
+    await world.user.post(world.home.messages, { content: { type: 'text', text: 'hello' } }, 201);
+    const job = await world.turnWorker.claim();
+    const turn = await world.turnWorker.turnOf(job);
+    const writer = await world.turnWorker.writerOf(job);
+    await writer.begin();
+    const tools = createMemoryTools({ store: world.turnWorker.stores.memories, limits });
+    const caller = {
+      turnId: turn.id,
+      workspaceId: turn.workspace_id,
+      userId: turn.user_id,
+      agentId: turn.agent_id,
+      conversationId: turn.conversation_id,
+    };
+    let calls = 0;
+    const call = async (name: string, input: unknown, { id = `call-${(calls += 1)}`, by = writer } = {}) => {
+      const tool = tools.find((each) => each.name === name)!;
+      const { description, commit } = await prepareCall(tool, JSON.stringify(input), { id, ...caller }, silentLogger);
+      const { outcome } = await by.call({ id, tool: name, description }, commit);
+      return outcome;
+    };
+    const path = `/v1/agents/${turn.agent_id}/memories`;
+    const memories = async () =>
+      (await world.user.get<{ data: { key: string; content: string }[] }>(path)).body.data.map(
+        ({ key, content }) => `${key}: ${content}`,
+      );
+    return { call, writer, memories, path, turn, job };
+  };
+  const tea = { key: 'tea', content: 'The user drinks green tea.' };
+
+  it('save, find and delete memories, which the user sees', async () => {
+    const { call, memories } = await begin();
+    expect(await call('remember', tea)).toMatchObject({ failed: false });
+    await call('remember', { key: 'dog', content: 'The dog is called Rex.' });
+    expect(await memories()).toEqual(['tea: The user drinks green tea.', 'dog: The dog is called Rex.']);
+    const { text } = await call('recall', { query: 'which tea?' });
+    expect(JSON.parse(text)).toEqual({ ...tea, category: 'general' });
+    expect(await call('recall', { query: 'zebra' })).toMatchObject({ text: 'No memory matches.' });
+    await call('forget', { key: 'tea' });
+    expect(await memories()).toEqual(['dog: The dog is called Rex.']);
+    expect(await call('forget', { key: 'tea' })).toMatchObject({ failed: true });
+  });
+
+  it('show the status of a call once', async () => {
+    const { call, turn } = await begin();
+    await call('remember', tea, { id: 'a' });
+    await call('remember', tea, { id: 'a' });
+    const rows = await world.uswarm.database
+      .selectFrom('messages')
+      .select('content')
+      .where('turn_id', '=', turn.id)
+      .where('turn_key', '=', 'tool:a')
+      .execute();
+    expect(rows.map(({ content }) => content)).toEqual([
+      { type: 'tool_status', tool: 'remember', description: 'Remembering “tea”', state: 'completed' },
+    ]);
+  });
+
+  it('execute a call once, also if the user changed the memory in between', async () => {
+    const { call, memories, path } = await begin();
+    const first = await call('remember', tea, { id: 'a' });
+    await world.user.post(path, { key: 'tea', content: 'black' }, 200);
+    expect(await call('remember', tea, { id: 'a' })).toEqual(first);
+    expect(await memories()).toEqual(['tea: black']);
+  });
+
+  it('change nothing without the lease of the turn', async () => {
+    const { call, memories, job } = await begin();
+    const by = await world.turnWorker.writerOf({ ...job, leaseId: '00000000-0000-7000-8000-000000000000' });
+    await expect(call('remember', tea, { by })).rejects.toThrow(LeaseLost);
+    expect(await memories()).toEqual([]);
+  });
+
+  it('do not save again what the user deleted, under this or another key, until the user saves it', async () => {
+    const { call, memories, path } = await begin();
+    await call('remember', tea);
+    await world.user.delete(`${path}/tea`, undefined, 204);
+    for (const memory of [tea, { ...tea, key: ' TEA ' }, { ...tea, key: 'drink' }, { key: 'tea', content: 'Green.' }]) {
+      expect(await call('remember', memory)).toMatchObject({
+        failed: true,
+        text: expect.stringContaining('The user deleted this memory.'),
+      });
+    }
+    expect(await memories()).toEqual([]);
+    expect(await call('remember', { key: 'dog', content: 'Rex' })).toMatchObject({ failed: false });
+    await world.user.post(path, tea, 200);
+    expect(await call('remember', { ...tea, key: 'drink' })).toMatchObject({ failed: false });
+  });
+
+  it('save again what an agent forgot', async () => {
+    const { call } = await begin();
+    await call('remember', tea);
+    await call('forget', { key: 'tea' });
+    expect(await call('remember', tea)).toMatchObject({ failed: false });
+  });
+
+  it('respect the limits of memories', async () => {
+    const { call, memories } = await begin({ perAgent: 1, contentBytes: 10 });
+    expect(await call('remember', { key: 'a', content: 'x'.repeat(11) })).toMatchObject({ failed: true });
+    await call('remember', { key: 'a', content: 'x' });
+    expect(await call('remember', { key: 'b', content: 'x' })).toMatchObject({
+      failed: true,
+      text: 'There are 1 memories already. Forget one first.',
+    });
+    expect(await memories()).toEqual(['a: x']);
+  });
+});

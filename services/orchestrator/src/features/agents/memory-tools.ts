@@ -1,0 +1,87 @@
+import { CreateMemoryBody } from '@uswarm/contract';
+import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
+import { z } from 'zod';
+import { definePlatformTool, type PlatformTool, type ToolOutcome } from '../tools/platform-tool.js';
+import { chooseMemories } from './choose-memories.js';
+import type { MemoryLimits } from './memories.service.js';
+import type { MemoryStore, NewMemory } from './memories.store.js';
+
+export interface MemoryToolDeps {
+  store: Pick<MemoryStore, 'lock' | 'put' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
+  limits: MemoryLimits;
+}
+
+const failed = (text: string): ToolOutcome => ({ text, failed: true });
+const succeeded = (text: string): ToolOutcome => ({ text, failed: false });
+
+const line = ({ key, category, content }: NewMemory): string => JSON.stringify({ key, category, content });
+
+const { key: Key, content: Content } = CreateMemoryBody.shape;
+
+/** Tools with which agents manage their memories. Users manage them with routes REST-024 to REST-026. */
+export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTool[] {
+  const remember = definePlatformTool({
+    name: 'remember',
+    description:
+      'Saves a fact about the user or the work for later conversations, or replaces the memory with the same key. Save what ' +
+      'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today.',
+    effect: 'own',
+    switchedBy: MEMORIES_TOOL,
+    input: z.object({
+      key: Key.describe('A short, stable name, such as "preferred airline".'),
+      content: Content.describe('The fact, in one or two sentences.'),
+      category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
+    }),
+    describe: ({ key }) => `Remembering “${key}”`,
+    prepare:
+      ({ key, content, category }, { userId, agentId }) =>
+      async (tx) => {
+        if (Buffer.byteLength(content) > limits.contentBytes)
+          return failed(`A memory has at most ${limits.contentBytes} bytes. Save a shorter text.`);
+        if (!(await store.lock(userId, agentId, tx))) return failed('The agent no longer exists.');
+        if (await store.isDeleted(agentId, { key, content }, tx))
+          return failed('The user deleted this memory. Do not save it again, under this or another key.');
+        const row = await store.put(agentId, { key, content, category }, limits.perAgent, tx);
+        return row === undefined
+          ? failed(`There are ${limits.perAgent} memories already. Forget one first.`)
+          : succeeded(`Saved as “${key}”.`);
+      },
+  });
+
+  const recall = definePlatformTool({
+    name: 'recall',
+    description:
+      'Searches your memories. Those that match the conversation best are in your instructions already: use this for others.',
+    effect: 'read',
+    switchedBy: MEMORIES_TOOL,
+    input: z.object({ query: z.string().trim().min(1).max(500).describe('Words that the memory contains.') }),
+    describe: ({ query }) => `Recalling “${query}”`,
+    async prepare({ query }, { agentId }) {
+      const ranked = await store.rank(agentId, [query]);
+      const keys = chooseMemories(ranked.flatMap((memory) => (memory.score > 0 ? [{ ...memory, core: false }] : [])));
+      const found = await store.read(agentId, keys);
+      const byKey = new Map(found.map((memory) => [memory.key, memory]));
+      const lines = keys.flatMap((key) => byKey.get(key) ?? []).map(line);
+      return () => Promise.resolve(succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n')));
+    },
+  });
+
+  const forget = definePlatformTool({
+    name: 'forget',
+    description: 'Deletes one of your memories, because it is wrong or because the user asks for it.',
+    effect: 'own',
+    switchedBy: MEMORIES_TOOL,
+    input: z.object({ key: Key.describe('The key of the memory.') }),
+    describe: ({ key }) => `Forgetting “${key}”`,
+    prepare:
+      ({ key }, { userId, agentId }) =>
+      async (tx) => {
+        if (!(await store.lock(userId, agentId, tx))) return failed('The agent no longer exists.');
+        return (await store.forget(agentId, key, tx))
+          ? succeeded(`Forgot “${key}”.`)
+          : failed(`There is no memory with the key “${key}”. Use recall to find its key.`);
+      },
+  });
+
+  return [remember, recall, forget];
+}

@@ -1,0 +1,45 @@
+import type { Database } from '../../database/database.js';
+import type { AgentContext } from '../agents/agent-context.js';
+import type { SwarmMember } from '../agents/agents.store.js';
+import type { ModelLimits } from '../core/models.js';
+import type { Summary } from '../summaries/summaries.store.js';
+import type { Reader } from '../users/users.store.js';
+
+/** What a turn is started with, in addition to the messages. Every generation of the turn uses the same. */
+export interface TurnContext {
+  /** ISO 8601. */
+  now: string;
+  /** The user who reads the reply. */
+  reader: Reader;
+  agentContext: AgentContext;
+  members: SwarmMember[];
+  /** Limits of the agent's model; null if they are unknown. */
+  limits: ModelLimits | null;
+  /** The summary of the messages before the history; null if there is none. */
+  summary: Summary | null;
+}
+
+export interface TurnContextStore {
+  find(turnId: string): Promise<TurnContext | undefined>;
+  /** Stores the context unless the turn has one. */
+  insert(turnId: string, context: TurnContext, db: Database): Promise<void>;
+}
+
+export const createTurnContextStore = (database: Database): TurnContextStore => ({
+  async find(turnId) {
+    const row = await database
+      .selectFrom('turn_contexts')
+      .select('context')
+      .where('turn_id', '=', turnId)
+      .executeTakeFirst();
+    return row?.context as TurnContext | undefined;
+  },
+
+  async insert(turnId, context, db) {
+    await db
+      .insertInto('turn_contexts')
+      .values({ turn_id: turnId, context: JSON.stringify(context) })
+      .onConflict((conflict) => conflict.column('turn_id').doNothing())
+      .execute();
+  },
+});

@@ -1,0 +1,79 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { DurableEventName, MessageContent } from '@uswarm/contract';
+import type { Transaction } from '../../database/database.js';
+import type { EventStore } from '../events/events.store.js';
+import type { MessageStore } from '../messages/messages.store.js';
+import type { OfferedContent } from './agent-content-schema.js';
+import type { TurnRow } from './turns.store.js';
+
+export interface TurnMessagesDeps {
+  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
+    insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
+  };
+  events: Pick<EventStore, 'append'>;
+}
+
+export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
+
+/** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
+export interface TurnMessages {
+  /** Shows the status of a tool call, listed before the reply with this seq. */
+  tool(callId: string, content: ToolStatus, replySeq: number | undefined, tx: Transaction): Promise<number>;
+  /** Stores content as a separate message, or updates the message with this key. */
+  offer(key: string, content: OfferedContent, tx: Transaction): Promise<number>;
+  /** Stores a system message once per key. */
+  note(key: string, text: string, tx: Transaction): Promise<void>;
+}
+
+export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn: TurnRow): TurnMessages {
+  const workspaceId = turn.workspace_id;
+  const context = { workspaceId, conversationId: turn.conversation_id };
+  const ofAgent = { ...context, agentId: turn.agent_id, role: 'agent', status: 'delivered' } as const;
+
+  const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
+    events.append({ workspaceId, type, subjectId }, tx);
+
+  return {
+    async tool(callId, content, replySeq, tx) {
+      const key = `tool:${callId}`;
+      const existingId = await messages.findOfTurn(turn.id, key, tx);
+      if (existingId !== undefined) {
+        await messages.update(existingId, { content }, tx);
+        return append('message.updated', existingId, tx);
+      }
+      const id = randomUUIDv7();
+      const seq = await append('message.new', id, tx);
+      const before = replySeq === undefined ? {} : { beforeSeq: replySeq };
+      await messages.insert({ id, ...ofAgent, seq, ...before, content, turn: { id: turn.id, key } }, tx);
+      return seq;
+    },
+
+    async offer(key, content, tx) {
+      const turnKey = `message:${key}`;
+      const existingId = await messages.findOfTurn(turn.id, turnKey, tx);
+      if (existingId !== undefined) {
+        const seq = await append('message.updated', existingId, tx);
+        // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
+        const [row] = await messages.find([existingId], tx);
+        const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
+        if (!chosen) await messages.update(existingId, { content, status: 'delivered' }, tx);
+        return seq;
+      }
+      const id = randomUUIDv7();
+      const seq = await append('message.new', id, tx);
+      await messages.insert({ id, ...ofAgent, seq, content, turn: { id: turn.id, key: turnKey } }, tx);
+      return seq;
+    },
+
+    async note(key, text, tx) {
+      if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
+      const id = randomUUIDv7();
+      const seq = await append('message.new', id, tx);
+      const content = { type: 'system', text } as const;
+      await messages.insert(
+        { id, ...context, seq, role: 'system', content, status: 'delivered', turn: { id: turn.id, key } },
+        tx,
+      );
+    },
+  };
+}
