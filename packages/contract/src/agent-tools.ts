@@ -4,6 +4,8 @@
  */
 
 export const WEB_SEARCH_TOOL = 'web_search_tool';
+/** Enables the tools for artifacts. */
+export const ARTIFACTS_TOOL = 'artifacts';
 export const ACTION_CARD_TOOL = 'action_card_tool';
 /** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
@@ -30,6 +32,13 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     description: 'Remembers facts about you and your work, and takes them into account in every answer.',
     icon_url: '/v1/assets/icon-memories.svg',
     category_id: 'knowledge',
+    enabled: true,
+  },
+  {
+    name: ARTIFACTS_TOOL,
+    description: 'Writes documents that you can open, and revises them.',
+    icon_url: '/v1/assets/icon-artifacts.svg',
+    category_id: 'creation',
     enabled: true,
   },
   {

@@ -61,6 +61,14 @@ export const LIMITS = {
   memoriesPerAgent: 500,
   /** UTF-8 bytes of a memory. */
   memoryBytes: 8 * 1024,
+  artifactsPerWorkspace: 1_000,
+  /** Versions of an artifact. */
+  artifactVersions: 100,
+  /** UTF-8 bytes of a version of an artifact. */
+  artifactBytes: 64 * 1024,
+  /** Characters of the title of an artifact, and of the beginning of its content in messages and lists. */
+  artifactTitle: 200,
+  artifactPreview: 300,
   promptsPerAgent: 20,
   /** UTF-16 code units of a prompt. */
   promptText: 8_000,

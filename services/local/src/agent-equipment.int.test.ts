@@ -13,6 +13,10 @@ const told = ({ messages }: ModelServerRequest): string => messages.map(({ conte
 const offered = ({ tools = [] }: ModelServerRequest): string[] =>
   tools.map(({ function: { name } }) => name).filter((name) => name !== 'stay_silent');
 
+/** Tools by the entry that enables them. */
+const MEMORIES = ['remember', 'recall', 'forget'];
+const ARTIFACTS = ['create_artifact', 'revise_artifact', 'finish_artifact', 'read_artifact', 'list_artifacts'];
+
 describe('the next model request after a change of an agent', () => {
   let model: ModelServer;
   let local: RunningProgram;
@@ -85,11 +89,17 @@ describe('the next model request after a change of an agent', () => {
   });
 
   it('contains the enabled tools', async () => {
-    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool']);
+    expect(offered(await ask())).toEqual(['web_search_tool', ...MEMORIES, ...ARTIFACTS, 'action_card_tool']);
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
-    expect(offered(await ask())).toEqual(['action_card_tool']);
+    expect(offered(await ask())).toEqual([...MEMORIES, ...ARTIFACTS, 'action_card_tool']);
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: true });
-    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool']);
+    await change('PATCH', `${manager}/tools/memories`, { enabled: false });
+    expect(offered(await ask())).toEqual(['web_search_tool', ...ARTIFACTS, 'action_card_tool']);
+    await change('PATCH', `${manager}/tools/memories`, { enabled: true });
+    await change('PATCH', `${manager}/tools/artifacts`, { enabled: false });
+    expect(offered(await ask())).toEqual(['web_search_tool', ...MEMORIES, 'action_card_tool']);
+    await change('PATCH', `${manager}/tools/artifacts`, { enabled: true });
+    expect(offered(await ask())).toEqual(['web_search_tool', ...MEMORIES, ...ARTIFACTS, 'action_card_tool']);
   });
 
   it('contains the memories, unless they are deleted or disabled', async () => {
@@ -118,7 +128,7 @@ describe('the next model request after a change of an agent', () => {
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
       'model-of-flash',
-      ['web_search_tool', 'action_card_tool'],
+      ['web_search_tool', ...MEMORIES, ...ARTIFACTS, 'action_card_tool'],
       false,
     ]);
     expect(told(request)).not.toContain('Answer in');

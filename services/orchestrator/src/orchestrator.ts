@@ -34,6 +34,7 @@ async function startBackground(
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
+      ...chat.artifacts.jobs,
       ...workspaces.replay.jobs,
       ...users.exports.jobs,
       ...users.integrations.jobs,

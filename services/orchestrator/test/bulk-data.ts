@@ -94,9 +94,19 @@ export async function insertAgentData(database: Database, each: number): Promise
   await sql`
     INSERT INTO agent_memories (agent_id, key, content, category)
     SELECT id, n::text, 'x', 'core' FROM agents CROSS JOIN generate_series(1, ${each}) n`.execute(database);
+  await sql`
+    INSERT INTO deleted_memories (agent_id, hash)
+    SELECT id, sha256(n::text::bytea) FROM agents CROSS JOIN generate_series(1, ${each}) n`.execute(database);
   await sql`INSERT INTO agent_tools (agent_id, name, enabled) SELECT id, 'memories', true FROM agents`.execute(
     database,
   );
+  await sql`
+    WITH written AS (
+      INSERT INTO artifacts (id, workspace_id)
+      SELECT gen_random_uuid(), id FROM workspaces CROSS JOIN generate_series(1, ${each}) RETURNING id
+    )
+    INSERT INTO artifact_versions (artifact_id, version, title, status, agent_slug, preview, size, object_id)
+    SELECT id, 1, 't', 'draft', 'writer', '', 0, gen_random_uuid() FROM written`.execute(database);
 }
 
 /** Inserts a turn for every message. The last turn of each conversation is queued and has a job. */

@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { createFileObjects } from '../src/features/uploads/file-objects.js';
 import { createStores } from './stores.js';
 import type { Values } from './api-document.js';
+import { storeArtifact } from './artifacts.js';
 import { authorized, CALLBACK } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
@@ -42,6 +43,7 @@ export async function createUserResources(
   const answerId = await storeReply(uswarm, user, home);
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
+  const artifactId = await storeArtifact(uswarm, home, 'Groceries', ['- tea\n', '- tea\n- bread\n']);
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
@@ -58,6 +60,7 @@ export async function createUserResources(
       [EXAMPLE.cardId]: cardId,
       [EXAMPLE.answerId]: answerId,
       [EXAMPLE.uploadId]: file.id,
+      [EXAMPLE.artifactId]: artifactId,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),

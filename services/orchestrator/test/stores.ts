@@ -2,6 +2,7 @@ import type { Database } from '../src/database/database.js';
 import { createDeletedAccountStore } from '../src/features/account/deleted-accounts.store.js';
 import { createAgentHistoryStore } from '../src/features/agents/agent-history.store.js';
 import { createAgentSettingsStore } from '../src/features/agents/agent-settings.store.js';
+import { createArtifactStore } from '../src/features/artifacts/artifacts.store.js';
 import { createMemoryStore } from '../src/features/agents/memories.store.js';
 import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createAdminStore } from '../src/features/admin/admin.store.js';
@@ -44,6 +45,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     admin: createAdminStore(database),
     agentHistory: createAgentHistoryStore(database),
     agents: createAgentStore(database),
+    artifacts: createArtifactStore(database),
     agentSettings: createAgentSettingsStore(database),
     audit: createAuditStore(database),
     conversations: createConversationStore(database),

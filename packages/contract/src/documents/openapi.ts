@@ -37,6 +37,7 @@ const TAGS = {
   agents: 'The agents of a workspace: settings, tools, memories',
   conversations: 'Conversations with the swarm or with one agent',
   messages: 'Messages and their actions',
+  artifacts: 'Documents that agents write',
   integrations: 'Apps connected through OAuth',
 };
 

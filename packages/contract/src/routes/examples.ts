@@ -1,4 +1,5 @@
 import type { AgentData, AgentSummary } from '../resources/agent.js';
+import type { Artifact, ArtifactSummary, ArtifactVersion } from '../resources/artifact.js';
 import type { Conversation } from '../resources/conversation.js';
 import type { Export } from '../resources/export.js';
 import type { LegalStatus } from '../resources/legal.js';
@@ -28,6 +29,7 @@ export const EXAMPLE = {
   answerId: '01931a5e-7c00-7000-8000-000000000009',
   uploadId: '01931a5e-7c00-7000-8000-000000000007',
   exportId: '01931a5e-7c00-7000-8000-000000000008',
+  artifactId: '01931a5e-7c00-7000-8000-00000000000a',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
   linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
   exportSignature: 'nGi9fCr2p1XdA4uS6zLwYx',
@@ -141,7 +143,7 @@ const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { ty
   },
   artifact: {
     type: 'artifact',
-    artifact_id: 'a1',
+    artifact_id: EXAMPLE.artifactId,
     title: 'Shopping list',
     version: 2,
     status: 'final',
@@ -264,7 +266,34 @@ export const readyExport: Export = {
   url: `/v1/users/exports/${EXAMPLE.exportId}/archive?sig=${EXAMPLE.exportSignature}`,
 };
 
+const artifactVersion: ArtifactVersion = {
+  version: 2,
+  title: 'Shopping list',
+  status: 'final',
+  agent_slug: 'writer',
+  content_preview: '- tea',
+  size: 5,
+  created_at: LATER,
+};
+
+export const artifactSummary: ArtifactSummary = {
+  id: EXAMPLE.artifactId,
+  conversation_id: EXAMPLE.conversationId,
+  ...artifactVersion,
+};
+
+export const artifact: Artifact = {
+  ...artifactSummary,
+  latest_version: 2,
+  content: '- tea',
+  versions: [
+    artifactVersion,
+    { ...artifactVersion, version: 1, status: 'draft', content_preview: '', size: 0, created_at: MORNING },
+  ],
+};
+
 export const inWorkspace = { workspaceId: EXAMPLE.workspaceId };
+export const inArtifact = { ...inWorkspace, id: EXAMPLE.artifactId };
 export const inConversation = { ...inWorkspace, id: EXAMPLE.conversationId };
 export const ofWorkspace = { id: EXAMPLE.workspaceId };
 export const ofAgent = { id: EXAMPLE.agentId };

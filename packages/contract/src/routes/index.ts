@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { accountRoutes } from './account.js';
 import { agentRoutes } from './agents.js';
+import { artifactRoutes } from './artifacts.js';
 import { conversationRoutes } from './conversations.js';
 import { coreRoutes } from './core.js';
 import type { RouteDefinition } from './define.js';
@@ -36,6 +37,7 @@ export const ROUTES = [
   ...conversationRoutes,
   ...messageRoutes,
   ...turnRoutes,
+  ...artifactRoutes,
   ...integrationRoutes,
 ] as const;
 

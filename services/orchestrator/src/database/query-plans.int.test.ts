@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
 import { createAgentSettingsStore } from '../features/agents/agent-settings.store.js';
 import { createAgentStore } from '../features/agents/agents.store.js';
+import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
 import { createMemoryStore } from '../features/agents/memories.store.js';
 import { createAuditStore } from '../features/admin/audit.store.js';
 import { createSessionStore } from '../features/auth/sessions.store.js';
@@ -128,6 +129,30 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'a write of a memory',
       (database) =>
         createMemoryStore(database).put(place.agentId, { key: 'k', content: 'x', category: 'core' }, 500, database),
+    ],
+    [
+      'a memory that may be saved again',
+      (database) => createMemoryStore(database).permit(place.agentId, { key: 'k', content: 'x' }, database),
+    ],
+    ['a page of artifacts', (database) => createArtifactStore(database).list(place.workspaceId, 50)],
+    [
+      'a later page of artifacts',
+      (database) =>
+        createArtifactStore(database).list(place.workspaceId, 50, {
+          time: new Date().toISOString(),
+          key: place.agentId,
+        }),
+    ],
+    [
+      'an artifact with its versions',
+      async (database) => {
+        await createArtifactStore(database).find(place.workspaceId, place.agentId);
+        await createArtifactStore(database).versions(place.agentId);
+      },
+    ],
+    [
+      'the search for an object of artifacts',
+      (database) => createArtifactStore(database).hasObject(place.agentId, database),
     ],
     ['the deletion of a memory', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],

@@ -48,6 +48,26 @@ export interface AgentsTable {
   prompts: Generated<Json<AgentPrompt[]>>;
 }
 
+export interface ArtifactVersionsTable {
+  artifact_id: string;
+  version: number;
+  title: string;
+  status: 'draft' | 'final';
+  agent_slug: string;
+  preview: string;
+  size: number;
+  object_id: string;
+  created_at: Generated<Timestamp>;
+}
+
+export interface ArtifactsTable {
+  id: string;
+  workspace_id: string;
+  conversation_id: string | null;
+  version: Generated<number>;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface AuditLogTable {
   id: string;
   at: Generated<Timestamp>;
@@ -389,6 +409,8 @@ export interface Schema {
   agent_memories: AgentMemoriesTable;
   agent_tools: AgentToolsTable;
   agents: AgentsTable;
+  artifact_versions: ArtifactVersionsTable;
+  artifacts: ArtifactsTable;
   audit_log: AuditLogTable;
   conversation_summaries: ConversationSummariesTable;
   conversations: ConversationsTable;

@@ -13,6 +13,7 @@ import { createConnections } from '../database/connections.js';
 import { openDatabases } from '../database/databases.js';
 import { createAccountModule } from './account/account.module.js';
 import { createAdminModule } from './admin/admin.module.js';
+import { createArtifactsModule } from './artifacts/artifacts.module.js';
 import { createAgentsModule } from './agents/agents.module.js';
 import { userSwarmModel } from './agents/default-model.js';
 import { createAuthModule } from './auth/auth.module.js';
@@ -174,6 +175,7 @@ function createChatModules(
     assets,
     createViewContext,
   });
+  const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
   const turns = createTurnsModule({
     config,
     requests,
@@ -184,7 +186,7 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
-    platformTools: agents.tools,
+    platformTools: [...agents.tools, ...artifacts.tools],
     metrics,
     clock,
     logger,
@@ -231,7 +233,7 @@ function createChatModules(
     models,
     metrics: turns.metrics,
   });
-  return { turns, summaries, agents, conversations, messages, modelCalls };
+  return { turns, summaries, agents, artifacts, conversations, messages, modelCalls };
 }
 
 /** Users, their accounts and authentication, and the operators. */
@@ -309,6 +311,7 @@ export const handlersOf = ({ legal, workspaces, chat, users }: Modules): Handler
   ...users.devices.routes,
   ...workspaces.usage.routes,
   ...chat.agents.routes,
+  ...chat.artifacts.routes,
   ...workspaces.workspaces.routes,
   ...chat.conversations.routes,
   ...chat.messages.routes,

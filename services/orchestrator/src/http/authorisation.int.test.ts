@@ -26,6 +26,7 @@ const ONCE = new Set<OperationId>([
   'deleteWorkspace',
   'deleteConversation',
   'deleteAgentMemory',
+  'deleteArtifact',
   'deleteMessage',
   'regenerateMessage',
   'stopMessage',

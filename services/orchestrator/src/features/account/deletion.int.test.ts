@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { LegalStatus, MessageData, UserProfile, UserUsageSummary } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
+import { storeArtifact } from '../../../test/artifacts.js';
 import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import {
   type Home,
@@ -209,6 +210,7 @@ describe('account deletion with a runtime', () => {
     await sql`INSERT INTO exports (id, user_id, status, object_id) VALUES (${exportId}, ${userId}, 'ready', ${exportId})`.execute(
       database,
     );
+    await storeArtifact(uswarm, home, user.name, ['- tea']);
     const revocationId = crypto.randomUUID();
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)

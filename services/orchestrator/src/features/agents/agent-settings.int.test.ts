@@ -86,11 +86,13 @@ describe('settings and tools of an agent', () => {
     expect(shown(await tools())).toEqual([
       ['web_search_tool', false],
       ['memories', true],
+      ['artifacts', true],
       ['action_card_tool', true],
     ]);
     expect(shown(await tools(colleague))).toEqual([
       ['web_search_tool', true],
       ['memories', true],
+      ['artifacts', true],
       ['action_card_tool', true],
     ]);
   });

@@ -18,7 +18,7 @@ import { createAgentSettingsStore } from './agent-settings.store.js';
 import { createAgentService } from './agents.service.js';
 import { createAgentStore } from './agents.store.js';
 import { createAgentContextLoader } from './agent-context.js';
-import { createMemoryCursors } from './memory-cursor.js';
+import { createListCursors } from '../messages/list-cursor.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
 
@@ -43,7 +43,7 @@ function services(database: Database) {
       withTransaction: createWithTransaction(database),
       store: memories,
       access,
-      cursors: createMemoryCursors('k'.repeat(32)),
+      cursors: createListCursors('memories', 'k'.repeat(32)),
       limits: { perAgent: 500, contentBytes: 8_192 },
     }),
     loadAgentContext: createAgentContextLoader({

@@ -16,7 +16,7 @@ import { defaultModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
 import { createMemoryTools } from './memory-tools.js';
-import { createMemoryCursors } from './memory-cursor.js';
+import { createListCursors } from '../messages/list-cursor.js';
 
 export interface AgentsModuleDeps {
   config: OrchestratorConfig;
@@ -55,7 +55,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     withTransaction,
     store: createMemoryStore(database),
     access: agentAccess,
-    cursors: createMemoryCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
+    cursors: createListCursors('memories', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
     limits: memoryLimits,
   });
   return {

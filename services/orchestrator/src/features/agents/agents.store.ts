@@ -27,6 +27,7 @@ export interface AgentStore {
   findDetails(userId: string, agentId: string): Promise<AgentDetailsRow | undefined>;
   members(workspaceId: string, db?: Database): Promise<SwarmMember[]>;
   setActivity(agentId: string, activity: AgentActivity, db?: Database): Promise<void>;
+  slug(agentId: string, db: Database): Promise<string | undefined>;
 }
 
 /** The columns of AgentRow: `a` is the agent, `r` the runtime of its workspace. */
@@ -104,6 +105,11 @@ export function createAgentStore(database: Database): AgentStore {
         .where('workspace_id', '=', workspaceId)
         .orderBy('sort_order')
         .execute(),
+
+    async slug(agentId, db) {
+      const row = await db.selectFrom('agents').select('slug').where('id', '=', agentId).executeTakeFirst();
+      return row?.slug;
+    },
 
     async setActivity(agentId, activity, db = database) {
       await db

@@ -2,7 +2,7 @@ import { type AgentMemory, type AgentMemoryList, ApiError, type CreateMemoryBody
 import type { WithTransaction } from '../../database/database.js';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { AgentAccess } from './agent-access.js';
-import type { MemoryCursorCodec } from './memory-cursor.js';
+import type { ListCursorCodec } from '../messages/list-cursor.js';
 import type { MemoryRow, MemoryStore } from './memories.store.js';
 
 export interface MemoryLimits {
@@ -15,7 +15,7 @@ export interface MemoryServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'permit' | 'delete'>;
   access: AgentAccess;
-  cursors: MemoryCursorCodec;
+  cursors: ListCursorCodec;
   limits: MemoryLimits;
 }
 
@@ -52,7 +52,7 @@ export function createMemoryService({
   return {
     async list(userId, agentId, { category, scrollId }) {
       await access.require(userId, agentId);
-      const scope = { userId, agentId, category };
+      const scope = [userId, agentId, category ?? null];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
       const rows = await store.list(agentId, category, after);
       // Postgres counts stored bytes; JSON escapes can make the response larger.

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { LIMITS } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
-import type { MemoryPosition } from './memory-cursor.js';
+import { type ListPosition, listPosition } from '../messages/list-cursor.js';
 
 export interface MemoryRow {
   key: string;
@@ -12,7 +12,7 @@ export interface MemoryRow {
 }
 
 /** `found`: the number of memories from this one on, including those that do not fit into one response. */
-export type ListedMemory = MemoryRow & { position: MemoryPosition; found: number };
+export type ListedMemory = MemoryRow & { position: ListPosition; found: number };
 
 /** Size of a memory in a response without its texts. */
 const FIELD_BYTES = 200;
@@ -38,7 +38,7 @@ const CANDIDATES = 400;
 
 export interface MemoryStore {
   /** Oldest first: as many as fit into one response, at least one. Does not check the owner. */
-  list(agentId: string, category: string | undefined, after?: MemoryPosition): Promise<ListedMemory[]>;
+  list(agentId: string, category: string | undefined, after?: ListPosition): Promise<ListedMemory[]>;
   /** Blocks concurrent changes of the agent's memories. @returns false if the user has no such agent */
   lock(userId: string, agentId: string, db: Database): Promise<boolean>;
   /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
@@ -80,11 +80,10 @@ export function createMemoryStore(database: Database): MemoryStore {
     async list(agentId, category, after) {
       const ofCategory = category === undefined ? sql`` : sql`AND category = ${category}`;
       const keyset =
-        after === undefined ? sql`` : sql`AND (created_at, key) > (${after.createdAt}::timestamptz, ${after.key})`;
+        after === undefined ? sql`` : sql`AND (created_at, key) > (${after.time}::timestamptz, ${after.key})`;
       const { rows } = await sql<ListedMemory>`
-        SELECT key, content, category, created_at, updated_at, found, jsonb_build_object(
-          'key', key, 'createdAt', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-        ) AS position
+        SELECT key, content, category, created_at, updated_at, found,
+          ${listPosition('created_at', 'key')} AS position
         FROM (
           SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
             ORDER BY created_at, key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING

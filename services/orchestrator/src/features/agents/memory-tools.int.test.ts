@@ -1,41 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { silentLogger } from '@uswarm/service-kit';
+import { beginToolTurn } from '../../../test/tool-turn.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { prepareCall } from '../tools/prepare-call.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 import { createMemoryTools } from './memory-tools.js';
 
 describe('the tools for memories', () => {
   const world = useTurnFixture();
 
-  /** Begins the turn of a new message, and calls tools in it. */
   const begin = async (limits = { perAgent: 500, contentBytes: 8_192 }) => {
-    await world.user.post(world.home.messages, { content: { type: 'text', text: 'hello' } }, 201);
-    const job = await world.turnWorker.claim();
-    const turn = await world.turnWorker.turnOf(job);
-    const writer = await world.turnWorker.writerOf(job);
-    await writer.begin();
-    const tools = createMemoryTools({ store: world.turnWorker.stores.memories, limits });
-    const caller = {
-      turnId: turn.id,
-      workspaceId: turn.workspace_id,
-      userId: turn.user_id,
-      agentId: turn.agent_id,
-      conversationId: turn.conversation_id,
-    };
-    let calls = 0;
-    const call = async (name: string, input: unknown, { id = `call-${(calls += 1)}`, by = writer } = {}) => {
-      const tool = tools.find((each) => each.name === name)!;
-      const { description, commit } = await prepareCall(tool, JSON.stringify(input), { id, ...caller }, silentLogger);
-      const { outcome } = await by.call({ id, tool: name, description }, commit);
-      return outcome;
-    };
-    const path = `/v1/agents/${turn.agent_id}/memories`;
+    const begun = await beginToolTurn(world, createMemoryTools({ store: world.turnWorker.stores.memories, limits }));
+    const path = `/v1/agents/${begun.turn.agent_id}/memories`;
     const memories = async () =>
       (await world.user.get<{ data: { key: string; content: string }[] }>(path)).body.data.map(
         ({ key, content }) => `${key}: ${content}`,
       );
-    return { call, writer, memories, path, turn, job };
+    return { ...begun, memories, path };
   };
   const tea = { key: 'tea', content: 'The user drinks green tea.' };
 

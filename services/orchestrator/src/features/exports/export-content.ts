@@ -29,6 +29,8 @@ uploads.json             files that you uploaded; "path" is the file in this arc
 files/<id>/<name>        the files themselves
 workspaces.json          your workspaces
 workspaces/<id>/agents/<id>.json              an agent with its settings, tools and memories
+workspaces/<id>/artifacts.json                documents that agents wrote, one entry per version; "path" is its content
+workspaces/<id>/artifacts/<id>/<version>.md   the content of a version
 workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages, "summary"
                                               replaces older messages in prompts
 workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
@@ -63,6 +65,10 @@ export function createExportContent({ data, profile, objects }: ExportContentDep
       path: `${folder}/conversations/${conversation.id}.ndjson`,
     }));
     const agents = await data.agents(workspaceId);
+    const artifacts = (await data.artifactVersions(workspaceId)).map((version) => ({
+      ...version,
+      path: `${folder}/artifacts/${version.id}/${version.version}.md`,
+    }));
     return [
       ...agents.map((agent) =>
         json(`${folder}/agents/${agent.id}.json`, async () => ({
@@ -71,6 +77,8 @@ export function createExportContent({ data, profile, objects }: ExportContentDep
           memories: await data.memories(agent.id),
         })),
       ),
+      json(`${folder}/artifacts.json`, async () => artifacts.map(({ path, data: version }) => ({ ...version, path }))),
+      ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
       json(`${folder}/conversations.json`, async () => conversations),
       ...conversations.map(({ id, path }) => ({
         path,

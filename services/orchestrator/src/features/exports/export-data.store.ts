@@ -16,6 +16,14 @@ export interface ExportedMessage {
   data: Record<string, unknown>;
 }
 
+/** A version of an artifact, with the key of its content in the object store. */
+export interface ExportedVersion {
+  id: string;
+  version: number;
+  objectId: string;
+  data: Record<string, unknown>;
+}
+
 /** Reads the data of one user. Results never contain credentials, tokens or hashes. */
 export interface ExportDataStore {
   devices(userId: string): Rows;
@@ -28,6 +36,8 @@ export interface ExportDataStore {
   tools(agentId: string): Rows;
   memories(agentId: string): Rows;
   conversations(workspaceId: string): Promise<Listed[]>;
+  /** All versions of all artifacts. */
+  artifactVersions(workspaceId: string): Promise<ExportedVersion[]>;
   /** Messages after the seq, oldest first. */
   messages(conversationId: string, afterSeq: number, limit: number): Promise<ExportedMessage[]>;
 }
@@ -83,6 +93,19 @@ export function createExportDataStore(database: Database): ExportDataStore {
         SELECT c.id, c.type, c.agent_id, c.title, s.text AS summary, c.created_at, c.updated_at
         FROM conversations c LEFT JOIN conversation_summaries s ON s.conversation_id = c.id
         WHERE c.workspace_id = ${workspaceId} ORDER BY c.created_at, c.id`),
+
+    async artifactVersions(workspaceId) {
+      const rows = await all<Listed & { version: number; object_id: string }>(sql`
+        SELECT a.id, a.conversation_id, v.version, v.title, v.status, v.agent_slug, v.size, v.created_at, v.object_id
+        FROM artifacts a JOIN artifact_versions v ON v.artifact_id = a.id
+        WHERE a.workspace_id = ${workspaceId} ORDER BY a.id, v.version`);
+      return rows.map(({ object_id, ...data }) => ({
+        id: data.id,
+        version: data.version,
+        objectId: object_id,
+        data,
+      }));
+    },
 
     async messages(conversationId, afterSeq, limit) {
       const rows = await all<Record<string, unknown> & { seq: number }>(sql`

@@ -143,6 +143,17 @@ describe('an export', () => {
       );
     });
 
+    it('contains every version of the artifacts', () => {
+      const id = owner.values[EXAMPLE.artifactId];
+      const folder = `workspaces/${owner.home.workspaceId}`;
+      const versions = list(`${folder}/artifacts.json`);
+      expect(versions).toMatchObject([
+        { id, version: 1, title: 'Groceries', path: `${folder}/artifacts/${id}/1.md` },
+        { id, version: 2, title: 'Groceries', path: `${folder}/artifacts/${id}/2.md` },
+      ]);
+      expect(versions.map(({ path }) => archive[String(path)])).toEqual(['- tea\n', '- tea\n- bread\n']);
+    });
+
     it('contains the uploaded files', () => {
       const id = owner.values[EXAMPLE.uploadId];
       const [upload] = list('uploads.json');

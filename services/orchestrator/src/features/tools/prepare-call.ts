@@ -1,5 +1,6 @@
 import type { Logger } from '@uswarm/service-kit';
 import { storableJson } from '../turns/agent-content-schema.js';
+import { oneLine } from './one-line.js';
 import type { Commit, PlatformTool, ToolCall } from './platform-tool.js';
 
 const UNAVAILABLE = 'is not available at the moment. Nothing was changed. Tell the user, or try again later.';
@@ -21,7 +22,7 @@ export async function prepareCall(
   logger: Pick<Logger, 'error'>,
 ): Promise<{ description: string; commit: Commit }> {
   const input = parse(json);
-  const description = tool.describe(input);
+  const description = oneLine(tool.describe(input));
   try {
     return { description, commit: await tool.prepare(input, call) };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { MessageContent } from '@uswarm/contract';
 import { NUL } from '@uswarm/service-kit';
 
-/** Content that an agent may send in a separate message in addition to its reply. */
+/** Content of messages that a turn sends in addition to its reply. */
 export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'artifact' | 'workflow' }>;
 
 const MAX_BYTES = 64 * 1024;
@@ -19,12 +19,15 @@ export function storableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, storableJson(entry)]));
 }
 
-/** Validates the untrusted content of a runtime. @returns undefined if clients cannot display it */
+/**
+ * Validates the untrusted content of a runtime. Artifacts are not accepted: only the orchestrator knows them.
+ *
+ * @returns undefined if clients cannot display it
+ */
 export function offeredContent(value: unknown): OfferedContent | undefined {
   const { data } = MessageContent.safeParse(storableJson(value));
   if (data === undefined || Buffer.byteLength(JSON.stringify(data)) > MAX_BYTES) return undefined;
   switch (data.type) {
-    case 'artifact':
     case 'workflow':
       return data;
     case 'action_card': {

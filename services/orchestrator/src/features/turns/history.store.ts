@@ -18,7 +18,7 @@ const SCANNED_MESSAGES = 2_000;
 
 /** Selects the messages that a model can read. */
 export const READABLE = sql`
-  (m.content ->> 'type' = 'action_card'
+  (m.content ->> 'type' IN ('action_card', 'artifact')
     OR m.content ->> 'type' = 'text' AND (m.content ->> 'text' <> '' OR m.attachments <> '[]'))
   AND m.role IN ('user', 'agent') AND m.status <> 'failed'`;
 

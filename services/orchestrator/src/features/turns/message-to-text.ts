@@ -7,7 +7,7 @@ export interface MessageParts {
   attachments: readonly Pick<StoredAttachment, 'name' | 'mime_type' | 'size'>[];
 }
 
-/** Renders a message as text, with the names of attachments and the options of cards. Pure. */
+/** Renders a message as text, with the names of attachments and artifacts, and the options of cards. Pure. */
 export function messageToText({ content, attachments }: MessageParts): string {
   const files = attachments.map(({ name, mime_type, size }) => `[attached: ${name}, ${mime_type}, ${size} bytes]`);
   return [...textLines(content), ...files].join('\n');
@@ -15,6 +15,8 @@ export function messageToText({ content, attachments }: MessageParts): string {
 
 function textLines(content: MessageContent): string[] {
   if (content.type === 'text') return content.text === '' ? [] : [content.text];
+  if (content.type === 'artifact')
+    return [`[artifact ${content.artifact_id}: ${content.title}, version ${content.version}, ${content.status}]`];
   if (content.type !== 'action_card') return [];
   const options = content.actions.map(({ label }) => `- ${label}`);
   return [content.title, content.description, ...options].filter((line) => line !== '');

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { Artifact, ArtifactPage } from '../resources/artifact.js';
+import { data } from '../resources/primitives.js';
+import { defineRoute, id, noContent, ok } from './define.js';
+import * as examples from './examples.js';
+import { optionalPageQuery } from './pages.js';
+
+const workspace = { workspaceId: id('workspace_not_found') };
+const artifact = { ...workspace, id: id('artifact_not_found') };
+
+export const artifactRoutes = [
+  defineRoute({
+    operationId: 'listArtifacts',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/artifacts',
+    auth: 'user',
+    tag: 'artifacts',
+    summary: 'List artifacts, last changed first',
+    extension: true,
+    params: workspace,
+    query: optionalPageQuery,
+    responses: ok(ArtifactPage),
+    errors: ['cursor_invalid'],
+    example: {
+      params: examples.inWorkspace,
+      query: { limit: 20 },
+      answer: { data: [examples.artifactSummary], next_scroll_id: null },
+    },
+  }),
+  defineRoute({
+    operationId: 'getArtifact',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/artifacts/{id}',
+    auth: 'user',
+    tag: 'artifacts',
+    summary: 'Get an artifact with the content of its latest or another version',
+    extension: true,
+    params: artifact,
+    query: z.object({
+      version: z.coerce
+        .number()
+        .int()
+        .positive()
+        .max(2 ** 31 - 1)
+        .optional()
+        .meta({ description: 'Default: the latest.' }),
+    }),
+    responses: ok(data(Artifact)),
+    example: { params: examples.inArtifact, query: { version: 2 }, answer: { data: examples.artifact } },
+  }),
+  defineRoute({
+    operationId: 'deleteArtifact',
+    method: 'delete',
+    path: '/v1/workspaces/{workspaceId}/artifacts/{id}',
+    auth: 'user',
+    tag: 'artifacts',
+    summary: 'Delete an artifact permanently, with all versions; messages about it remain',
+    extension: true,
+    params: artifact,
+    responses: noContent,
+    example: { params: examples.inArtifact },
+  }),
+] as const;

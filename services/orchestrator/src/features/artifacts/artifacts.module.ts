@@ -1,0 +1,52 @@
+import { LIMITS } from '@uswarm/contract';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import type { JobDefinition } from '../../jobs/job-definition.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import { createListCursors } from '../messages/list-cursor.js';
+import type { ObjectStore } from '../uploads/object-store.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { ARTIFACT_OBJECT_JOB, createArtifactContents, createArtifactRetention } from './artifact-contents.js';
+import { createArtifactTools } from './artifact-tools.js';
+import { artifactHandlers } from './artifacts.routes.js';
+import { createArtifactService } from './artifacts.service.js';
+import { createArtifactStore } from './artifacts.store.js';
+
+export interface ArtifactsModuleDeps {
+  config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
+  requests: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  /** For calls of tools and for jobs. */
+  background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  objects: ObjectStore;
+  access: WorkspaceAccess;
+}
+
+/** Documents that agents write, with their versions. */
+export function createArtifactsModule({ config, requests, background, objects, access }: ArtifactsModuleDeps) {
+  const store = createArtifactStore(background.database);
+  const retention: JobDefinition = {
+    type: ARTIFACT_OBJECT_JOB,
+    handle: createArtifactRetention({ ...background, store, objects }),
+  };
+  const service = createArtifactService({
+    withTransaction: requests.withTransaction,
+    store: createArtifactStore(requests.database),
+    contents: createArtifactContents({ ...requests, objects }),
+    access,
+    cursors: createListCursors('artifacts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
+  });
+  return {
+    routes: artifactHandlers(service),
+    tools: createArtifactTools({
+      store,
+      contents: createArtifactContents({ ...background, objects }),
+      agents: createAgentStore(background.database),
+      limits: {
+        perWorkspace: LIMITS.artifactsPerWorkspace,
+        versions: LIMITS.artifactVersions,
+        bytes: LIMITS.artifactBytes,
+      },
+    }),
+    jobs: [retention],
+  };
+}

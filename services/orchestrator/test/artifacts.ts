@@ -1,0 +1,24 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { createArtifactStore } from '../src/features/artifacts/artifacts.store.js';
+import { createFileObjects } from '../src/features/uploads/file-objects.js';
+import type { Home, TestOrchestrator } from './test-orchestrator.js';
+
+/** Stores an artifact with one version per content, as the tools do. @returns its id */
+export async function storeArtifact(
+  { database, objectDirectory }: TestOrchestrator,
+  { workspaceId, conversationId }: Pick<Home, 'workspaceId' | 'conversationId'>,
+  title: string,
+  contents: readonly string[],
+): Promise<string> {
+  const store = createArtifactStore(database);
+  const id = randomUUIDv7();
+  for (const [index, content] of contents.entries()) {
+    const object_id = randomUUIDv7();
+    await createFileObjects(objectDirectory).put(object_id, Readable.from([Buffer.from(content)]));
+    const about = { title, agent_slug: 'writer', preview: content, size: Buffer.byteLength(content), object_id };
+    if (index === 0) await store.insert({ id, workspaceId, conversationId }, about, 1_000, database);
+    else await store.append(id, { ...about, version: index + 1 }, database);
+  }
+  return id;
+}

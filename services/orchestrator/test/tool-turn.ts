@@ -1,0 +1,39 @@
+import { silentLogger } from '@uswarm/service-kit';
+import type { PlatformTool } from '../src/features/tools/platform-tool.js';
+import { prepareCall } from '../src/features/tools/prepare-call.js';
+import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
+import type { TurnWriter } from '../src/features/turns/turn-writer.js';
+import type { TurnFixture } from './turn-fixture.js';
+
+/** Begins the turn of a new message. Tools are then called in it, as a runtime requests them. */
+export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonly PlatformTool[]) {
+  await world.user.post(world.home.messages, { content: { type: 'text', text: 'hello' } }, 201);
+  const job = await world.turnWorker.claim();
+  const turn = await world.turnWorker.turnOf(job);
+  const writer = await world.turnWorker.writerOf(job);
+  await writer.begin();
+  const caller = {
+    turnId: turn.id,
+    workspaceId: turn.workspace_id,
+    userId: turn.user_id,
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+  };
+  let calls = 0;
+  return {
+    job,
+    turn,
+    writer,
+    async call(
+      name: string,
+      input: unknown,
+      { id = `call-${(calls += 1)}`, by = writer }: { id?: string; by?: TurnWriter } = {},
+    ): Promise<StoredOutcome> {
+      const tool = tools.find((each) => each.name === name);
+      if (tool === undefined) throw new Error(`there is no tool ${name}`);
+      const { description, commit } = await prepareCall(tool, JSON.stringify(input), { id, ...caller }, silentLogger);
+      const { outcome } = await by.call({ id, tool: name, description }, commit);
+      return outcome;
+    },
+  };
+}
