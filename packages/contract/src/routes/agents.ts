@@ -161,6 +161,7 @@ export const agentRoutes = [
       scrollId: z
         .string()
         .max(4_096)
+        .regex(/^[\w.-]*$/)
         .optional()
         .meta({ description: 'The `next_scroll_id` of the previous response.', 'x-extension': true }),
     }),
