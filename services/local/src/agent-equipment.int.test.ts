@@ -89,17 +89,17 @@ describe('the next model request after a change of an agent', () => {
   });
 
   it('contains the enabled tools', async () => {
-    expect(offered(await ask())).toEqual(['web_search_tool', ...MEMORIES, ...ARTIFACTS, 'action_card_tool']);
+    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS]);
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
-    expect(offered(await ask())).toEqual([...MEMORIES, ...ARTIFACTS, 'action_card_tool']);
+    expect(offered(await ask())).toEqual(['action_card_tool', ...MEMORIES, ...ARTIFACTS]);
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: true });
     await change('PATCH', `${manager}/tools/memories`, { enabled: false });
-    expect(offered(await ask())).toEqual(['web_search_tool', ...ARTIFACTS, 'action_card_tool']);
+    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool', ...ARTIFACTS]);
     await change('PATCH', `${manager}/tools/memories`, { enabled: true });
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: false });
-    expect(offered(await ask())).toEqual(['web_search_tool', ...MEMORIES, 'action_card_tool']);
+    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool', ...MEMORIES]);
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: true });
-    expect(offered(await ask())).toEqual(['web_search_tool', ...MEMORIES, ...ARTIFACTS, 'action_card_tool']);
+    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS]);
   });
 
   it('contains the memories, unless they are deleted or disabled', async () => {
@@ -128,7 +128,7 @@ describe('the next model request after a change of an agent', () => {
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
       'model-of-flash',
-      ['web_search_tool', ...MEMORIES, ...ARTIFACTS, 'action_card_tool'],
+      ['web_search_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS],
       false,
     ]);
     expect(told(request)).not.toContain('Answer in');

@@ -2,7 +2,7 @@ import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequ
 import type { ContextLimits } from '../context/budget.js';
 import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
-import { requestedTools } from '../tools/requested-tools.js';
+import { fittingTools, requestedTools } from '../tools/requested-tools.js';
 import type { ToolSource } from '../tools/tool.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
 import { createJournal, foldJournal } from './journal.js';
@@ -59,9 +59,10 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const startedAt = now();
   writer.activity(AgentActivity.READING);
   const builtIn = builtInTools(agent, request.tools);
-  const requested = requestedTools(request);
-  const own = [...requested, ...builtIn.map(({ definition }) => definition)];
-  const { tools, problem } = await offerTools(source, own, request.tools, signal);
+  const own = builtIn.map(({ definition }) => definition);
+  const { tools: others, problem } = await offerTools(source, own, request.tools, signal);
+  const requested = fittingTools(requestedTools(request), others, limits);
+  const tools = [...others, ...requested];
   const offered = new Set(tools.map(({ name }) => name));
   const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, deps);
   const images = request.limits?.images ?? false;

@@ -26,6 +26,14 @@ describe('a tool that the orchestrator executes', () => {
     expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Done.' });
   });
 
+  it('is not offered to a model whose context is too small for it', async () => {
+    const large = { ...spec, name: 'large', description: 'x'.repeat(4_000) };
+    const { asked } = await run([answer('Hi.')], {
+      turn: { journaled: true, requestedTools: [spec, large], limits: { contextWindow: 4_096, maxOutputTokens: 512 } },
+    });
+    expect(toolNames(asked[0])).toEqual(['stay_silent', 'remember']);
+  });
+
   it('returns its outcome to the model as untrusted text, with its failure', async () => {
     const { asked } = await run([request(call), answer('Sorry.')], {
       turn,

@@ -153,7 +153,7 @@ function cutNewestMessage(draft: Draft, budget: number): Draft {
   const entry = draft.entries[index];
   const room = budget - draft.fixedTokens;
   if (room <= 0)
-    throw new ContextTooSmall(`The context needs at least ${draft.fixedTokens} tokens besides the message.`);
+    throw new ContextTooSmall(`The context needs at least ${Math.ceil(draft.fixedTokens)} tokens besides the message.`);
   if (entry === undefined || entry.tokens <= room) return draft;
   const turn = shortenNewestResults(omitEarlierResults(draft, 0), room * HALF);
   const overhead = toEntry({ ...entry, text: '' }).tokens;

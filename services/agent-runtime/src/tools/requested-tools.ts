@@ -1,4 +1,6 @@
 import type { RunTurnRequest } from '@uswarm/runtime-proto';
+import { type ContextLimits, promptBudget } from '../context/budget.js';
+import { estimateTools } from '../context/estimate.js';
 import type { FunctionTool } from '../models/port.js';
 
 /** The tools of a turn that the orchestrator executes. @throws SyntaxError if a schema is not JSON */
@@ -9,3 +11,19 @@ export const requestedTools = ({ requestedTools: tools }: Pick<RunTurnRequest, '
     description,
     inputSchema: JSON.parse(inputSchema) as FunctionTool['inputSchema'],
   }));
+
+/** The part of the prompt that tools may have. Models with a small context get fewer tools. */
+const SHARE = 1 / 2;
+
+/** The first tools that fit into the prompt besides the other ones. Pure. */
+export function fittingTools(
+  requested: readonly FunctionTool[],
+  others: readonly FunctionTool[],
+  limits: ContextLimits,
+): FunctionTool[] {
+  const budget = promptBudget(limits) * SHARE;
+  const tooMany = requested.findIndex(
+    (_, index) => estimateTools([...others, ...requested.slice(0, index + 1)]) > budget,
+  );
+  return requested.slice(0, tooMany === -1 ? requested.length : tooMany);
+}

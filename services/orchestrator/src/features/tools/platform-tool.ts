@@ -57,7 +57,11 @@ export interface PlatformToolSpec<Input extends z.ZodObject> extends Pick<
 /** Invalid arguments become a failed outcome that names the field and the rule, so that the model can correct them. */
 export function definePlatformTool<Input extends z.ZodObject>(spec: PlatformToolSpec<Input>): PlatformTool {
   const { input, name } = spec;
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
+    io: 'input',
+    // The format states the same in fewer tokens.
+    override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
+  });
   return {
     ...spec,
     inputSchema,
