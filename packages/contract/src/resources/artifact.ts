@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ArtifactStatus } from '../enums.js';
 import { LIMITS } from '../limits.js';
+import { Pagination } from './message.js';
 import { Id, Timestamp } from './primitives.js';
 
 /** A version of an artifact. It never changes, except that a draft becomes final. */
@@ -30,13 +31,7 @@ export const ArtifactSummary = z.strictObject(summary).meta({ id: 'ArtifactSumma
 export type ArtifactSummary = z.output<typeof ArtifactSummary>;
 
 export const ArtifactPage = z
-  .strictObject({
-    data: z.array(ArtifactSummary),
-    next_scroll_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'The `scrollId` of the next page; null on the last page.' }),
-  })
+  .strictObject({ data: z.array(ArtifactSummary), pagination: Pagination })
   .meta({ id: 'ArtifactPage' });
 export type ArtifactPage = z.output<typeof ArtifactPage>;
 

@@ -16,6 +16,7 @@ export const artifactRoutes = [
     auth: 'user',
     tag: 'artifacts',
     summary: 'List artifacts, last changed first',
+    description: 'Pages are listed forward only: `prev_scroll_id` is always null.',
     extension: true,
     params: workspace,
     query: optionalPageQuery,
@@ -24,7 +25,7 @@ export const artifactRoutes = [
     example: {
       params: examples.inWorkspace,
       query: { limit: 20 },
-      answer: { data: [examples.artifactSummary], next_scroll_id: null },
+      answer: { data: [examples.artifactSummary], pagination: examples.lastPage },
     },
   }),
   defineRoute({

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Export, type MessageData, type OperationId, ROUTES, type RouteDefinition } from '@uswarm/contract';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { z } from 'zod';
+import { storeArtifact } from '../../test/artifacts.js';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import {
   type Home,
@@ -109,6 +110,9 @@ describe('the body of a successful response', () => {
     updateAgentTool: () => user.patch(`${agent}/tools/memories`, { enabled: true }, 200),
     listAgentMemories: () => user.get(`${agent}/memories`),
     createAgentMemory: () => user.post(`${agent}/memories`, { key: 'k', content: 'c' }, 200),
+    listArtifacts: () => user.get(`${home.workspace}/artifacts`),
+    getArtifact: async () =>
+      user.get(`${home.workspace}/artifacts/${await storeArtifact(uswarm, home, 'List', ['- tea'])}`),
     listConversations: () => user.get(`${home.workspace}/conversations`),
     createConversation: () => user.post(`${home.workspace}/conversations`, { type: 'swarm' }, 201),
     getConversation: () => user.get(home.conversation),
@@ -132,7 +136,7 @@ describe('the body of a successful response', () => {
   it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const paged = /Messages$|History$|^listConversations$/.test(operationId);
+      const paged = /Messages$|History$|^listConversations$|^listArtifacts$/.test(operationId);
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
       expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });

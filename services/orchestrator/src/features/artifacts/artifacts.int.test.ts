@@ -29,23 +29,25 @@ describe('the routes of artifacts', () => {
     const { user, path, ids } = await withArtifacts(['a', 'b', 'c']);
     const first = await read(user, `${path}?limit=2`);
     expect(first.data.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
-    const second = await read(user, `${path}?limit=2&scrollId=${first.next_scroll_id}`);
-    expect(second).toMatchObject({ data: [{ id: ids[0] }], next_scroll_id: null });
+    const second = await read(user, `${path}?limit=2&scrollId=${first.pagination.next_scroll_id}`);
+    expect(second).toMatchObject({ data: [{ id: ids[0] }], pagination: { next_scroll_id: null, has_next: false } });
     expect((await read(user, path)).data).toHaveLength(3);
   });
 
   it('reject a cursor of another workspace', async () => {
     const [one, other] = [await withArtifacts(['a', 'b']), await withArtifacts(['c'])];
-    const { next_scroll_id } = await read(one.user, `${one.path}?limit=1`);
-    expect(await other.user.refusal('GET', `${other.path}?scrollId=${next_scroll_id}`)).toBe('cursor_invalid');
+    const { pagination } = await read(one.user, `${one.path}?limit=1`);
+    expect(await other.user.refusal('GET', `${other.path}?scrollId=${pagination.next_scroll_id}`)).toBe(
+      'cursor_invalid',
+    );
   });
 
   it('end a page early that does not fit into one response', async () => {
     const { user, path, home } = await withArtifacts([]);
     for (let n = 0; n < 6; n += 1) await storeArtifact(uswarm, home, '\u0001'.repeat(30_000), ['x']);
-    const { data, next_scroll_id } = await read(user, path);
+    const { data, pagination } = await read(user, path);
     expect(data).toHaveLength(5);
-    expect((await read(user, `${path}?scrollId=${next_scroll_id}`)).data).toHaveLength(1);
+    expect((await read(user, `${path}?scrollId=${pagination.next_scroll_id}`)).data).toHaveLength(1);
   });
 
   it.each(['0', '-1', '1.5', 'x', '9999999999'])('reject version=%s', async (version) => {

@@ -63,8 +63,11 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
       const rows = await store.list(workspaceId, limit + 1, after);
       const page = fitting(rows.slice(0, limit), (row) => jsonBytes(summaryView(row)));
       const last = page.at(-1);
-      const isLast = last === undefined || page.length === rows.length;
-      return { data: page.map(summaryView), next_scroll_id: isLast ? null : cursors.encode(last.position, scope) };
+      const next = last === undefined || page.length === rows.length ? null : cursors.encode(last.position, scope);
+      return {
+        data: page.map(summaryView),
+        pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
+      };
     },
 
     async get(userId, workspaceId, id, version) {
