@@ -17,6 +17,8 @@ export interface AgentToolEntry {
   category_id: string;
   /** Default for agents whose user has not changed it. */
   enabled: boolean;
+  /** Whether calls can change something, so that they can need the approval of the user. */
+  changes: boolean;
 }
 
 export const AGENT_TOOLS: readonly AgentToolEntry[] = [
@@ -26,6 +28,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     icon_url: '/v1/assets/icon-web-search.svg',
     category_id: 'research',
     enabled: true,
+    changes: false,
   },
   {
     name: MEMORIES_TOOL,
@@ -33,6 +36,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     icon_url: '/v1/assets/icon-memories.svg',
     category_id: 'knowledge',
     enabled: true,
+    changes: true,
   },
   {
     name: ARTIFACTS_TOOL,
@@ -40,6 +44,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     icon_url: '/v1/assets/icon-artifacts.svg',
     category_id: 'creation',
     enabled: true,
+    changes: true,
   },
   {
     name: ACTION_CARD_TOOL,
@@ -47,5 +52,6 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     icon_url: '/v1/assets/icon-choice.svg',
     category_id: 'communication',
     enabled: true,
+    changes: false,
   },
 ];

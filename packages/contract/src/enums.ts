@@ -62,6 +62,10 @@ export type AttachmentType = z.output<typeof AttachmentType>;
 export const ActionStyle = z.enum(['primary', 'secondary', 'destructive']).meta({ id: 'ActionStyle' });
 export type ActionStyle = z.output<typeof ActionStyle>;
 
+/** Whether an agent may use a tool: always, after an approval of each call, or never. */
+export const ToolPermission = z.enum(['allow', 'ask', 'deny']).meta({ id: 'ToolPermission' });
+export type ToolPermission = z.output<typeof ToolPermission>;
+
 export const ToolState = z.enum(['running', 'completed', 'failed']).meta({ id: 'ToolState' });
 export type ToolState = z.output<typeof ToolState>;
 

@@ -67,6 +67,7 @@ export {
   AgentTool,
   CreateMemoryBody,
   UpdateAgentSettingsBody,
+  UpdateAgentToolBody,
 } from './resources/agent.js';
 export {
   EditMessageBody,

@@ -61,6 +61,8 @@ export const LIMITS = {
   memoriesPerAgent: 500,
   /** UTF-8 bytes of a memory. */
   memoryBytes: 8 * 1024,
+  /** Hours for which the user can approve a call of a tool. */
+  approvalHours: 24,
   artifactsPerWorkspace: 1_000,
   /** Versions of an artifact. */
   artifactVersions: 100,

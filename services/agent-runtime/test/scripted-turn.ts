@@ -3,6 +3,7 @@ import {
   AgentActivity,
   type Done,
   HistoryRole,
+  type Resolution,
   ResolutionSchema,
   type RunTurnRequest,
   RunTurnRequestSchema,
@@ -57,7 +58,11 @@ interface Options {
   signal?: AbortSignal;
   now?: () => number;
   /** The outcome of a tool request. Default: no tool is requested. */
-  resolution?: (callId: string) => MessageInitShape<typeof ResolutionSchema>;
+  resolution?: (
+    callId: string,
+  ) =>
+    | Exclude<MessageInitShape<typeof ResolutionSchema>, Resolution>
+    | Promise<Exclude<MessageInitShape<typeof ResolutionSchema>, Resolution>>;
 }
 
 /** For turns without tools that the orchestrator executes. */
@@ -102,7 +107,7 @@ export async function run(
       resolution:
         resolution === undefined
           ? noToolRequests
-          : async (callId) => create(ResolutionSchema, { callId, ...resolution(callId) }),
+          : async (callId) => create(ResolutionSchema, { callId, ...(await resolution(callId)) }),
       signal,
       toolToken: () => undefined,
       modelToken: () => undefined,

@@ -122,6 +122,18 @@ export async function insertTurns(database: Database): Promise<void> {
     SELECT 'turn', t.id, t.workspace_id, t.conversation_id, m.seq FROM turns t JOIN messages m ON m.id = t.user_message_id
     WHERE t.status = 'queued'
     UNION ALL SELECT 'runtime', workspace_id, workspace_id, workspace_id, 0 FROM runtimes`.execute(database);
+  await sql`
+    INSERT INTO turn_entries (turn_id, number, generation, kind, body) SELECT id, 1, 1, 'step', '{}' FROM turns`.execute(
+    database,
+  );
+  await sql`INSERT INTO turn_contexts (turn_id, context) SELECT id, '{}' FROM turns`.execute(database);
+  await sql`
+    INSERT INTO tool_calls (turn_id, call_id, tool, text, failed, shows_message)
+    SELECT id, 'c', 't', '', false, false FROM turns`.execute(database);
+  await sql`
+    INSERT INTO tool_approvals (card_message_id, turn_id, conversation_id, call_id, tool, arguments_hash, status, expires_at)
+    SELECT user_message_id, id, conversation_id, 'c', 't', sha256('x'), 'approved', now() + interval '1 day'
+    FROM turns`.execute(database);
 }
 
 /** Inserts for each user a device with a push token, a revoked token, usage of three months and an audit entry. */

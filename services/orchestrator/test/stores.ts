@@ -7,6 +7,7 @@ import { createMemoryStore } from '../src/features/agents/memories.store.js';
 import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createAdminStore } from '../src/features/admin/admin.store.js';
 import { createRequeueStore } from '../src/features/admin/requeue.store.js';
+import { createApprovalStore } from '../src/features/approvals/approvals.store.js';
 import { createAuditStore } from '../src/features/admin/audit.store.js';
 import { createSessionStore } from '../src/features/auth/sessions.store.js';
 import { createConversationStore } from '../src/features/conversations/conversations.store.js';
@@ -72,6 +73,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     journal: createJournalStore(database),
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
+    approvals: createApprovalStore(),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

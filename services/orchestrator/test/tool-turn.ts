@@ -31,8 +31,8 @@ export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonl
     ): Promise<StoredOutcome> {
       const tool = tools.find((each) => each.name === name);
       if (tool === undefined) throw new Error(`there is no tool ${name}`);
-      const { description, commit } = await prepareCall(tool, JSON.stringify(input), { id, ...caller }, silentLogger);
-      const { outcome } = await by.call({ id, tool: name, description }, commit);
+      const commit = await prepareCall(tool, input, { id, ...caller }, silentLogger);
+      const { outcome } = await by.call({ id, tool: name, description: tool.describe(input) }, commit);
       return outcome;
     },
   };

@@ -14,6 +14,7 @@ import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { Database } from '../src/database/database.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+import type { ApprovalStatus } from '../src/features/approvals/approvals.store.js';
 import type { JournalEntry } from '../src/features/turns/journal.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
@@ -98,11 +99,15 @@ export function createTurnHarness(
     modelGateway?: boolean;
     /** Tools that the orchestrator executes. */
     platformTools?: PlatformTool[];
+    /** Names of those that need the approval of the user. */
+    askedTools?: string[];
     /** Fails a call of `advance`; the number of the call is from 1. */
     onAdvance?: (call: number) => void;
     /** Optional parts of the protocol that the runtime implements. */
     features?: string[];
     prompts?: AgentPrompt[];
+    /** Called before the turn is suspended. */
+    onSuspend?: (approvals: Map<string, { status: ApprovalStatus }>) => void;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
@@ -122,6 +127,8 @@ export function createTurnHarness(
     user_id: 'u',
     user_banned: false,
     stop_requested: false,
+    resumes_message_id: null,
+    shown_entries: 0,
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
@@ -131,6 +138,8 @@ export function createTurnHarness(
     ended: undefined as { status: string; errorCode: string | null } | undefined,
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
+    suspended: false,
+    cards: [] as string[],
     renewals: [] as string[],
     modelRenewals: [] as string[],
     commits: [] as number[],
@@ -144,7 +153,10 @@ export function createTurnHarness(
   let tokens = 0;
   let deleted = false;
   const journal: (JournalEntry & { generation: number })[] = [];
+  /** Ids of messages by their key in the turn. */
+  const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
+  const approvals = new Map<string, { status: ApprovalStatus; argumentsHash: Buffer }>();
   let context: TurnContext | undefined;
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
@@ -181,6 +193,7 @@ export function createTurnHarness(
       isBusyElsewhere: async () => false,
       answeredElsewhere: async () => false,
       finish: async (_id, status, errorCode) => void (recorded.ended = { status, errorCode }),
+      suspend: async () => void (recorded.suspended = true),
       history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
       runningTools: async () => [],
       openCards: async () => [],
@@ -208,19 +221,31 @@ export function createTurnHarness(
       prompts: more.prompts ?? [],
       tools: more.tools ?? [],
       requestedTools: (more.platformTools ?? []).map(({ name }) => name),
+      askedTools: more.askedTools ?? [],
       memories: [],
     }),
     models: { limits: () => undefined },
     platformTools: more.platformTools ?? [],
     contexts: { find: async () => context, insert: async (_id, stored) => void (context ??= stored) },
+    approvals: {
+      find: async (_turn, callId) => approvals.get(callId),
+      insert: async ({ callId, argumentsHash }) => void approvals.set(callId, { status: 'open', argumentsHash }),
+      allOpen: async () => {
+        more.onSuspend?.(approvals);
+        return [...approvals].every(([callId, { status }]) => status === 'open' || calls.has(callId));
+      },
+      supersedeOfTurn: async () => [],
+    },
     toolCalls: {
       find: async (_turn, callId) => calls.get(callId),
       insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),
     },
     summaries: { find: async () => undefined },
     messages: {
-      insert: async ({ id, content }) => {
+      insert: async ({ id, content, turn: { key } = { key: '' } }) => {
+        keys.set(key, id);
         if (content.type === 'system') recorded.notes.push(content.text);
+        else if (content.type === 'action_card') recorded.cards.push(`${content.title}: ${content.description}`);
         else messages.set(id, {});
         return undefined;
       },
@@ -229,7 +254,7 @@ export function createTurnHarness(
         messages.set(id, { ...messages.get(id), ...text, ...(status === undefined ? {} : { status }) });
       },
       find: async () => [],
-      findOfTurn: async () => undefined,
+      findOfTurn: async (_turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
     },
     events: { append: async () => (seq += 1) },
     limits: {

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { AgentDataStatus, AgentModel, AgentRole, AgentRouteStatus, AgentSkill, ResponseLength } from '../enums.js';
+import {
+  AgentDataStatus,
+  AgentModel,
+  AgentRole,
+  AgentRouteStatus,
+  AgentSkill,
+  ResponseLength,
+  ToolPermission,
+} from '../enums.js';
 import { LIMITS } from '../limits.js';
 import { Id, Timestamp } from './primitives.js';
 
@@ -87,9 +95,25 @@ export const AgentTool = z
         'Whether the agent may use the tool. A tool without a backend, such as a web search that is not configured, ' +
         'stays enabled; calls to it fail with the reason.',
     }),
+    permission: ToolPermission.meta({
+      description:
+        '`deny` if the tool is disabled. With `ask`, each call that changes something shows an action card, and runs only ' +
+        'if the user approves it within 24 hours and before another message.',
+      'x-extension': true,
+    }),
   })
   .meta({ id: 'AgentTool' });
 export type AgentTool = z.output<typeof AgentTool>;
+
+export const UpdateAgentToolBody = z
+  .object({ enabled: z.boolean(), permission: ToolPermission })
+  .partial()
+  .refine(({ enabled, permission }) => (enabled === undefined) !== (permission === undefined), {
+    path: ['permission'],
+    message: 'either enabled or permission is required',
+  })
+  .meta({ id: 'UpdateAgentToolBody' });
+export type UpdateAgentToolBody = z.output<typeof UpdateAgentToolBody>;
 
 export const AgentMemory = z
   .strictObject({

@@ -8,6 +8,7 @@ import {
   AgentTool,
   CreateMemoryBody,
   UpdateAgentSettingsBody,
+  UpdateAgentToolBody,
 } from '../resources/agent.js';
 import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
@@ -136,15 +137,15 @@ export const agentRoutes = [
     path: '/v1/agents/{id}/tools/{name}',
     auth: 'user',
     tag: 'agents',
-    summary: 'Enable or disable a tool',
+    summary: 'Enable or disable a tool, or let it ask before each call that changes something',
     extension: true,
     params: { ...agent, name: text },
-    body: z.object({ enabled: z.boolean() }).meta({ id: 'UpdateAgentToolBody' }),
+    body: UpdateAgentToolBody,
     responses: ok(data(AgentTool)),
-    errors: ['tool_not_found'],
+    errors: ['tool_not_found', 'permission_not_supported'],
     example: {
       params: { ...examples.ofAgent, name: examples.tool.name },
-      body: { off: { enabled: false } },
+      body: { off: { enabled: false }, ask: { permission: 'ask' } },
       answer: { data: examples.tool },
     },
   }),

@@ -308,4 +308,5 @@ export const tool = {
   icon_url: '/v1/assets/icon-memories.svg',
   category_id: 'knowledge',
   enabled: false,
+  permission: 'deny',
 };

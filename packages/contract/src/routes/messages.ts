@@ -183,11 +183,12 @@ export const messageRoutes = [
     summary: 'Choose an action of a card (once)',
     description:
       'The choice creates a user message with the label of the action as its text, and the agent replies to it. ' +
-      'Clients receive it as `message.new`, like any other message.',
+      'Clients receive it as `message.new`, like any other message. On a card that asks for the approval of a call, the ' +
+      'choice lets the agent continue.',
     params: message,
     body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
     responses: ok(data(MessageData)),
-    errors: ['action_not_found', 'action_already_chosen', 'turn_queue_full', 'token_limit_reached'],
+    errors: ['action_not_found', 'action_already_chosen', 'approval_closed', 'turn_queue_full', 'token_limit_reached'],
     example: {
       params: { ...examples.inWorkspace, id: EXAMPLE.cardId },
       body: { yes: { action_id: 'yes' } },

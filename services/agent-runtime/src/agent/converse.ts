@@ -5,7 +5,7 @@ import { builtInTools } from '../tools/built-in-tools.js';
 import { fittingTools, requestedTools } from '../tools/requested-tools.js';
 import type { ToolSource } from '../tools/tool.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
-import { createJournal, foldJournal } from './journal.js';
+import { createJournal, stateOf } from './journal.js';
 import { completed, failed, refused, silent } from './outcome.js';
 import { executeToolCalls } from './tool-calls.js';
 import { afterResult, afterStep, stepEntry, type TurnState } from './turn-state.js';
@@ -69,7 +69,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const journal = createJournal(request, deps);
   const requests = { names: new Set(requested.map(({ name }) => name)), journal, resolution: deps.resolution };
   const calling = { tools: source, builtIn, requests, offered, agentId: agent.id, writer, untrusted, images, signal };
-  let state = foldJournal(request.journal);
+  let state = stateOf(request);
   writer.restore(state.text);
   let wasEmpty = false;
 

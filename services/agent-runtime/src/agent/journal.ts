@@ -17,8 +17,8 @@ export const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
 
 const NO_IMAGE = '[The image is no longer available. Call the tool again if you still need it.]';
 
-/** Computes the state after the entries of a journal. @throws SyntaxError, TypeError for entries of an unknown format */
-export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[]): TurnState {
+/** Computes the state after further entries of a journal. @throws SyntaxError, TypeError for entries of an unknown format */
+export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[], before = INITIAL_STATE): TurnState {
   return entries.reduce((state, { kind, body }) => {
     switch (kind) {
       case EntryKind.STEP:
@@ -28,7 +28,13 @@ export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[]): T
       default:
         throw new TypeError(`the journal has an entry of unknown kind ${kind}`);
     }
-  }, INITIAL_STATE);
+  }, before);
+}
+
+/** The state after the journal of a request. Its text is only what the current reply shows. */
+export function stateOf({ journal, shownEntries }: Pick<RunTurnRequest, 'journal' | 'shownEntries'>): TurnState {
+  const shown = foldJournal(journal.slice(0, shownEntries));
+  return foldJournal(journal.slice(shownEntries), { ...shown, text: '' });
 }
 
 /** Images are too large for the journal. */

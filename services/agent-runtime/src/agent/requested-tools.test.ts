@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { EntryKind, Outcome } from '@uswarm/runtime-proto';
-import { answer, lastMessage, request, run, toolNames } from '../../test/scripted-turn.js';
+import { EntryKind, Outcome, ToolState } from '@uswarm/runtime-proto';
+import {
+  answer,
+  end,
+  lastMessage,
+  request,
+  run,
+  search,
+  searchTool,
+  text,
+  toolNames,
+} from '../../test/scripted-turn.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
 import { MAX_ENTRY_BYTES } from './journal.js';
 
@@ -69,5 +79,30 @@ describe('a tool that the orchestrator executes', () => {
     const { asked, events } = await run([request(large), answer('Sorry.')], { turn });
     expect(requests(events)).toEqual([]);
     expect(JSON.stringify(lastMessage(asked[1]))).toContain('too long');
+  });
+
+  it('reports that the turn waits when the other calls of the step have ended', async () => {
+    const { events } = await run([request(call, search), answer('Done.')], {
+      turn: { ...turn, tools: ['web_search_tool'] },
+      tools: searchTool(() => ({ text: 'found', failed: false })),
+      resolution: () => new Promise((resolve) => setImmediate(() => resolve({ text: 'Saved.' }))),
+    });
+    const order = events.flatMap((event) =>
+      event.case === 'tool' ? [ToolState[event.value.state]] : event.case === 'waiting' ? ['WAITING'] : [],
+    );
+    expect(order).toEqual(['RUNNING', 'COMPLETED', 'WAITING']);
+  });
+
+  it('continues a turn in a new reply, without the text that an earlier reply shows', async () => {
+    const said = [text('I will save it.'), end('calls', 'I will save it.', [call])];
+    const first = await run([said, answer('Done.')], { turn, resolution: () => ({ text: 'Saved.' }) });
+    const [step] = entries(first.events);
+    const { asked, events, done } = await run([answer('Done.')], {
+      turn: { ...turn, journal: [step!], shownEntries: 1 },
+      resolution: () => ({ text: 'Saved.' }),
+    });
+    expect(done.text).toBe('Done.');
+    expect(events.flatMap((event) => (event.case === 'chunk' ? [event.value.text] : [])).join('')).toBe('Done.');
+    expect(JSON.stringify(asked[0])).toContain('I will save it.');
   });
 });

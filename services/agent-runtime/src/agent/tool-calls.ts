@@ -6,7 +6,7 @@ import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
 import type { ToolResult, ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
-import { messageEvent, requestEvent, toolEvent } from '../turns/turn-events.js';
+import { messageEvent, requestEvent, toolEvent, waitingEvent } from '../turns/turn-events.js';
 import type { Journal } from './journal.js';
 import type { ReplyWriter } from './reply-writer.js';
 import type { ResultEntry, ResultPart } from './turn-state.js';
@@ -133,7 +133,7 @@ function tooMany(call: ToolCall, deps: ToolCallDeps): ResultEntry {
 
 /**
  * Runs the calls of one step concurrently, except those that have a result already. A failed tool is a result, which the model
- * handles.
+ * handles. Reports when only requests to the orchestrator are left.
  * @throws only the signal's reason, and errors of `onResult`.
  */
 export async function executeToolCalls(
@@ -141,10 +141,28 @@ export async function executeToolCalls(
   finished: ReadonlySet<string>,
   deps: ToolCallDeps,
 ): Promise<void> {
-  await Promise.all(
-    calls.map(async (call, index) => {
-      if (finished.has(call.id)) return;
-      await deps.onResult(index < MAX_CALLS_PER_STEP ? await execute(call, deps) : tooMany(call, deps));
-    }),
-  );
+  const others: Promise<void>[] = [];
+  const requests: Promise<void>[] = [];
+  let open = 0;
+  for (const [index, call] of calls.entries()) {
+    if (finished.has(call.id)) continue;
+    const isRequest = index < MAX_CALLS_PER_STEP && deps.requests.names.has(call.name);
+    const result = index < MAX_CALLS_PER_STEP ? execute(call, deps) : Promise.resolve(tooMany(call, deps));
+    if (!isRequest) {
+      others.push(result.then(deps.onResult));
+      continue;
+    }
+    open += 1;
+    requests.push(
+      result.then((outcome) => {
+        open -= 1;
+        return deps.onResult(outcome);
+      }),
+    );
+  }
+  const othersEnded = async (): Promise<void> => {
+    await Promise.all(others);
+    if (open > 0) deps.writer.event(waitingEvent());
+  };
+  await Promise.all([...requests, othersEnded()]);
 }

@@ -11,6 +11,7 @@ import {
   type TurnEvent,
   TurnEventSchema,
   UsageSchema,
+  WaitingSchema,
 } from '@uswarm/runtime-proto';
 
 /** The content of a turn event, before the log numbers it. */
@@ -52,6 +53,8 @@ export const requestEvent = (request: MessageInitShape<typeof RequestSchema>): T
   case: 'request',
   value: create(RequestSchema, request),
 });
+
+export const waitingEvent = (): TurnEventBody => ({ case: 'waiting', value: create(WaitingSchema) });
 
 export const doneEvent = (done: Done): TurnEventBody => ({ case: 'done', value: done });
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
 import { createAgentSettingsStore } from '../features/agents/agent-settings.store.js';
 import { createAgentStore } from '../features/agents/agents.store.js';
+import { createApprovalStore } from '../features/approvals/approvals.store.js';
 import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
 import { createMemoryStore } from '../features/agents/memories.store.js';
 import { createAuditStore } from '../features/admin/audit.store.js';
@@ -111,7 +112,10 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the change of a tool setting',
       (database) =>
-        createAgentSettingsStore(database).switchTool(place.userId, place.agentId, { name: 'x', enabled: true }),
+        createAgentSettingsStore(database).setTool(place.userId, place.agentId, 'x', {
+          enabled: true,
+          permission: null,
+        }),
     ],
     ['runtimes by workspace', (database) => createRuntimeStore(database).list([place.workspaceId])],
     ['a page of runtimes', (database) => createRuntimeStore(database).page(place.workspaceId, 100)],
@@ -153,6 +157,19 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the search for an object of artifacts',
       (database) => createArtifactStore(database).hasObject(place.agentId, database),
+    ],
+    [
+      'the approvals of calls',
+      async (database) => {
+        const approvals = createApprovalStore();
+        await approvals.find(place.workspaceId, 'c', database);
+        await approvals.lock(place.messageId, database);
+        await approvals.allOpen(place.workspaceId, database);
+        await approvals.supersedeOfTurn(place.workspaceId, database);
+        await approvals.supersede(place.conversationId, database);
+        await approvals.nextExpired(database);
+        await approvals.expire(place.messageId, database);
+      },
     ],
     ['the deletion of a memory', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],

@@ -27,6 +27,7 @@ export interface AgentToolsTable {
   name: string;
   enabled: boolean;
   updated_at: Generated<Timestamp>;
+  permission: 'allow' | 'ask' | null;
 }
 
 export interface AgentsTable {
@@ -267,6 +268,19 @@ export interface SpentLocalIdsTable {
   local_id_hash: Buffer;
 }
 
+export interface ToolApprovalsTable {
+  card_message_id: string;
+  turn_id: string;
+  conversation_id: string;
+  call_id: string;
+  tool: string;
+  arguments_hash: Buffer;
+  status: Generated<'open' | 'approved' | 'denied' | 'expired' | 'superseded'>;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  decided_at: Timestamp | null;
+}
+
 export interface ToolCallsTable {
   turn_id: string;
   call_id: string;
@@ -306,6 +320,8 @@ export interface TurnsTable {
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
   stop_requested: Generated<boolean>;
+  resumes_message_id: string | null;
+  shown_entries: Generated<number>;
 }
 
 export interface UploadsTable {
@@ -432,6 +448,7 @@ export interface Schema {
   runtime_processes: RuntimeProcessesTable;
   runtimes: RuntimesTable;
   spent_local_ids: SpentLocalIdsTable;
+  tool_approvals: ToolApprovalsTable;
   tool_calls: ToolCallsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;

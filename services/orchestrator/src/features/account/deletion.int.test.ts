@@ -231,6 +231,10 @@ describe('account deletion with a runtime', () => {
       INSERT INTO turn_entries (turn_id, number, generation, kind, body)
       SELECT id, 1, 1, 'step', ${JSON.stringify({ text: traces[0] })} FROM copy`.execute(database);
     await sql`
+      INSERT INTO tool_approvals (card_message_id, turn_id, conversation_id, call_id, tool, arguments_hash, expires_at)
+      SELECT t.user_message_id, t.id, t.conversation_id, 'c', 'remember', sha256('x'), now() + interval '1 day'
+      FROM turns t WHERE t.workspace_id = ${home.workspaceId} LIMIT 1`.execute(database);
+    await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
       VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
     // Tokens of an earlier connection whose revocation is pending.
@@ -287,7 +291,7 @@ describe('account deletion with a runtime', () => {
     ).toEqual([]);
     const stored = await allRows(uswarm.database);
     // Jobs without an owner remain.
-    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !row.includes('-pruning')) };
+    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !/-pruning|-expiry/.test(row)) };
     const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !WITHOUT_OWNER.includes(table));
     // The audit log keeps the actions without the user; for the user's own actions it keeps the keyed hash.
     expect(rest.map(([table]) => table)).toEqual(['audit_log']);

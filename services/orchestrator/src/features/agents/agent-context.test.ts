@@ -4,14 +4,26 @@ import type { AgentSettingsRow } from './agent-settings.store.js';
 import { createAgentContextLoader } from './agent-context.js';
 import type { NewMemory } from './memories.store.js';
 
-const tool = (name: string): Tool => ({ name, description: '', icon_url: '', category_id: '', enabled: true });
+const tool = (name: string): Tool => ({
+  name,
+  description: '',
+  icon_url: '',
+  category_id: '',
+  enabled: true,
+  changes: true,
+});
+const OFF = { enabled: false, permission: null };
+const PLATFORM = [
+  { name: 'remember', switchedBy: 'memories', effect: 'own' },
+  { name: 'recall', switchedBy: 'memories', effect: 'read' },
+] as const;
 const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
 function loadAgentContext(row: Partial<AgentSettingsRow> | undefined) {
   const recalls: [string, readonly string[]][] = [];
-  const settings = row && { model: null, response_length: 'auto' as const, prompts: [], switches: {}, ...row };
+  const settings = row && { model: null, response_length: 'auto' as const, prompts: [], toolSettings: {}, ...row };
   const context = createAgentContextLoader({
-    platformTools: [],
+    platformTools: PLATFORM,
     settings: { ofAgent: async () => settings },
     memories: {
       rank: async (agentId, texts) => {
@@ -32,7 +44,8 @@ describe('the context of an agent', () => {
       model: 'opus',
       responseLength: 'short',
       prompts: [],
-      requestedTools: [],
+      requestedTools: ['remember', 'recall'],
+      askedTools: [],
       tools: ['web_search_tool'],
       memories: [MEMORY],
     });
@@ -50,12 +63,20 @@ describe('the context of an agent', () => {
   });
 
   it('excludes tools that are disabled', async () => {
-    expect((await loadAgentContext({ switches: { web_search_tool: false } }).context).tools).toEqual([]);
+    expect((await loadAgentContext({ toolSettings: { web_search_tool: OFF } }).context).tools).toEqual([]);
+  });
+
+  it('asks before calls that change something, if the user wants it', async () => {
+    const toolSettings = { memories: { enabled: true, permission: 'ask' } } as const;
+    expect(await loadAgentContext({ toolSettings }).context).toMatchObject({
+      requestedTools: ['remember', 'recall'],
+      askedTools: ['remember'],
+    });
   });
 
   it('has no memories if they are disabled, and reads none', async () => {
-    const { context, recalls } = loadAgentContext({ switches: { memories: false } });
-    expect(await context).toMatchObject({ tools: ['web_search_tool'], memories: [] });
+    const { context, recalls } = loadAgentContext({ toolSettings: { memories: OFF } });
+    expect(await context).toMatchObject({ tools: ['web_search_tool'], requestedTools: [], memories: [] });
     expect(recalls).toEqual([]);
   });
 

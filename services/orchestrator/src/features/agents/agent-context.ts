@@ -18,6 +18,8 @@ export interface AgentContext {
   tools: string[];
   /** Names of the tools that the orchestrator executes on request. */
   requestedTools: string[];
+  /** Those of them whose calls need the approval of the user. */
+  askedTools: string[];
   memories: NewMemory[];
 }
 
@@ -25,7 +27,7 @@ export interface AgentContextDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
   memories: Pick<MemoryStore, 'rank' | 'read'>;
   tools: readonly Tool[];
-  platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy'>[];
+  platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy' | 'effect'>[];
 }
 
 /** Texts that the memories of a turn are chosen for, the most important first. */
@@ -44,13 +46,18 @@ export function createAgentContextLoader({ settings, memories, tools, platformTo
   return async (agentId: string, question: Question): Promise<AgentContext> => {
     const row = await settings.ofAgent(agentId);
     if (row === undefined) throw new Error('the agent of the turn does not exist');
-    const enabled = toolsOf(tools, row.switches).flatMap((tool) => (tool.enabled ? [tool.name] : []));
+    const switched = toolsOf(tools, row.toolSettings);
+    const enabled = switched.flatMap((tool) => (tool.enabled ? [tool.name] : []));
+    const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
     return {
       model: row.model,
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),
       tools: enabled.filter((name) => !switches.has(name)),
       requestedTools: platformTools.flatMap(({ name, switchedBy }) => (enabled.includes(switchedBy) ? [name] : [])),
+      askedTools: platformTools.flatMap(({ name, switchedBy, effect }) =>
+        effect !== 'read' && asked.has(switchedBy) ? [name] : [],
+      ),
       memories: enabled.includes(MEMORIES_TOOL) ? await recall(agentId, question) : [],
     };
   };

@@ -107,16 +107,39 @@ describe('settings and tools of an agent', () => {
         icon_url: expect.any(String),
         category_id: expect.stringMatching(/\w/),
         enabled: true,
+        permission: 'allow',
       });
     }
   });
 
   it('a tool can be disabled and enabled, and the response has the new state', async () => {
     const on = (await tools()).find(({ name }) => name === 'memories');
-    expect(await switchTool('memories', false)).toEqual({ ...on, enabled: false });
-    expect(await tools()).toContainEqual({ ...on, enabled: false });
+    expect(await switchTool('memories', false)).toEqual({ ...on, enabled: false, permission: 'deny' });
+    expect(await tools()).toContainEqual({ ...on, enabled: false, permission: 'deny' });
     expect(await switchTool('memories', true)).toEqual(on);
     expect(await tools()).toContainEqual(on);
+  });
+
+  it('a tool can ask before each call, also after it was disabled and enabled', async () => {
+    const set = async (permission: string) =>
+      (await user.patch<{ data: AgentTool }>(`${agent}/tools/memories`, { permission }, 200)).body.data;
+    expect(await set('ask')).toMatchObject({ enabled: true, permission: 'ask' });
+    expect(await set('deny')).toMatchObject({ enabled: false, permission: 'deny' });
+    expect(await switchTool('memories', true)).toMatchObject({ enabled: true, permission: 'ask' });
+    expect(await set('allow')).toMatchObject({ enabled: true, permission: 'allow' });
+    expect(await tools(colleague)).toContainEqual(expect.objectContaining({ name: 'memories', permission: 'allow' }));
+  });
+
+  it.each([{}, { enabled: true, permission: 'ask' }, { permission: 'sometimes' }])(
+    'rejects the change %j',
+    async (body) => {
+      expect(await user.refusal('PATCH', `${agent}/tools/memories`, body)).toBe('validation_failed');
+    },
+  );
+
+  it('a tool that changes nothing cannot ask', async () => {
+    const path = `${agent}/tools/web_search_tool`;
+    expect(await user.refusal('PATCH', path, { permission: 'ask' })).toBe('permission_not_supported');
   });
 
   it.each(['nothing', '__proto__', 'constructor', '%00', 'web_search_tool%20'])(

@@ -4,13 +4,14 @@ import {
   type AgentTool,
   ApiError,
   type UpdateAgentSettingsBody,
+  type UpdateAgentToolBody,
 } from '@uswarm/contract';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsRow, AgentSettingsStore } from './agent-settings.store.js';
-import { toolsOf } from './agent-tools.js';
+import { type ToolSetting, toolOf, toolsOf } from './agent-tools.js';
 
 export interface AgentSettingsServiceDeps {
-  store: Pick<AgentSettingsStore, 'find' | 'update' | 'switchTool'>;
+  store: Pick<AgentSettingsStore, 'find' | 'update' | 'setTool'>;
   tools: readonly Tool[];
   /** Shown for agents without a model setting. */
   defaultModel: AgentModel;
@@ -21,8 +22,8 @@ export interface AgentSettingsService {
   settings(userId: string, agentId: string): Promise<AgentSettings>;
   update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<AgentSettings>;
   tools(userId: string, agentId: string): Promise<AgentTool[]>;
-  /** @throws ApiError `tool_not_found` */
-  switchTool(userId: string, agentId: string, name: string, enabled: boolean): Promise<AgentTool>;
+  /** @throws ApiError `tool_not_found`, `permission_not_supported` */
+  updateTool(userId: string, agentId: string, name: string, change: UpdateAgentToolBody): Promise<AgentTool>;
 }
 
 export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
@@ -48,13 +49,20 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
       return settings(userId, agentId);
     },
 
-    tools: async (userId, agentId) => toolsOf(catalog, (await require(userId, agentId)).switches),
+    tools: async (userId, agentId) => toolsOf(catalog, (await require(userId, agentId)).toolSettings),
 
-    async switchTool(userId, agentId, name, enabled) {
-      const tool = toolsOf(catalog, (await require(userId, agentId)).switches).find((each) => each.name === name);
-      if (tool === undefined) throw new ApiError('tool_not_found');
-      if (!(await store.switchTool(userId, agentId, { name, enabled }))) throw new ApiError('agent_not_found');
-      return { ...tool, enabled };
+    async updateTool(userId, agentId, name, { enabled, permission }) {
+      const row = await require(userId, agentId);
+      const entry = catalog.find((each) => each.name === name);
+      if (entry === undefined) throw new ApiError('tool_not_found');
+      if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');
+      const setting: ToolSetting = {
+        enabled: enabled ?? permission !== 'deny',
+        permission: permission === 'allow' || permission === 'ask' ? permission : null,
+      };
+      if (!(await store.setTool(userId, agentId, name, setting))) throw new ApiError('agent_not_found');
+      const kept = setting.permission ?? row.toolSettings[name]?.permission ?? null;
+      return toolOf(entry, { ...setting, permission: kept });
     },
   };
 }

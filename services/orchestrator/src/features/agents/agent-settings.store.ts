@@ -1,14 +1,14 @@
 import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import type { ToolSwitches } from './agent-tools.js';
+import type { ToolSetting, ToolSettings } from './agent-tools.js';
 
 export interface AgentSettingsRow {
   /** Null if the default of the runtime applies. */
   model: AgentModel | null;
   response_length: ResponseLength;
   prompts: AgentPrompt[];
-  switches: ToolSwitches;
+  toolSettings: ToolSettings;
 }
 
 export interface AgentSettingsStore {
@@ -17,8 +17,8 @@ export interface AgentSettingsStore {
   ofAgent(agentId: string): Promise<AgentSettingsRow | undefined>;
   /** Changes the fields that are present. @returns false if the user has no such agent */
   update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<boolean>;
-  /** @returns false if the user has no such agent */
-  switchTool(userId: string, agentId: string, tool: { name: string; enabled: boolean }): Promise<boolean>;
+  /** A permission that is null does not change. @returns false if the user has no such agent */
+  setTool(userId: string, agentId: string, name: string, setting: ToolSetting): Promise<boolean>;
 }
 
 /** Restricts agents `a` to one agent of the user. */
@@ -29,8 +29,9 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
   async function select(where: RawBuilder<unknown>): Promise<AgentSettingsRow | undefined> {
     const { rows } = await sql<AgentSettingsRow>`
       SELECT a.model, a.response_length, a.prompts, coalesce(
-        (SELECT jsonb_object_agg(t.name, t.enabled) FROM agent_tools t WHERE t.agent_id = a.id), '{}'
-      ) AS switches
+        (SELECT jsonb_object_agg(t.name, jsonb_build_object('enabled', t.enabled, 'permission', t.permission))
+          FROM agent_tools t WHERE t.agent_id = a.id), '{}'
+      ) AS "toolSettings"
       FROM agents a WHERE ${where}`.execute(database);
     return rows[0];
   }
@@ -54,12 +55,13 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
       return numUpdatedRows > 0n;
     },
 
-    async switchTool(userId, agentId, { name, enabled }) {
+    async setTool(userId, agentId, name, { enabled, permission }) {
       // The lock prevents the deletion of the agent until the row that references it is inserted.
       const { numAffectedRows } = await sql`
-        INSERT INTO agent_tools (agent_id, name, enabled)
-        SELECT a.id, ${name}, ${enabled} FROM agents a WHERE ${ownAgent(userId, agentId)} FOR KEY SHARE OF a
-        ON CONFLICT (agent_id, name) DO UPDATE SET enabled = excluded.enabled, updated_at = now()`.execute(database);
+        INSERT INTO agent_tools (agent_id, name, enabled, permission)
+        SELECT a.id, ${name}, ${enabled}, ${permission}::text FROM agents a WHERE ${ownAgent(userId, agentId)} FOR KEY SHARE OF a
+        ON CONFLICT (agent_id, name) DO UPDATE SET enabled = excluded.enabled,
+          permission = coalesce(excluded.permission, agent_tools.permission), updated_at = now()`.execute(database);
       return numAffectedRows !== undefined && numAffectedRows > 0n;
     },
   };

@@ -95,7 +95,11 @@ describe('the number of statements does not depend on the amount of data', () =>
     ['the settings', 1, ({ settings }, { userId, id }) => settings.settings(userId, id)],
     ['a change of settings', 2, ({ settings }, { userId, id }) => settings.update(userId, id, { model: 'opus' })],
     ['the tools', 1, ({ settings }, { userId, id }) => settings.tools(userId, id)],
-    ['a change of a tool', 2, ({ settings }, { userId, id }) => settings.switchTool(userId, id, 'memories', true)],
+    [
+      'a change of a tool',
+      2,
+      ({ settings }, { userId, id }) => settings.updateTool(userId, id, 'memories', { enabled: true }),
+    ],
     ['the memories', 2, ({ memories }, { userId, id }) => memories.list(userId, id, {})],
     [
       'a memory written',

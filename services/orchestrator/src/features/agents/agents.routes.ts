@@ -41,7 +41,7 @@ export function agentSettingsHandlers(service: AgentSettingsService) {
   });
   const updateAgentTool: Handler<'updateAgentTool'> = async ({ actor, params, body }) => ({
     status: 200,
-    body: { data: await service.switchTool(actor.userId, params.id, params.name, body.enabled) },
+    body: { data: await service.updateTool(actor.userId, params.id, params.name, body) },
   });
   return { getAgentSettings, updateAgentSettings, listAgentTools, updateAgentTool };
 }

@@ -33,6 +33,10 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
     }),
     describe: ({ key }) => `Remembering “${key}”`,
+    async changes({ key, content }, { agentId }) {
+      const [before] = await store.read(agentId, [key]);
+      return [{ label: key, after: content, ...(before === undefined ? {} : { before: before.content }) }];
+    },
     prepare:
       ({ key, content, category }, { userId, agentId }) =>
       async (tx) => {
@@ -73,6 +77,10 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     switchedBy: MEMORIES_TOOL,
     input: z.object({ key: Key.describe('The key of the memory.') }),
     describe: ({ key }) => `Forgetting “${key}”`,
+    async changes({ key }, { agentId }) {
+      const [before] = await store.read(agentId, [key]);
+      return before === undefined ? [] : [{ label: key, before: before.content, after: '' }];
+    },
     prepare:
       ({ key }, { userId, agentId }) =>
       async (tx) => {

@@ -40,7 +40,7 @@ describe('the tools for artifacts', () => {
           .selectFrom('messages')
           .select('content')
           .where('turn_id', '=', begun.turn.id)
-          .where('turn_key', 'like', 'message:%')
+          .where('turn_key', 'like', 'platform:%')
           .execute()
       ).map(({ content }) => content);
     const created = async (title = 'List', content = '- tea') =>

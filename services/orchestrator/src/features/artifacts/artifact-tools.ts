@@ -104,6 +104,13 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
       content: Content,
     }),
     describe: ({ title }) => (title === undefined ? 'Revising a document' : `Revising “${title}”`),
+    async changes({ artifact_id: id, title, content }, { workspaceId }) {
+      const latest = await store.find(workspaceId, id);
+      const before = latest === undefined ? {} : { before: await contents.read(latest.object_id) };
+      const renamed =
+        title === undefined || latest === undefined ? [] : [{ label: 'Title', before: latest.title, after: title }];
+      return [...renamed, { label: latest?.title ?? 'Content', ...before, after: content }];
+    },
     async prepare({ artifact_id: id, expected_version: expected, title, content }, call) {
       const stored = await written(call, content);
       if (typeof stored === 'string') return () => Promise.resolve(failed(stored));
@@ -135,6 +142,10 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     effect: 'own',
     input: z.object({ artifact_id: Id }),
     describe: () => 'Finishing a document',
+    async changes({ artifact_id: id }, { workspaceId }) {
+      const latest = await store.find(workspaceId, id);
+      return latest === undefined ? [] : [{ label: latest.title, before: latest.status, after: 'final' }];
+    },
     prepare:
       ({ artifact_id: id }, { workspaceId }) =>
       async (tx) => {

@@ -1,5 +1,6 @@
 import { ApiError, type MessageData } from '@uswarm/contract';
 import type { Database, Transaction, WithTransaction } from '../../database/database.js';
+import type { Approvals } from '../approvals/approvals.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -13,6 +14,7 @@ export interface ActionServiceDeps {
   store: Pick<MessageStore, 'find' | 'update'>;
   events: Pick<EventStore, 'append'>;
   intake: MessageIntake;
+  approvals: Pick<Approvals, 'decide'>;
   rates: Pick<RateLimits, 'send'>;
   access: WorkspaceAccess;
   createViewContext: CreateViewContext;
@@ -28,16 +30,16 @@ export interface ActionTarget {
 export interface ActionService {
   /**
    * Records a choice in its card and queues a turn of the agent that offered it, in one transaction. Repeating the
-   * same choice changes nothing.
+   * same choice changes nothing. A choice on a call of a tool continues the turn that asked.
    *
-   * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `turn_queue_full`,
-   *   `token_limit_reached`
+   * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `approval_closed`,
+   *   `turn_queue_full`, `token_limit_reached`
    */
   choose(target: ActionTarget): Promise<MessageData>;
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { withTransaction, store, events, intake, access, createViewContext } = deps;
+  const { withTransaction, store, events, intake, approvals, access, createViewContext } = deps;
 
   async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -56,10 +58,13 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
     await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
-    await intake.create(
-      { workspaceId, conversationId: row.conversation_id, userId, agentIds: [agentId], text: label },
-      tx,
-    );
+    const message = { workspaceId, conversationId: row.conversation_id, userId, text: label };
+    const decided = await approvals.decide(messageId, actionId, tx);
+    if (decided === undefined) await intake.create({ ...message, agentIds: [agentId] }, tx);
+    else {
+      const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
+      await intake.create({ ...message, agentIds, decision: decided }, tx);
+    }
   }
 
   return {

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Mention } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import { titleOf } from '../conversations/title.js';
+import type { Approvals } from '../approvals/approvals.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
@@ -20,6 +21,8 @@ export interface NewUserMessage {
   bodyHash?: Buffer;
   mentions?: Mention[];
   attachments?: StoredAttachment[];
+  /** The decision on a call of a tool. A suspended turn, if it has one, continues with this message. */
+  decision?: { suspendedTurnId?: string };
 }
 
 export interface MessageIntakeDeps {
@@ -28,6 +31,7 @@ export interface MessageIntakeDeps {
   turns: Pick<TurnQueue, 'enqueue'>;
   runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
   attachments: Pick<Attachments, 'attach'>;
+  approvals: Pick<Approvals, 'supersede'>;
 }
 
 /** Stores a user message together with the turns that answer it. */
@@ -42,14 +46,15 @@ export interface MessageIntake {
   create(newMessage: NewUserMessage, tx: Transaction): Promise<MessageRow>;
 }
 
-export function createMessageIntake({ store, events, turns, runtimes, attachments }: MessageIntakeDeps): MessageIntake {
+export function createMessageIntake(deps: MessageIntakeDeps): MessageIntake {
+  const { store, events, turns, runtimes, attachments, approvals } = deps;
   return {
     async prepare(workspaceId, tx) {
       await runtimes.ensureResumed(workspaceId, tx);
     },
 
     async create(newMessage, tx) {
-      const { workspaceId, conversationId, userId, text, localId } = newMessage;
+      const { workspaceId, conversationId, userId, text, localId, decision } = newMessage;
       const id = randomUUIDv7();
       // Allocating the seq locks the workspace, so concurrent sends cannot change the lookups and counts below.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
@@ -62,7 +67,8 @@ export function createMessageIntake({ store, events, turns, runtimes, attachment
           seq,
           role: 'user',
           content: { type: 'text', text },
-          status: 'sent',
+          // A running turn reads a decision itself.
+          status: newMessage.agentIds.length === 0 ? 'read' : 'sent',
           senderId: userId,
           mentions: newMessage.mentions ?? [],
           attachments: newMessage.attachments ?? [],
@@ -73,8 +79,11 @@ export function createMessageIntake({ store, events, turns, runtimes, attachment
         tx,
       );
       await attachments.attach(id, newMessage.attachments ?? [], tx);
+      if (decision === undefined) await approvals.supersede(conversationId, tx);
+      const resumes = decision?.suspendedTurnId;
       for (const agentId of newMessage.agentIds) {
-        await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
+        const turn = { workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq };
+        await turns.enqueue({ ...turn, ...(resumes === undefined ? {} : { resumes }) }, tx);
       }
       return message;
     },

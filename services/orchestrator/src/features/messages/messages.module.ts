@@ -1,6 +1,8 @@
 import type { OrchestratorConfig } from '../../config.js';
 import type { BoundedRead } from '../../database/bounded-read.js';
 import type { Connections } from '../../database/connections.js';
+import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
+import { createApprovalStore } from '../approvals/approvals.store.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
@@ -55,7 +57,8 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
-  const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments });
+  const approvals = createApprovals({ store: createApprovalStore(), messages: store, events });
+  const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
   const service = createMessageService({
     withTransaction,
     store,
@@ -78,7 +81,16 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     cursors,
     createViewContext,
   });
-  const actions = createActionService({ withTransaction, store, events, intake, rates, access, createViewContext });
+  const actions = createActionService({
+    withTransaction,
+    store,
+    events,
+    intake,
+    approvals,
+    rates,
+    access,
+    createViewContext,
+  });
   const withdraw = createWithdraw({
     summaries: createSummaryStore(database),
     withTransaction,
@@ -105,5 +117,9 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     access,
     createViewContext,
   });
-  return { service, routes: messageHandlers(service, search, actions, deps.stops, deletion, revision) };
+  return {
+    service,
+    routes: messageHandlers(service, search, actions, deps.stops, deletion, revision),
+    jobs: [approvalExpiry(approvals, withTransaction)],
+  };
 }

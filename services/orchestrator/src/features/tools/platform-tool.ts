@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
+import { oneLine } from './one-line.js';
 import type { OfferedContent } from '../turns/agent-content-schema.js';
 
 /** The call of a tool by an agent. */
@@ -28,6 +29,20 @@ export type PlatformEffect = 'read' | 'own';
 /** Completes a call in a transaction. */
 export type Commit = (tx: Transaction) => Promise<ToolOutcome>;
 
+/** A value that a call changes. */
+export interface Change {
+  label: string;
+  /** Absent if there is no earlier value. */
+  before?: string;
+  after: string;
+}
+
+/** What a call will do, for the approval of the user. */
+export interface CallPreview {
+  title: string;
+  changes: Change[];
+}
+
 /** A tool that the orchestrator executes. */
 export interface PlatformTool {
   name: string;
@@ -40,6 +55,8 @@ export interface PlatformTool {
   switchedBy: string;
   /** One line that describes the call to the user. */
   describe(input: unknown): string;
+  /** What the call will do, in full. Changes nothing. */
+  preview(input: unknown, call: ToolCall): Promise<CallPreview>;
   /** Prepares a call outside the transaction, for example uploads content. It can run more than once per call. */
   prepare(input: unknown, call: ToolCall): Promise<Commit>;
 }
@@ -51,8 +68,19 @@ export interface PlatformToolSpec<Input extends z.ZodObject> extends Pick<
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
   describe(input: z.output<Input>): string;
+  /** What the call changes. Default: the arguments. */
+  changes?(input: z.output<Input>, call: ToolCall): Promise<Change[]>;
   prepare(input: z.output<Input>, call: ToolCall): Promise<Commit> | Commit;
 }
+
+/** The arguments of a call as changes. */
+const listed = (value: unknown): Change[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : Object.entries(value).map(([label, after]) => ({
+        label,
+        after: typeof after === 'string' ? after : JSON.stringify(after),
+      }));
 
 /** Invalid arguments become a failed outcome that names the field and the rule, so that the model can correct them. */
 export function definePlatformTool<Input extends z.ZodObject>(spec: PlatformToolSpec<Input>): PlatformTool {
@@ -62,12 +90,17 @@ export function definePlatformTool<Input extends z.ZodObject>(spec: PlatformTool
     // The format states the same in fewer tokens.
     override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
   });
-  return {
+  const tool: PlatformTool = {
     ...spec,
     inputSchema,
     describe(value) {
       const { data } = input.safeParse(value);
-      return data === undefined ? `Using ${name}` : spec.describe(data);
+      return data === undefined ? `Using ${name}` : oneLine(spec.describe(data));
+    },
+    async preview(value, call) {
+      const { data } = input.safeParse(value);
+      const changes = data === undefined || spec.changes === undefined ? listed(value) : await spec.changes(data, call);
+      return { title: tool.describe(value), changes };
     },
     async prepare(value, call) {
       const { data, error } = input.safeParse(value);
@@ -76,4 +109,5 @@ export function definePlatformTool<Input extends z.ZodObject>(spec: PlatformTool
       return () => Promise.resolve({ text: `${name}: ${path.join('.')}: ${message}`, failed: true });
     },
   };
+  return tool;
 }

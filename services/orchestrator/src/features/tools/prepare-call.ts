@@ -1,12 +1,18 @@
 import type { Logger } from '@uswarm/service-kit';
 import { storableJson } from '../turns/agent-content-schema.js';
-import { oneLine } from './one-line.js';
 import type { Commit, PlatformTool, ToolCall } from './platform-tool.js';
 
-const UNAVAILABLE = 'is not available at the moment. Nothing was changed. Tell the user, or try again later.';
+/** The outcome of a call that could not be prepared. */
+export const unavailable =
+  (name: string): Commit =>
+  () =>
+    Promise.resolve({
+      text: `${name} is not available at the moment. Nothing was changed. Tell the user, or try again later.`,
+      failed: true,
+    });
 
 /** The arguments of a call, which the runtime sends as JSON. Tools reject all values except objects. */
-function parse(json: string): unknown {
+export function parseArguments(json: string): unknown {
   try {
     return storableJson(JSON.parse(json));
   } catch {
@@ -17,16 +23,14 @@ function parse(json: string): unknown {
 /** Prepares the call of a tool. A failure becomes the outcome of the call, because nothing was changed. */
 export async function prepareCall(
   tool: PlatformTool,
-  json: string,
+  input: unknown,
   call: ToolCall,
   logger: Pick<Logger, 'error'>,
-): Promise<{ description: string; commit: Commit }> {
-  const input = parse(json);
-  const description = oneLine(tool.describe(input));
+): Promise<Commit> {
   try {
-    return { description, commit: await tool.prepare(input, call) };
+    return await tool.prepare(input, call);
   } catch (error) {
     logger.error({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call failed');
-    return { description, commit: () => Promise.resolve({ text: `${tool.name} ${UNAVAILABLE}`, failed: true }) };
+    return unavailable(tool.name);
   }
 }

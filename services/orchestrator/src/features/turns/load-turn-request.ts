@@ -73,13 +73,15 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
 
   return async (
     turn: TurnRow,
-    reply: Pick<Reply, 'generation' | 'events' | 'resolutions'>,
+    reply: Pick<Reply, 'generation' | 'events' | 'requests'>,
     features: readonly string[],
   ): Promise<LoadedRequest> => {
-    const isNew = reply.generation === 1 && turn.runtime_instance === null;
+    const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
+    // A turn that continues another one answers the message of that one.
+    const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
     const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
     const summary = stored === undefined ? ((await deps.summaries.find(turn.conversation_id)) ?? null) : stored.summary;
-    const reading = deps.turns.history(turn, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
+    const reading = deps.turns.history(answered, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
     const [context, newestFirst, firstStep, journal] = await Promise.all([
       stored ?? startContext(turn, summary, question),
@@ -97,7 +99,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       generation: reply.generation,
       context,
       requestedTools: requested,
-      resolutions: reply.resolutions,
+      resolutions: reply.requests.resolutions,
       features,
       history: boundedHistory(newestFirst),
       firstStep,

@@ -83,6 +83,8 @@ const TURN: TurnRow = {
   user_id: 'u',
   user_banned: false,
   stop_requested: false,
+  resumes_message_id: null,
+  shown_entries: 0,
 };
 
 /** A reply whose writer and live events record their calls. */
@@ -123,6 +125,8 @@ function noted(
       const { text, failed } = await commit(NO_TRANSACTION);
       return { outcome: { text, failed, showsMessage: false }, seq: 2 };
     },
+    ask: async () => ({ state: 'open' }),
+    suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),
     usage: async (entry) => void stored.usage.push(entry),
     finish: async (reply) => ({ seq: stored.finished.push(reply), activity: activityAfterwards }),

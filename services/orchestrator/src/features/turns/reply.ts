@@ -1,5 +1,4 @@
-import { create } from '@bufbuild/protobuf';
-import { LIMITS, MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
+import { LIMITS, MESSAGE_ERRORS } from '@uswarm/contract';
 import {
   AgentActivity,
   Outcome,
@@ -10,8 +9,6 @@ import {
   EntryKind,
   type Message,
   type Request,
-  type Resolution,
-  ResolutionSchema,
   type Tool,
   type TurnEvent,
   type Usage,
@@ -19,24 +16,14 @@ import {
 import type { Logger } from '@uswarm/service-kit';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
-import type { PlatformTool } from '../tools/platform-tool.js';
-import { prepareCall } from '../tools/prepare-call.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { offeredContent, storable } from './agent-content-schema.js';
 import { type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
+import { ReplyLimitExceeded } from './reply-limit.js';
+import { createToolRequests, type ToolRequests } from './tool-requests.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
-
-/** An untrusted runtime exceeded a limit of a reply. */
-export class ReplyLimitExceeded extends Error {
-  override name = 'ReplyLimitExceeded';
-  readonly code: MessageErrorCode;
-  constructor(code: MessageErrorCode) {
-    super(code);
-    this.code = code;
-  }
-}
 
 /** Maximum length of keys, ids and names of tools, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 256;
@@ -67,10 +54,9 @@ export interface Reply {
   seq: number;
   /** Set once the token limit is reached while the runtime continues. */
   overLimit: LimitReached | undefined;
-  /** The tools that the runtime may request. */
-  requestedTools: readonly PlatformTool[];
-  /** Outcomes of tool requests that the runtime has not acknowledged. */
-  resolutions: Resolution[];
+  requests: ToolRequests;
+  /** Whether the turn has ended because requests wait for the user. */
+  suspended: boolean;
   /** Discards the output of an earlier generation. */
   restart(generation: number): void;
   /** Applies the next event. @returns true once the turn is finished. @throws ReplyLimitExceeded */
@@ -103,17 +89,20 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   let currentActivity: StoredActivity = 'reading';
   let reached: LimitReached | undefined;
 
+  const requests = createToolRequests({ turn, writer, live, logger, seq: () => reply.seq });
+
   const reply: Reply = {
     generation: turn.generation,
     events: 0,
     text: '',
     seq: begun.seq,
     overLimit: undefined,
-    requestedTools: [],
-    resolutions: [],
+    requests,
+    suspended: false,
 
     restart(generation) {
-      Object.assign(reply, { generation, events: 0, text: '', resolutions: [] });
+      Object.assign(reply, { generation, events: 0, text: '' });
+      requests.restart();
       chunkSeq = 0;
       bytes = 0;
       received = '';
@@ -150,6 +139,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
         case 'request':
           await execute(event.value);
           return false;
+        case 'waiting':
+          return await suspend();
         case 'usage':
           reached = await writer.usage(usageEntry(turn, event.value));
           return false;
@@ -246,21 +237,25 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     throw new ReplyLimitExceeded('runtime_output_invalid');
   }
 
-  /** @throws ReplyLimitExceeded if the runtime was not offered the tool */
-  async function execute({ callId, tool: name, arguments: input }: Request): Promise<void> {
-    checkNames(callId, name);
-    countPart(`tool:${callId}`);
-    const tool = reply.requestedTools.find((offered) => offered.name === name);
-    if (tool === undefined || callId !== storable(callId)) throw new ReplyLimitExceeded('runtime_output_invalid');
-    live.tool({ tool: name, running: true }, reply.seq);
-    const call = { id: callId, ...callerOf(turn) };
-    const { description, commit } = await prepareCall(tool, input, call, logger);
-    const shown = { id: callId, tool: name, description: description.slice(0, MAX_NOTE_LENGTH) };
-    const { outcome, seq } = await writer.call(shown, commit);
-    reply.seq = seq ?? reply.seq;
-    live.tool({ tool: name, running: false, failed: outcome.failed }, reply.seq);
-    const { text, failed, showsMessage: message } = outcome;
-    reply.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
+  /** @throws ReplyLimitExceeded: see ToolRequests */
+  async function execute(request: Request): Promise<void> {
+    checkNames(request.callId, request.tool);
+    countPart(`tool:${request.callId}`);
+    reply.seq = (await requests.execute(request)) ?? reply.seq;
+  }
+
+  /** Ends the reply while requests wait for the user. @returns false if the user has decided on one in the meantime */
+  async function suspend(): Promise<boolean> {
+    if (!requests.areWaiting) return false;
+    const ended = await writer.suspend(storable(reply.text));
+    if (ended === undefined) {
+      reply.seq = (await requests.retry()) ?? reply.seq;
+      return suspend();
+    }
+    reply.seq = ended.seq;
+    reply.suspended = true;
+    if (ended.activity !== undefined) live.status(ended.activity, ended.seq);
+    return true;
   }
 
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
@@ -291,14 +286,6 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   return reply;
 }
-
-const callerOf = (turn: TurnRow) => ({
-  turnId: turn.id,
-  workspaceId: turn.workspace_id,
-  userId: turn.user_id,
-  agentId: turn.agent_id,
-  conversationId: turn.conversation_id,
-});
 
 function usageEntry(turn: TurnRow, usage: Usage): UsageEntry {
   return {

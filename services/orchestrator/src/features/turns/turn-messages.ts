@@ -19,8 +19,8 @@ export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
 export interface TurnMessages {
   /** Shows the status of a tool call, listed before the reply with this seq. */
   tool(callId: string, content: ToolStatus, replySeq: number | undefined, tx: Transaction): Promise<number>;
-  /** Stores content as a separate message, or updates the message with this key. */
-  offer(key: string, content: OfferedContent, tx: Transaction): Promise<number>;
+  /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
+  offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
   /** Stores a system message once per key. */
   note(key: string, text: string, tx: Transaction): Promise<void>;
 }
@@ -48,8 +48,7 @@ export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn:
       return seq;
     },
 
-    async offer(key, content, tx) {
-      const turnKey = `message:${key}`;
+    async offer(turnKey, content, tx) {
       const existingId = await messages.findOfTurn(turn.id, turnKey, tx);
       if (existingId !== undefined) {
         const seq = await append('message.updated', existingId, tx);

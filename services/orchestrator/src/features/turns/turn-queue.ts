@@ -16,15 +16,15 @@ const TIMESTAMP_LENGTH = 13;
 export interface TurnQueue {
   /**
    * Turns of a conversation run one at a time in the order of `ordinal`, the seq of the user message. Turns of one user
-   * message run in the order in which they are enqueued.
+   * message run in the order in which they are enqueued. A turn with `resumes` continues the suspended turn with this id.
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
-  enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number }, tx: Transaction): Promise<void>;
+  enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number; resumes?: string }, tx: Transaction): Promise<void>;
 }
 
 export function createTurnQueue(
-  store: Pick<TurnStore, 'insert'>,
+  store: Pick<TurnStore, 'insert' | 'resume'>,
   jobs: Pick<JobStore, 'enqueue'>,
   limits: Pick<UsageLimits, 'requireTokensLeft'>,
 ): TurnQueue {
@@ -38,7 +38,7 @@ export function createTurnQueue(
   }
 
   return {
-    async enqueue({ ordinal, ...turn }, tx) {
+    async enqueue({ ordinal, resumes, ...turn }, tx) {
       // Rejects every request for a turn before anything is stored.
       await limits.requireTokensLeft(turn.workspaceId, tx);
       const id = nextId();
@@ -46,6 +46,7 @@ export function createTurnQueue(
       if (inserted === undefined) {
         throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
       }
+      if (resumes !== undefined) await store.resume(id, resumes, tx);
       await jobs.enqueue(
         {
           kind: TURN_JOB,

@@ -65,6 +65,7 @@ describe('the request of a turn', () => {
     prompts: ['Be kind.', 'Be brief.'].map((content) => ({ id: content, name: 'n', description: '', content })),
     tools: ['web_search_tool'],
     requestedTools: [],
+    askedTools: [],
     memories: [{ key: 'tea', content: 'green', category: 'core' }],
   };
   const context: TurnContext = {
@@ -76,7 +77,7 @@ describe('the request of a turn', () => {
     summary: { text: 'They talked about tea.', throughSeq: 1 },
   };
   const input = {
-    turn: { id: 't', agent_id: 'b' },
+    turn: { id: 't', agent_id: 'b', shown_entries: 0 },
     generation: 2,
     context,
     requestedTools: [],
@@ -186,6 +187,8 @@ describe('the request of a turn', () => {
   });
 
   it('fails if the agent of the turn does not exist', () => {
-    expect(() => turnRequest({ ...input, turn: { id: 't', agent_id: 'x' } })).toThrow('does not exist');
+    expect(() => turnRequest({ ...input, turn: { id: 't', agent_id: 'x', shown_entries: 0 } })).toThrow(
+      'does not exist',
+    );
   });
 });

@@ -45,7 +45,7 @@ export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HI
 }
 
 export interface TurnRequestInput {
-  turn: Pick<TurnRow, 'id' | 'agent_id'>;
+  turn: Pick<TurnRow, 'id' | 'agent_id' | 'shown_entries'>;
   generation: number;
   context: TurnContext;
   history: readonly HistoryRow[];
@@ -100,17 +100,18 @@ export const JOURNAL = 'journal.1';
 const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
 
 /** Runtimes without the feature start from the beginning, and get no tools with effects. */
-function journalOf(input: Pick<TurnRequestInput, 'journal' | 'features' | 'requestedTools' | 'resolutions'>) {
+function journalOf(input: Pick<TurnRequestInput, 'turn' | 'journal' | 'features' | 'requestedTools' | 'resolutions'>) {
   const { features } = input;
   if (!features.includes(JOURNAL)) return {};
   const journal = input.journal.map(({ number, kind, body }) =>
     create(EntrySchema, { number, kind: KINDS[kind], body }),
   );
+  const { shown_entries: shownEntries } = input.turn;
   if (!features.includes('tools.1')) return { journaled: true, journal };
   const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
     create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),
   );
-  return { journaled: true, journal, requestedTools, resolutions: [...input.resolutions] };
+  return { journaled: true, journal, shownEntries, requestedTools, resolutions: [...input.resolutions] };
 }
 
 export function toLimits({ context_window, max_output_tokens, capabilities }: ModelLimits) {

@@ -1,7 +1,16 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { type Call, createTurnHarness, done, entry, failure } from '../../../test/turn-harness.js';
+import {
+  type Call,
+  chunk,
+  createTurnHarness,
+  done,
+  entry,
+  failure,
+  tool as toolEvent,
+} from '../../../test/turn-harness.js';
+import type { ApprovalStatus } from '../approvals/approvals.store.js';
 import { definePlatformTool, type PlatformTool } from '../tools/platform-tool.js';
 
 const FEATURES = ['journal.1', 'tools.1'];
@@ -26,7 +35,10 @@ function counter(prepare?: () => void) {
   return { counted, tool };
 }
 
-async function play(script: Call[], more: { tool: PlatformTool; onAdvance?: (call: number) => void }) {
+async function play(
+  script: Call[],
+  more: { tool: PlatformTool } & Omit<Parameters<typeof createTurnHarness>[1], 'tools'>,
+) {
   const { tool, ...rest } = more;
   const harness = createTurnHarness(script, { features: FEATURES, platformTools: [tool], ...rest });
   await harness.run();
@@ -89,5 +101,67 @@ describe('a tool request of a runtime', () => {
     const { tool } = counter();
     const { recorded } = await play([{ events: [wanted('a', 'other')] }], { tool });
     expect(recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_output_invalid' });
+  });
+});
+
+describe('a tool request that needs the approval of the user', () => {
+  const waiting = { case: 'waiting', value: {} } as const;
+  const asked = (script: Call[], onSuspend?: Parameters<typeof createTurnHarness>[1]['onSuspend']) => {
+    const { counted, tool } = counter();
+    const options = { tool, askedTools: ['count'], ...(onSuspend === undefined ? {} : { onSuspend }) };
+    return play(script, options).then((harness) => ({ ...harness, counted }));
+  };
+  const decide = (status: ApprovalStatus) => (approvals: Map<string, { status: ApprovalStatus }>) =>
+    void approvals.forEach((approval) => (approval.status = status));
+
+  it('shows a card with the arguments, ends the reply and frees the runtime, without an effect', async () => {
+    const { recorded, counted, reply } = await asked([{ events: [entry(1), wanted('a'), waiting] }]);
+    expect(recorded.cards).toEqual(['Approve? Counting 1: by: “1”']);
+    expect({ suspended: recorded.suspended, ended: recorded.ended, total: counted.total }).toEqual({
+      suspended: true,
+      ended: undefined,
+      total: 0,
+    });
+    expect(recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);
+    expect(reply()?.status).toBe('silent');
+  });
+
+  it('keeps the text before it as the reply', async () => {
+    const { reply } = await asked([{ events: [chunk('I will count.'), entry(1), wanted('a'), waiting] }]);
+    expect(reply()).toEqual({ text: 'I will count.', status: 'delivered' });
+  });
+
+  it('waits for other calls of the step', async () => {
+    const { recorded, reply } = await asked([{ events: [wanted('a'), toolEvent, waiting] }]);
+    expect(recorded.suspended).toBe(true);
+    expect(reply()?.status).toBe('silent');
+  });
+
+  it('asks once per call, also if the request is repeated', async () => {
+    const { recorded } = await asked([{ events: [wanted('a')] }, { events: [wanted('b'), wanted('a'), waiting] }]);
+    expect(recorded.cards).toHaveLength(2);
+  });
+
+  it('is executed without a pause if the user approves it before the reply ends', async () => {
+    const { recorded, counted } = await asked([{ events: [wanted('a'), waiting, done('ok')] }], decide('approved'));
+    expect({ total: counted.total, resolutions: recorded.resolutions }).toEqual({
+      total: 1,
+      resolutions: ['a: total 1'],
+    });
+  });
+
+  it.each(['denied', 'expired', 'superseded'] as const)('has no effect if it is %s', async (status) => {
+    const { recorded, counted } = await asked([{ events: [wanted('a'), waiting, done('ok')] }], decide(status));
+    expect(counted.total).toBe(0);
+    expect(recorded.resolutions).toEqual([expect.stringContaining('Nothing was changed.')]);
+  });
+
+  it('ends the turn if the runtime changes the arguments after the card was shown', async () => {
+    const changed = wanted('a', 'count', '{"by":1000}');
+    const { recorded, counted } = await asked([{ events: [wanted('a'), changed, waiting] }]);
+    expect({ ended: recorded.ended, total: counted.total }).toEqual({
+      ended: { status: 'failed', errorCode: 'runtime_output_invalid' },
+      total: 0,
+    });
   });
 });

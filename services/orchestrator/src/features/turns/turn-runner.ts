@@ -14,7 +14,8 @@ import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
 import { renewToolToken } from './renew-tool-token.js';
 import { outcomeOf } from './runtime-outcome.js';
-import { createReply, type Reply, ReplyLimitExceeded, stoppedReply } from './reply.js';
+import { createReply, type Reply, stoppedReply } from './reply.js';
+import { ReplyLimitExceeded } from './reply-limit.js';
 import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { createTurnWriter, LeaseLost, TokensReserved, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
@@ -160,7 +161,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
     const { request: runRequest, context, requestedTools, needsSummary } = await loadRequest(turn, reply, features);
     run.needed.summary = needsSummary;
-    reply.requestedTools = requestedTools;
+    reply.requests.offer(requestedTools, context.agentContext.askedTools);
     if (turn.runtime_instance === null) {
       await writer.setInstance(instanceId, runRequest.journaled ? context : undefined);
       turn.runtime_instance = instanceId;
@@ -181,8 +182,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const events = client.runTurn(to, runRequest, AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
-        if (await reply.apply(event)) return 'done';
-        if (event.barrier || reply.resolutions.length > 0) await advance(run, to, event.number);
+        if (await reply.apply(event)) {
+          if (reply.suspended) await stopInRuntime(run);
+          return 'done';
+        }
+        if (event.barrier || reply.requests.resolutions.length > 0) await advance(run, to, event.number);
         if (overdue(run)) return 'interrupted';
         await stopOverLimit(run, to);
       }
@@ -198,9 +202,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   /** Lets the runtime continue. It gets outcomes again with the next request if the call fails. */
   async function advance(run: Run, to: RuntimeTarget, committedThrough: bigint): Promise<void> {
-    const { reply, signal } = run;
-    await client.advance(to, { ...idOf(run), committedThrough, resolutions: reply.resolutions }, signal);
-    reply.resolutions = [];
+    const { requests } = run.reply;
+    await client.advance(to, { ...idOf(run), committedThrough, resolutions: requests.resolutions }, run.signal);
+    requests.resolutions = [];
   }
 
   const renewals = ({ turn, reply, signal }: Run, to: RuntimeTarget): (() => void) =>

@@ -1,9 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { type DurableEventName, messageError, type MessageStatus } from '@uswarm/contract';
+import { type DurableEventName, LIMITS, messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
+import type { ApprovalStatus, ApprovalStore } from '../approvals/approvals.store.js';
 import type { Commit } from '../tools/platform-tool.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
@@ -24,6 +25,13 @@ export class TokensReserved extends Error {
   override name = 'TokensReserved';
 }
 
+/** The user decided on a call before the turn was suspended. */
+class Decided extends Error {
+  override name = 'Decided';
+}
+
+const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
+
 export interface TurnWriterDeps extends TurnMessagesDeps {
   withTransaction: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'complete'>;
@@ -38,12 +46,14 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'recordUsage'
     | 'isBusyElsewhere'
     | 'answeredElsewhere'
+    | 'suspend'
   >;
   journal: Pick<JournalStore, 'append' | 'isEmpty'>;
   agents: Pick<AgentStore, 'setActivity'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve'>;
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
+  approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOfTurn'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
@@ -61,6 +71,17 @@ export interface RequestedCall {
   /** One line that describes the call to the user. */
   description: string;
 }
+
+/** A call that needs the approval of the user. */
+export interface AskedCall {
+  id: string;
+  tool: string;
+  argumentsHash: Buffer;
+  card: OfferedContent;
+}
+
+/** `changed`: the arguments are not those of the card. */
+export type ApprovalState = ApprovalStatus | 'changed';
 
 /** State after a turn has ended. */
 export interface Ended {
@@ -101,6 +122,10 @@ export interface TurnWriter {
    * @returns the outcome, and the sequence of its event unless the call was executed before
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
+  /** Shows the card of a call once. @returns the decision of the user, and the sequence of the event of a new card */
+  ask(call: AskedCall): Promise<{ state: ApprovalState; seq?: number }>;
+  /** Ends the turn until the user decides on its calls. @returns undefined if the user has decided on one already */
+  suspend(text: string): Promise<Ended | undefined>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
   /** @returns the token limit if it is now reached */
@@ -189,16 +214,28 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return activity;
   }
 
+  /** Withdraws cards that can no longer be decided on. */
+  async function closeApprovals(tx: Transaction): Promise<void> {
+    for (const { messageId } of await deps.approvals.supersedeOfTurn(turn.id, tx)) {
+      await messages.update(messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
+      await append('message.updated', messageId, tx);
+    }
+  }
+
   async function endReply(
     { turnStatus, messageStatus, text, errorCode }: FinishedReply,
     tx: Transaction,
+    isSuspended = false,
   ): Promise<number> {
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
     await failRunningTools(tx);
-    await turns.finish(turn.id, turnStatus, errorCode, tx);
+    if (isSuspended) await turns.suspend(turn.id, tx);
+    else await turns.finish(turn.id, turnStatus, errorCode, tx);
     await deps.jobs.complete(job, tx);
     const shownSeq = await append('message.updated', replyId, tx);
+    // After the workspace is locked, as for every decision.
+    if (!isSuspended) await closeApprovals(tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
     const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
@@ -263,14 +300,51 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         const seq = await shownMessages.tool(id, { type: 'tool_status', tool, description, state }, replySeq, tx);
         return {
           outcome,
-          seq: message === undefined ? seq : await shownMessages.offer(message.key, message.content, tx),
+          seq: message === undefined ? seq : await shownMessages.offer(`platform:${message.key}`, message.content, tx),
         };
       });
       if (called.seq !== undefined) metrics?.toolEnded(tool, called.outcome.failed ? 'failed' : 'completed');
       return called;
     },
 
-    offer: (key, content) => fenced((tx) => shownMessages.offer(key, content, tx)),
+    ask: ({ id, tool, argumentsHash, card }) =>
+      fenced(async (tx) => {
+        const asked = await deps.approvals.find(turn.id, id, tx);
+        if (asked !== undefined) return { state: asked.argumentsHash.equals(argumentsHash) ? asked.status : 'changed' };
+        const key = `approval:${id}`;
+        const seq = await shownMessages.offer(key, card, tx);
+        const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
+        if (cardMessageId === undefined) throw new Error('the card was not stored');
+        const { conversation_id: conversationId } = turn;
+        const approval = { cardMessageId, turnId: turn.id, conversationId, callId: id, tool, argumentsHash };
+        await deps.approvals.insert(approval, APPROVAL_MS, tx);
+        return { state: 'open', seq };
+      }),
+
+    async suspend(text) {
+      const reply = {
+        turnStatus: 'done',
+        messageStatus: text === '' ? 'silent' : 'delivered',
+        text,
+        errorCode: null,
+      } as const;
+      try {
+        const ended = await fenced(async (tx) => {
+          const activity = await settleAgent('done', tx);
+          const seq = await endReply(reply, tx, true);
+          // After `endReply` has locked the workspace, as every decision does.
+          if (!(await deps.approvals.allOpen(turn.id, tx))) throw new Decided();
+          return { activity, seq };
+        });
+        metrics?.ended(turn, reply);
+        return ended;
+      } catch (error) {
+        if (error instanceof Decided) return undefined;
+        throw error;
+      }
+    },
+
+    offer: (key, content) => fenced((tx) => shownMessages.offer(`message:${key}`, content, tx)),
 
     async usage(entry) {
       const { isNew, reached } = await fenced(async (tx) => ({

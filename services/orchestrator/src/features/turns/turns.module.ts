@@ -3,6 +3,7 @@ import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { UrgentJobDefinition } from '../../jobs/job-definition.js';
+import { createApprovalStore } from '../approvals/approvals.store.js';
 import { createAgentContextLoader } from '../agents/agent-context.js';
 import { createAgentSettingsStore } from '../agents/agent-settings.store.js';
 import { createAgentStore } from '../agents/agents.store.js';
@@ -69,6 +70,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     journal: createJournalStore(requests.database),
     contexts: createTurnContextStore(requests.database),
     toolCalls: createToolCallStore(),
+    approvals: createApprovalStore(),
     agents: createAgentStore(requests.database),
     messages: createMessageStore(requests.database),
     limits,
@@ -104,6 +106,7 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     limits: createUsageLimits({ store: createUsageStore(database), plans, clock }),
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
+    approvals: createApprovalStore(),
     platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
       platformTools: deps.platformTools,

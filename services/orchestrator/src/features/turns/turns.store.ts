@@ -28,6 +28,10 @@ export interface TurnRow {
   /** The user is banned: the turn must end without another model call. */
   user_banned: boolean;
   stop_requested: boolean;
+  /** The user message of the first turn, if this one continues it after an approval. */
+  resumes_message_id: string | null;
+  /** The entries of the journal whose text earlier replies show. */
+  shown_entries: number;
 }
 
 /** A running turn. */
@@ -70,6 +74,10 @@ export interface TurnStore {
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   /** Also deletes the journal, the context and the tool calls. */
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
+  /** Ends a turn that waits for the user. Another turn can resume it. */
+  suspend(id: string, db: Database): Promise<void>;
+  /** Lets a new turn continue a suspended one: moves journal, context, tool calls and approvals to it. */
+  resume(id: string, suspendedId: string, db: Database): Promise<void>;
   /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
     turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
@@ -123,6 +131,8 @@ export function createTurnStore(database: Database): TurnStore {
         't.started_at',
         'u.is_banned as user_banned',
         't.stop_requested',
+        't.resumes_message_id',
+        't.shown_entries',
         'w.owner_id as user_id',
       ]);
   // All messages of a turn except its reply have a key; the condition matches a partial index.
@@ -205,6 +215,25 @@ export function createTurnStore(database: Database): TurnStore {
         WITH entries AS (DELETE FROM turn_entries WHERE turn_id = ${id}),
           contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id})
         DELETE FROM tool_calls WHERE turn_id = ${id}`.execute(db);
+    },
+
+    async suspend(id, db) {
+      await db
+        .updateTable('turns')
+        .set({ status: 'done', finished_at: sql<Date>`now()` })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    async resume(id, suspendedId, db) {
+      await sql`
+        WITH entries AS (UPDATE turn_entries SET turn_id = ${id}, generation = 1 WHERE turn_id = ${suspendedId} RETURNING number),
+          contexts AS (UPDATE turn_contexts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
+          calls AS (UPDATE tool_calls SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
+          approvals AS (UPDATE tool_approvals SET turn_id = ${id} WHERE turn_id = ${suspendedId})
+        UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries),
+          resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id)
+        FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}`.execute(db);
     },
 
     history: (

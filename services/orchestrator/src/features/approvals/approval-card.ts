@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { UNPRINTABLE_IN_LINES } from '@uswarm/service-kit';
+import type { OfferedContent } from '../turns/agent-content-schema.js';
+import type { CallPreview } from '../tools/platform-tool.js';
+
+export const APPROVE_ACTION = 'approve';
+const DENY_ACTION = 'deny';
+
+/** Text as the user sees it, without characters that hide or reorder text. */
+const visible = (text: string): string => text.toWellFormed().replaceAll(UNPRINTABLE_IN_LINES, '');
+
+/** Renders the card with which the user approves a call: what will change, with old and new values in full. Pure. */
+export function approvalCard({ title, changes }: CallPreview): OfferedContent & { type: 'action_card' } {
+  const lines = changes.map(({ label, before, after }) =>
+    before === undefined ? `${label}: “${after}”` : `${label}: “${before}” → “${after}”`,
+  );
+  return {
+    type: 'action_card',
+    title: visible(`Approve? ${title}`),
+    description: visible(lines.join('\n')),
+    actions: [
+      { id: APPROVE_ACTION, label: 'Approve', style: 'primary' },
+      { id: DENY_ACTION, label: 'Deny', style: 'secondary' },
+    ],
+    selected_action_id: null,
+  };
+}
+
+/** JSON with sorted keys, so that equal arguments have equal texts. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
+}
+
+/** SHA-256 of a call: an approval is valid only for this tool with these arguments. */
+export const callHash = (tool: string, input: unknown): Buffer =>
+  createHash('sha256')
+    .update(canonical([tool, input]))
+    .digest();

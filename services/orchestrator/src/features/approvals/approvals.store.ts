@@ -1,0 +1,175 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+
+export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
+
+export interface NewApproval {
+  cardMessageId: string;
+  turnId: string;
+  conversationId: string;
+  callId: string;
+  tool: string;
+  /** SHA-256 of the arguments that the card shows. */
+  argumentsHash: Buffer;
+}
+
+/** An open approval that the user decides on. */
+export interface DecidableApproval {
+  turnId: string;
+  /** Whether the turn has ended, and another one must continue it. */
+  turnEnded: boolean;
+  status: ApprovalStatus;
+  isExpired: boolean;
+}
+
+/** A card whose approval was closed without a decision. */
+export interface ClosedCard {
+  messageId: string;
+  workspaceId: string;
+}
+
+export interface ApprovalStore {
+  insert(approval: NewApproval, keptMs: number, db: Database): Promise<void>;
+  find(
+    turnId: string,
+    callId: string,
+    db: Database,
+  ): Promise<{ status: ApprovalStatus; argumentsHash: Buffer } | undefined>;
+  /** Locks the approval of a card, if it has one. */
+  lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
+  decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
+  /** Locks the approvals of a turn. @returns whether all that were not used are open */
+  allOpen(turnId: string, db: Database): Promise<boolean>;
+  /** Closes the open approvals of a turn. */
+  supersedeOfTurn(turnId: string, db: Database): Promise<ClosedCard[]>;
+  /** Closes the open approvals of a conversation. Turns that wait for them can no longer continue. */
+  supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
+  /** The card of an open approval that has expired, if there is one. */
+  nextExpired(db: Database): Promise<ClosedCard | undefined>;
+  /** Closes the approval of a card if it has expired. */
+  expire(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
+}
+
+export function createApprovalStore(): ApprovalStore {
+  /** Closes open approvals, and deletes what turns that wait for them need to continue. */
+  const close = async (
+    status: 'expired' | 'superseded',
+    cards: ReturnType<typeof sql>,
+    db: Database,
+  ): Promise<ClosedCard[]> => {
+    const { rows } = await sql<ClosedCard>`
+      WITH closed AS (
+        UPDATE tool_approvals SET status = ${status}, decided_at = now()
+        WHERE status = 'open' AND card_message_id IN (${cards})
+        RETURNING card_message_id, turn_id
+      ), ended AS (
+        SELECT id FROM turns WHERE id IN (SELECT turn_id FROM closed) AND status NOT IN ('queued', 'running')
+      ), entries AS (
+        DELETE FROM turn_entries WHERE turn_id IN (SELECT id FROM ended)
+      ), contexts AS (
+        DELETE FROM turn_contexts WHERE turn_id IN (SELECT id FROM ended)
+      ), calls AS (
+        DELETE FROM tool_calls WHERE turn_id IN (SELECT id FROM ended)
+      )
+      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId"
+      FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
+    return rows;
+  };
+
+  return {
+    async insert({ cardMessageId, turnId, conversationId, callId, tool, argumentsHash }, keptMs, db) {
+      await db
+        .insertInto('tool_approvals')
+        .values({
+          card_message_id: cardMessageId,
+          turn_id: turnId,
+          conversation_id: conversationId,
+          call_id: callId,
+          tool,
+          arguments_hash: argumentsHash,
+          expires_at: sql<Date>`now() + ${keptMs} * interval '1 millisecond'`,
+        })
+        .execute();
+    },
+
+    find: (turnId, callId, db) =>
+      db
+        .selectFrom('tool_approvals')
+        .select(['status', 'arguments_hash as argumentsHash'])
+        .where('turn_id', '=', turnId)
+        .where('call_id', '=', callId)
+        .executeTakeFirst(),
+
+    async lock(cardMessageId, db) {
+      const approval = await db
+        .selectFrom('tool_approvals')
+        .select(['turn_id as turnId', 'status', sql<boolean>`expires_at <= now()`.as('isExpired')])
+        .where('card_message_id', '=', cardMessageId)
+        .forUpdate()
+        .executeTakeFirst();
+      if (approval === undefined) return undefined;
+      // After the lock: a turn that ends locks its approvals first.
+      const turn = await db
+        .selectFrom('turns')
+        .select('status')
+        .where('id', '=', approval.turnId)
+        .executeTakeFirstOrThrow();
+      return { ...approval, turnEnded: turn.status !== 'queued' && turn.status !== 'running' };
+    },
+
+    async decide(cardMessageId, status, db) {
+      await db
+        .updateTable('tool_approvals')
+        .set({ status, decided_at: sql`now()` })
+        .where('card_message_id', '=', cardMessageId)
+        .execute();
+    },
+
+    async allOpen(turnId, db) {
+      const approvals = await db
+        .selectFrom('tool_approvals')
+        .select(['status', 'call_id'])
+        .where('turn_id', '=', turnId)
+        .orderBy('card_message_id')
+        .forUpdate()
+        .execute();
+      const decided = approvals.flatMap(({ status, call_id }) => (status === 'open' ? [] : [call_id]));
+      if (decided.length === 0) return true;
+      const used = await db
+        .selectFrom('tool_calls')
+        .select('call_id')
+        .where('turn_id', '=', turnId)
+        .where('call_id', 'in', decided)
+        .execute();
+      return used.length === decided.length;
+    },
+
+    supersedeOfTurn: (turnId, db) =>
+      close('superseded', sql`SELECT card_message_id FROM tool_approvals WHERE turn_id = ${turnId}`, db),
+
+    supersede: (conversationId, db) =>
+      close(
+        'superseded',
+        sql`SELECT card_message_id FROM tool_approvals WHERE conversation_id = ${conversationId}`,
+        db,
+      ),
+
+    nextExpired: (db) =>
+      db
+        .selectFrom('tool_approvals as a')
+        .innerJoin('messages as m', 'm.id', 'a.card_message_id')
+        .select(['m.id as messageId', 'm.workspace_id as workspaceId'])
+        .where('a.status', '=', 'open')
+        .where(sql<boolean>`a.expires_at <= now()`)
+        .orderBy('a.expires_at')
+        .limit(1)
+        .executeTakeFirst(),
+
+    expire: (cardMessageId, db) =>
+      close(
+        'expired',
+        sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${cardMessageId} AND expires_at <= now()`,
+        db,
+      ),
+  };
+}

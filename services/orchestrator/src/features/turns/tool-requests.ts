@@ -1,0 +1,139 @@
+import { create } from '@bufbuild/protobuf';
+import { LIMITS } from '@uswarm/contract';
+import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
+import type { Logger } from '@uswarm/service-kit';
+import { approvalCard, callHash } from '../approvals/approval-card.js';
+import type { Commit, PlatformTool } from '../tools/platform-tool.js';
+import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
+import { storable } from './agent-content-schema.js';
+import type { LiveEvents } from './live-events.js';
+import { ReplyLimitExceeded } from './reply-limit.js';
+import type { TurnRow } from './turns.store.js';
+import type { ApprovalState, TurnWriter } from './turn-writer.js';
+
+/** Maximum length of descriptions of calls, in UTF-16 code units. */
+const MAX_DESCRIPTION_LENGTH = 4_000;
+
+const refusal =
+  (text: string): Commit =>
+  () =>
+    Promise.resolve({ text, failed: true });
+
+/** What the model learns about a call that the user did not approve. */
+const REFUSALS: Record<Exclude<ApprovalState, 'approved' | 'open' | 'changed'>, Commit> = {
+  denied: refusal('The user denied this call. Nothing was changed. Do not repeat it.'),
+  expired: refusal(`The user did not approve this call within ${LIMITS.approvalHours} hours. Nothing was changed.`),
+  superseded: refusal('The user sent another message instead of approving this call. Nothing was changed.'),
+};
+
+/** The tool requests of a turn. */
+export interface ToolRequests {
+  /** Outcomes that the runtime has not acknowledged. */
+  resolutions: Resolution[];
+  /** Sets what the runtime may request, and which tools need the approval of the user. */
+  offer(tools: readonly PlatformTool[], asked: readonly string[]): void;
+  /** Discards the requests of an earlier generation. */
+  restart(): void;
+  /**
+   * Executes a request, or asks the user to approve it.
+   *
+   * @returns the sequence of its event, if any
+   * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user approved
+   */
+  execute(request: Request): Promise<number | undefined>;
+  /** Executes the requests that the user has decided on in the meantime. */
+  retry(): Promise<number | undefined>;
+  /** Whether requests wait for the user. */
+  readonly areWaiting: boolean;
+}
+
+export interface ToolRequestDeps {
+  turn: TurnRow;
+  writer: Pick<TurnWriter, 'call' | 'ask'>;
+  live: Pick<LiveEvents, 'tool'>;
+  logger: Pick<Logger, 'error'>;
+  /** The sequence of the last durable event of the turn. */
+  seq: () => number;
+}
+
+export function createToolRequests({ turn, writer, live, logger, seq: lastSeq }: ToolRequestDeps): ToolRequests {
+  let offered: readonly PlatformTool[] = [];
+  let asked: ReadonlySet<string> = new Set();
+  let waiting: Request[] = [];
+  const callerOf = (id: string) => ({
+    id,
+    turnId: turn.id,
+    workspaceId: turn.workspace_id,
+    userId: turn.user_id,
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+  });
+
+  /** Executes a call. @returns the sequence of its event, unless it was executed before */
+  async function run(tool: PlatformTool, id: string, input: unknown, commit: Commit): Promise<number | undefined> {
+    const shown = { id, tool: tool.name, description: tool.describe(input).slice(0, MAX_DESCRIPTION_LENGTH) };
+    const { outcome, seq } = await writer.call(shown, commit);
+    const { text, failed, showsMessage: message } = outcome;
+    live.tool({ tool: tool.name, running: false, failed }, seq ?? lastSeq());
+    requests.resolutions.push(create(ResolutionSchema, { callId: id, text, failed, message }));
+    return seq;
+  }
+
+  async function prepareAndRun(tool: PlatformTool, id: string, input: unknown): Promise<number | undefined> {
+    live.tool({ tool: tool.name, running: true }, lastSeq());
+    return await run(tool, id, input, await prepareCall(tool, input, callerOf(id), logger));
+  }
+
+  /** The card of a call; undefined if what the call changes cannot be read. */
+  async function cardOf(tool: PlatformTool, id: string, input: unknown) {
+    try {
+      return approvalCard(await tool.preview(input, callerOf(id)));
+    } catch (error) {
+      logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
+      return undefined;
+    }
+  }
+
+  const requests: ToolRequests = {
+    resolutions: [],
+    get areWaiting() {
+      return waiting.length > 0;
+    },
+
+    offer(tools, names) {
+      offered = tools;
+      asked = new Set(names);
+    },
+
+    restart() {
+      requests.resolutions = [];
+      waiting = [];
+    },
+
+    async execute(request) {
+      const { callId, tool: name } = request;
+      const tool = offered.find((one) => one.name === name);
+      if (tool === undefined || callId !== storable(callId)) throw new ReplyLimitExceeded('runtime_output_invalid');
+      const input = parseArguments(request.arguments);
+      if (!asked.has(name)) return await prepareAndRun(tool, callId, input);
+      const card = await cardOf(tool, callId, input);
+      if (card === undefined) return await run(tool, callId, input, unavailable(name));
+      const argumentsHash = callHash(name, input);
+      const { state, seq } = await writer.ask({ id: callId, tool: name, argumentsHash, card });
+      if (state === 'changed') throw new ReplyLimitExceeded('runtime_output_invalid');
+      if (state === 'approved') return await prepareAndRun(tool, callId, input);
+      if (state !== 'open') return await run(tool, callId, input, REFUSALS[state]);
+      waiting.push(request);
+      return seq;
+    },
+
+    async retry() {
+      const retried = waiting;
+      waiting = [];
+      let last: number | undefined;
+      for (const request of retried) last = (await requests.execute(request)) ?? last;
+      return last;
+    },
+  };
+  return requests;
+}
