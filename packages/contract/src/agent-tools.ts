@@ -9,6 +9,10 @@ export const ARTIFACTS_TOOL = 'artifacts';
 export const ACTION_CARD_TOOL = 'action_card_tool';
 /** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
+/** Enables the tools for the calendar of the user. */
+export const GOOGLE_CALENDAR_TOOL = 'google_calendar';
+/** Enables the tools for the mail of the user. */
+export const GMAIL_TOOL = 'gmail';
 
 export interface AgentToolEntry {
   name: string;
@@ -19,6 +23,10 @@ export interface AgentToolEntry {
   enabled: boolean;
   /** Whether calls can change something, so that they can need the approval of the user. */
   changes: boolean;
+  /** The integration that the tool needs. */
+  provider?: 'google_calendar' | 'gmail';
+  /** Default for calls that change something. Changes in other systems ask. */
+  permission: 'allow' | 'ask';
 }
 
 export const AGENT_TOOLS: readonly AgentToolEntry[] = [
@@ -29,6 +37,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     category_id: 'research',
     enabled: true,
     changes: false,
+    permission: 'allow',
   },
   {
     name: MEMORIES_TOOL,
@@ -37,6 +46,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     category_id: 'knowledge',
     enabled: true,
     changes: true,
+    permission: 'allow',
   },
   {
     name: ARTIFACTS_TOOL,
@@ -45,6 +55,7 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     category_id: 'creation',
     enabled: true,
     changes: true,
+    permission: 'allow',
   },
   {
     name: ACTION_CARD_TOOL,
@@ -53,5 +64,26 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     category_id: 'communication',
     enabled: true,
     changes: false,
+    permission: 'allow',
+  },
+  {
+    name: GOOGLE_CALENDAR_TOOL,
+    provider: 'google_calendar',
+    description: 'Reads, plans, moves and deletes events in your Google calendar, once you have connected it.',
+    icon_url: '/v1/assets/icon-calendar.svg',
+    category_id: 'calendar_and_mail',
+    enabled: true,
+    changes: true,
+    permission: 'ask',
+  },
+  {
+    name: GMAIL_TOOL,
+    provider: 'gmail',
+    description: 'Searches and reads your Gmail, and writes drafts and mails, once you have connected it.',
+    icon_url: '/v1/assets/icon-mail.svg',
+    category_id: 'calendar_and_mail',
+    enabled: true,
+    changes: true,
+    permission: 'ask',
   },
 ];

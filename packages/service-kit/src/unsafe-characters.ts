@@ -23,6 +23,10 @@ export const UNPRINTABLE_IN_LINES = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Varia
 export const DECEPTIVE_IN_NAMES =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
 
+/** For texts that users approve or read in full. Like `DECEPTIVE_IN_NAMES` with line breaks, plus what can encode hidden text. */
+export const DECEPTIVE_IN_TEXT =
+  /(?!\t|\n|\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
 /** For one line of a search result, which a model reads. Like `UNPRINTABLE`, plus private use, fillers and the like. */
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
 

@@ -16,6 +16,8 @@ const COLUMN_TYPES: Record<string, string> = {
   'messages.attachments': "Omit<Attachment, 'url'>[]",
   'messages.content': 'MessageContent',
   'messages.mentions': 'Mention[]',
+  'receipts.approval': '{ approved_at: string; title: string; description: string }',
+  'receipts.arguments': 'unknown',
   'turn_contexts.context': 'Record<string, unknown>',
 };
 

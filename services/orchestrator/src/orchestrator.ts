@@ -26,7 +26,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 /** Starts the workers of all features, the relay and the runtime watch. */
 async function startBackground(
   { config, bus, metrics, logger }: OrchestratorOptions,
-  { platform, workspaces, chat, users }: Modules,
+  { platform, integrations, workspaces, chat, users }: Modules,
 ) {
   const { requests, background, leases, wakeUps } = platform;
   const workers = await startWorkers({
@@ -38,7 +38,7 @@ async function startBackground(
       ...chat.messages.jobs,
       ...workspaces.replay.jobs,
       ...users.exports.jobs,
-      ...users.integrations.jobs,
+      ...integrations.jobs,
       ...users.account.jobs,
       ...users.admin.jobs,
     ],
@@ -79,7 +79,7 @@ export async function startOrchestrator(
   handlers: Handlers,
 ): Promise<Orchestrator> {
   const { config, metrics, logger } = options;
-  const { platform, workspaces, chat, users } = modules;
+  const { platform, integrations, workspaces, chat, users } = modules;
   const { databases, identityHash, sourceName, rates } = platform;
   const background = await startBackground(options, modules);
   const requestContext = createRequestContext(logger, metrics);
@@ -117,7 +117,8 @@ export async function startOrchestrator(
       workspaces.uploads.close();
       rates.close();
       platform.security.close();
-      await users.integrations.close();
+      await integrations.close();
+      await integrations.apps.close();
       await databases.close();
     },
   };

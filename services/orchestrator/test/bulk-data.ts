@@ -134,6 +134,12 @@ export async function insertTurns(database: Database): Promise<void> {
     INSERT INTO tool_approvals (card_message_id, turn_id, conversation_id, call_id, tool, arguments_hash, status, expires_at)
     SELECT user_message_id, id, conversation_id, 'c', 't', sha256('x'), 'approved', now() + interval '1 day'
     FROM turns`.execute(database);
+  await sql`
+    INSERT INTO receipts (id, user_id, workspace_id, conversation_id, agent_id, turn_id, call_id, tool, effect, arguments,
+      arguments_hash, key, status, outcome, finished_at)
+    SELECT gen_random_uuid(), w.owner_id, t.workspace_id, t.conversation_id, t.agent_id, t.id, 'c', 't', 'once', '{}',
+      sha256('x'), 'k', 'succeeded', '', now()
+    FROM turns t JOIN workspaces w ON w.id = t.workspace_id`.execute(database);
 }
 
 /** Inserts for each user a device with a push token, a revoked token, usage of three months and an audit entry. */

@@ -1,5 +1,4 @@
 import { silentLogger } from '@uswarm/service-kit';
-import type { Database } from '../src/database/database.js';
 import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
 import {
   PlatformUnreachable,
@@ -11,7 +10,7 @@ import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
 import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
-import { withoutAfterCommit } from './transaction.js';
+import { NO_TRANSACTION } from './transaction.js';
 
 const JOB: LeasedJob = {
   kind: 'runtime',
@@ -22,7 +21,6 @@ const JOB: LeasedJob = {
   failures: 0,
   takenOver: false,
 };
-const NO_DATABASE = withoutAfterCommit({} as Database);
 export const ADDRESS = 'http://runtime:1';
 export const IDLE_MS = 60_000;
 const START = new Date('2026-11-21T10:00:00Z').getTime();
@@ -111,7 +109,7 @@ export function createRuntimeHarness() {
   const reconciler = createRuntimeReconciler({
     withTransaction: async (run) => {
       await gap();
-      return run(NO_DATABASE);
+      return run(NO_TRANSACTION);
     },
     store,
     jobs: {
@@ -219,7 +217,7 @@ export function createRuntimeHarness() {
     },
     /** Stores a message as the message service does. */
     async storeMessage() {
-      await requests.ensureResumed('w', NO_DATABASE);
+      await requests.ensureResumed('w', NO_TRANSACTION);
       recorded.queuedTurns += 1;
     },
     /** Stores a message as release 0.2 does: without resuming the runtime. */

@@ -8,6 +8,7 @@ import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createAdminStore } from '../src/features/admin/admin.store.js';
 import { createRequeueStore } from '../src/features/admin/requeue.store.js';
 import { createApprovalStore } from '../src/features/approvals/approvals.store.js';
+import { createReceiptStore } from '../src/features/receipts/receipts.store.js';
 import { createAuditStore } from '../src/features/admin/audit.store.js';
 import { createSessionStore } from '../src/features/auth/sessions.store.js';
 import { createConversationStore } from '../src/features/conversations/conversations.store.js';
@@ -74,6 +75,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
+    receipts: createReceiptStore(),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

@@ -18,6 +18,7 @@ export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonl
     userId: turn.user_id,
     agentId: turn.agent_id,
     conversationId: turn.conversation_id,
+    signal: new AbortController().signal,
   };
   let calls = 0;
   return {
@@ -30,7 +31,7 @@ export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonl
       { id = `call-${(calls += 1)}`, by = writer }: { id?: string; by?: TurnWriter } = {},
     ): Promise<StoredOutcome> {
       const tool = tools.find((each) => each.name === name);
-      if (tool === undefined) throw new Error(`there is no tool ${name}`);
+      if (tool === undefined || !('prepare' in tool)) throw new Error(`there is no tool ${name}`);
       const commit = await prepareCall(tool, input, { id, ...caller }, silentLogger);
       const { outcome } = await by.call({ id, tool: name, description: tool.describe(input) }, commit);
       return outcome;

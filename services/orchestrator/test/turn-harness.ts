@@ -11,17 +11,17 @@ import {
   TurnEventSchema,
 } from '@uswarm/runtime-proto';
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
-import type { Database } from '../src/database/database.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { ApprovalStatus } from '../src/features/approvals/approvals.store.js';
 import type { JournalEntry } from '../src/features/turns/journal.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
+import type { SentReceipt } from '../src/features/receipts/receipts.store.js';
 import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
-import { withoutAfterCommit } from './transaction.js';
+import { NO_TRANSACTION } from './transaction.js';
 
 export const NOW = new Date();
 const JOB: LeasedJob = {
@@ -50,7 +50,6 @@ const RUNTIME: RuntimeRow = {
   updated_at: NOW,
 };
 /** A transaction for stores in memory. */
-const NO_DATABASE = withoutAfterCommit({} as Database);
 
 type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 /** One `runTurn` call: its events, then the end of the stream or an error. */
@@ -157,6 +156,7 @@ export function createTurnHarness(
   const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
   const approvals = new Map<string, { status: ApprovalStatus; argumentsHash: Buffer }>();
+  const receipts = new Map<string, SentReceipt>();
   let context: TurnContext | undefined;
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
@@ -173,7 +173,7 @@ export function createTurnHarness(
   }
 
   const deps: TurnRunnerDeps = {
-    withTransaction: (run) => run(NO_DATABASE),
+    withTransaction: (run) => run(NO_TRANSACTION),
     jobs: {
       holds: async () => true,
       complete: async () => undefined,
@@ -235,6 +235,16 @@ export function createTurnHarness(
         return [...approvals].every(([callId, { status }]) => status === 'open' || calls.has(callId));
       },
       supersedeOfTurn: async () => [],
+    },
+    receipts: {
+      find: async (_turn, callId) => receipts.get(callId),
+      insert: async ({ call, key, argumentsHash }) =>
+        void receipts.set(call.id, { status: 'sent', key, argumentsHash, outcome: null }),
+      finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
+      finishTurn: async () => {
+        for (const receipt of receipts.values())
+          if (receipt.status === 'sent') Object.assign(receipt, { status: 'unknown', outcome: '' });
+      },
     },
     toolCalls: {
       find: async (_turn, callId) => calls.get(callId),

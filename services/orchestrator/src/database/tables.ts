@@ -232,6 +232,26 @@ export interface MessagesTable {
   error_code: string | null;
 }
 
+export interface ReceiptsTable {
+  id: string;
+  user_id: string;
+  workspace_id: string;
+  conversation_id: string;
+  agent_id: string;
+  turn_id: string;
+  call_id: string;
+  tool: string;
+  effect: 'keyed' | 'once';
+  arguments: Json<unknown>;
+  arguments_hash: Buffer;
+  key: string;
+  approval: Json<{ approved_at: string; title: string; description: string }> | null;
+  status: Generated<'sent' | 'succeeded' | 'failed' | 'unknown'>;
+  outcome: string | null;
+  sent_at: Generated<Timestamp>;
+  finished_at: Timestamp | null;
+}
+
 export interface RevokedTokensTable {
   token_hash: Buffer;
   expires_at: Timestamp;
@@ -444,6 +464,7 @@ export interface Schema {
   legal_documents: LegalDocumentsTable;
   message_attachments: MessageAttachmentsTable;
   messages: MessagesTable;
+  receipts: ReceiptsTable;
   revoked_tokens: RevokedTokensTable;
   runtime_processes: RuntimeProcessesTable;
   runtimes: RuntimesTable;

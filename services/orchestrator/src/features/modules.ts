@@ -20,6 +20,7 @@ import { createAuthModule } from './auth/auth.module.js';
 import type { AuthenticatorDeps } from './auth/authenticator.js';
 import { createIdentityHash } from './auth/identity-hash.js';
 import { createSessionRevocationPublisher } from './auth/session-revocation-publisher.js';
+import { createConnectedApps } from './connected-apps/connected-apps.module.js';
 import { createConversationsModule } from './conversations/conversations.module.js';
 import { loadAssets } from './core/assets.js';
 import { loadPlans } from './core/catalog.js';
@@ -73,10 +74,11 @@ export type Modules = Awaited<ReturnType<typeof createModules>>;
 export async function createModules(options: OrchestratorOptions) {
   const platform = createPlatform(options);
   const legal = await createLegalModule({ config: options.config, database: platform.requests.database });
+  const integrations = await createIntegrationModules(options, platform);
   const workspaces = await createWorkspaceModules(options, platform);
-  const chat = createChatModules(options, platform, workspaces);
-  const users = await createUserModules(options, platform, workspaces);
-  return { platform, legal, workspaces, chat, users };
+  const chat = createChatModules(options, platform, workspaces, integrations);
+  const users = createUserModules(options, platform, workspaces, integrations);
+  return { platform, legal, integrations, workspaces, chat, users };
 }
 
 /** Services that several features share. */
@@ -104,6 +106,25 @@ function createPlatform({ config, environment, metrics, logger }: OrchestratorOp
     security: createSecurityLog({ logger }),
   };
 }
+
+/** The connections of users to other apps, and the tools for these apps. */
+async function createIntegrationModules({ config, metrics, logger }: OrchestratorOptions, platform: Platform) {
+  const { requests, background, clock, assets } = platform;
+  const integrations = await createIntegrationsModule({
+    config,
+    assets,
+    stateSecret: config.CURSOR_KEY,
+    connections: requests,
+    metrics,
+    clock,
+    logger,
+  });
+  const { database } = background;
+  const { clients, accessTokens } = integrations;
+  return { ...integrations, apps: createConnectedApps({ clients, accessTokens: accessTokens(database), database }) };
+}
+
+type IntegrationModules = Awaited<ReturnType<typeof createIntegrationModules>>;
 
 /** Workspaces and everything in them. */
 async function createWorkspaceModules(options: OrchestratorOptions, platform: Platform) {
@@ -157,6 +178,7 @@ function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
   { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
+  { apps }: IntegrationModules,
 ) {
   const { config, bus, environment, metrics, logger } = options;
   const { requests, background, clock, plans, models, rates, assets } = platform;
@@ -186,7 +208,7 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
-    platformTools: [...agents.tools, ...artifacts.tools],
+    platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
     metrics,
     clock,
     logger,
@@ -237,10 +259,11 @@ function createChatModules(
 }
 
 /** Users, their accounts and authentication, and the operators. */
-async function createUserModules(
+function createUserModules(
   options: OrchestratorOptions,
   platform: Platform,
   { runtimes, uploads, workspaces }: WorkspaceModules,
+  integrations: IntegrationModules,
 ) {
   const { config, metrics, logger } = options;
   const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
@@ -248,15 +271,6 @@ async function createUserModules(
   const core = createCoreModule({ config, version: options.version, database, assets, models, clock });
   const users = createUsersModule({ database, plans, clock });
   const devices = createDevicesModule({ database, clock, logger });
-  const integrations = await createIntegrationsModule({
-    config,
-    assets,
-    stateSecret: config.CURSOR_KEY,
-    connections: requests,
-    metrics,
-    clock,
-    logger,
-  });
   const exports = createExportsModule({
     config,
     connections: requests,
@@ -299,11 +313,11 @@ async function createUserModules(
     clock,
     logger,
   });
-  return { core, users, devices, integrations, exports, account, auth, admin };
+  return { core, users, devices, exports, account, auth, admin };
 }
 
 /** The handlers of all routes; a missing one does not compile. */
-export const handlersOf = ({ legal, workspaces, chat, users }: Modules): Handlers => ({
+export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Modules): Handlers => ({
   ...users.core.routes,
   ...users.account.routes,
   ...users.users.routes,
@@ -317,5 +331,5 @@ export const handlersOf = ({ legal, workspaces, chat, users }: Modules): Handler
   ...chat.messages.routes,
   ...workspaces.uploads.routes,
   ...users.exports.routes,
-  ...users.integrations.routes,
+  ...integrations.routes,
 });

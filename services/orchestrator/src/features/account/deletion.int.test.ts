@@ -235,6 +235,11 @@ describe('account deletion with a runtime', () => {
       SELECT t.user_message_id, t.id, t.conversation_id, 'c', 'remember', sha256('x'), now() + interval '1 day'
       FROM turns t WHERE t.workspace_id = ${home.workspaceId} LIMIT 1`.execute(database);
     await sql`
+      INSERT INTO receipts (id, user_id, workspace_id, conversation_id, agent_id, turn_id, call_id, tool, effect, arguments, arguments_hash, key)
+      SELECT gen_random_uuid(), ${userId}, t.workspace_id, t.conversation_id, t.agent_id, t.id, 'c', 'send_mail', 'once',
+        ${JSON.stringify({ body: traces[0] })}::jsonb, sha256('x'), 'k'
+      FROM turns t WHERE t.workspace_id = ${home.workspaceId} LIMIT 1`.execute(database);
+    await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
       VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
     // Tokens of an earlier connection whose revocation is pending.

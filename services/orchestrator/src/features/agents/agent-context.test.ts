@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { IntegrationProvider } from '@uswarm/contract';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsRow } from './agent-settings.store.js';
 import { createAgentContextLoader } from './agent-context.js';
@@ -11,15 +12,17 @@ const tool = (name: string): Tool => ({
   category_id: '',
   enabled: true,
   changes: true,
+  permission: 'allow',
 });
 const OFF = { enabled: false, permission: null };
 const PLATFORM = [
   { name: 'remember', switchedBy: 'memories', effect: 'own' },
   { name: 'recall', switchedBy: 'memories', effect: 'read' },
+  { name: 'send_mail', switchedBy: 'gmail', effect: 'once', provider: 'gmail' },
 ] as const;
 const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
-function loadAgentContext(row: Partial<AgentSettingsRow> | undefined) {
+function loadAgentContext(row: Partial<AgentSettingsRow> | undefined, connected: IntegrationProvider[] = []) {
   const recalls: [string, readonly string[]][] = [];
   const settings = row && { model: null, response_length: 'auto' as const, prompts: [], toolSettings: {}, ...row };
   const context = createAgentContextLoader({
@@ -32,7 +35,8 @@ function loadAgentContext(row: Partial<AgentSettingsRow> | undefined) {
       },
       read: async (_agentId, keys) => (keys.includes(MEMORY.key) ? [MEMORY] : []),
     },
-    tools: [tool('web_search_tool'), tool('memories')],
+    tools: [tool('web_search_tool'), tool('memories'), tool('gmail')],
+    connections: { connectedOfAgent: async () => connected },
   })('a', async () => ['What do I drink?']);
   return { context, recalls };
 }
@@ -71,6 +75,15 @@ describe('the context of an agent', () => {
     expect(await loadAgentContext({ toolSettings }).context).toMatchObject({
       requestedTools: ['remember', 'recall'],
       askedTools: ['remember'],
+    });
+  });
+
+  it('has the tools of an app only if the user has connected it', async () => {
+    const toolSettings = { gmail: { enabled: true, permission: 'ask' }, memories: OFF } as const;
+    expect(await loadAgentContext({ toolSettings }).context).toMatchObject({ requestedTools: [], askedTools: [] });
+    expect(await loadAgentContext({ toolSettings }, ['gmail']).context).toMatchObject({
+      requestedTools: ['send_mail'],
+      askedTools: ['send_mail'],
     });
   });
 

@@ -1,5 +1,6 @@
 import type { AgentModel, AgentPrompt, ResponseLength } from '@uswarm/contract';
 import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
+import type { IntegrationStore } from '../integrations/integrations.store.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsStore } from './agent-settings.store.js';
@@ -27,14 +28,15 @@ export interface AgentContextDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
   memories: Pick<MemoryStore, 'rank' | 'read'>;
   tools: readonly Tool[];
-  platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy' | 'effect'>[];
+  platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy' | 'effect' | 'provider'>[];
+  connections: Pick<IntegrationStore, 'connectedOfAgent'>;
 }
 
 /** Texts that the memories of a turn are chosen for, the most important first. */
 export type Question = () => Promise<readonly string[]>;
 
 /** Loads the current settings, tools and memories, so that a change applies from the next turn. */
-export function createAgentContextLoader({ settings, memories, tools, platformTools }: AgentContextDeps) {
+export function createAgentContextLoader({ settings, memories, tools, platformTools, connections }: AgentContextDeps) {
   /** Entries of the catalogue that enable tools with other names. */
   const switches = new Set([MEMORIES_TOOL, ...platformTools.map(({ switchedBy }) => switchedBy)]);
 
@@ -43,19 +45,28 @@ export function createAgentContextLoader({ settings, memories, tools, platformTo
     return memories.read(agentId, chooseMemories(await memories.rank(agentId, texts)));
   }
 
+  /** The tools of the orchestrator that the agent may use: enabled, and without an app or with a connected one. */
+  async function usable(agentId: string, enabled: readonly string[]): Promise<typeof platformTools> {
+    const switchedOn = platformTools.filter(({ switchedBy }) => enabled.includes(switchedBy));
+    if (switchedOn.every(({ provider }) => provider === undefined)) return switchedOn;
+    const connected = await connections.connectedOfAgent(agentId);
+    return switchedOn.filter(({ provider }) => provider === undefined || connected.includes(provider));
+  }
+
   return async (agentId: string, question: Question): Promise<AgentContext> => {
     const row = await settings.ofAgent(agentId);
     if (row === undefined) throw new Error('the agent of the turn does not exist');
     const switched = toolsOf(tools, row.toolSettings);
     const enabled = switched.flatMap((tool) => (tool.enabled ? [tool.name] : []));
+    const requested = await usable(agentId, enabled);
     const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
     return {
       model: row.model,
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),
       tools: enabled.filter((name) => !switches.has(name)),
-      requestedTools: platformTools.flatMap(({ name, switchedBy }) => (enabled.includes(switchedBy) ? [name] : [])),
-      askedTools: platformTools.flatMap(({ name, switchedBy, effect }) =>
+      requestedTools: requested.map(({ name }) => name),
+      askedTools: requested.flatMap(({ name, switchedBy, effect }) =>
         effect !== 'read' && asked.has(switchedBy) ? [name] : [],
       ),
       memories: enabled.includes(MEMORIES_TOOL) ? await recall(agentId, question) : [],

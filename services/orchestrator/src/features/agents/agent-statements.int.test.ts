@@ -18,6 +18,7 @@ import { createAgentSettingsStore } from './agent-settings.store.js';
 import { createAgentService } from './agents.service.js';
 import { createAgentStore } from './agents.store.js';
 import { createAgentContextLoader } from './agent-context.js';
+import { createIntegrationStore } from '../integrations/integrations.store.js';
 import { createListCursors } from '../messages/list-cursor.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
@@ -27,7 +28,7 @@ function services(database: Database) {
   const access = createAgentAccess(store);
   const settings = createAgentSettingsStore(database);
   const memories = createMemoryStore(database);
-  const tools = loadTools();
+  const tools = loadTools({ INTEGRATION_PROVIDERS: {} });
   return {
     agents: createAgentService({
       store,
@@ -51,6 +52,7 @@ function services(database: Database) {
       settings,
       memories,
       tools,
+      connections: createIntegrationStore(database),
     }),
   };
 }

@@ -9,6 +9,7 @@ const tool = (name: string, enabled: boolean): Tool => ({
   category_id: 'c',
   enabled,
   changes: true,
+  permission: 'allow',
 });
 const CATALOG = [tool('b', true), tool('a', false), tool('constructor', true)];
 

@@ -15,7 +15,7 @@ export type ToolSettings = Readonly<Record<string, ToolSetting>>;
 export function toolOf(tool: Tool, setting: ToolSetting | undefined): AgentTool {
   const { name, description, icon_url, category_id } = tool;
   const enabled = setting?.enabled ?? tool.enabled;
-  const permission = enabled ? (setting?.permission ?? 'allow') : 'deny';
+  const permission = enabled ? (setting?.permission ?? tool.permission) : 'deny';
   return { name, description, icon_url, category_id, enabled, permission };
 }
 

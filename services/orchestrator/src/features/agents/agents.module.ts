@@ -47,7 +47,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
   });
   const settings = createAgentSettingsService({
     store: createAgentSettingsStore(database),
-    tools: loadTools(assets.url),
+    tools: loadTools(config, assets.url),
     defaultModel: defaultModel(config, environment),
   });
   const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };

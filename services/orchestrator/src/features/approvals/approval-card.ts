@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import { UNPRINTABLE_IN_LINES } from '@uswarm/service-kit';
 import type { OfferedContent } from '../turns/agent-content-schema.js';
 import type { CallPreview } from '../tools/platform-tool.js';
+import { visibleText } from '../tools/visible-text.js';
 
 export const APPROVE_ACTION = 'approve';
 const DENY_ACTION = 'deny';
-
-/** Text as the user sees it, without characters that hide or reorder text. */
-const visible = (text: string): string => text.toWellFormed().replaceAll(UNPRINTABLE_IN_LINES, '');
 
 /** Renders the card with which the user approves a call: what will change, with old and new values in full. Pure. */
 export function approvalCard({ title, changes }: CallPreview): OfferedContent & { type: 'action_card' } {
@@ -16,8 +13,8 @@ export function approvalCard({ title, changes }: CallPreview): OfferedContent & 
   );
   return {
     type: 'action_card',
-    title: visible(`Approve? ${title}`),
-    description: visible(lines.join('\n')),
+    title: visibleText(`Approve? ${title}`),
+    description: visibleText(lines.join('\n')),
     actions: [
       { id: APPROVE_ACTION, label: 'Approve', style: 'primary' },
       { id: DENY_ACTION, label: 'Deny', style: 'secondary' },

@@ -60,9 +60,15 @@ function haveUniqueCodes(plans: readonly { code: string }[]): boolean {
 
 export type Tool = AgentToolEntry;
 
-/** The tool catalogue. `assetUrl` makes the URLs of icons absolute. */
-export function loadTools(assetUrl = (url: string): string => url): Tool[] {
-  return AGENT_TOOLS.map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
+/**
+ * The tool catalogue, without tools for apps whose provider is not configured. `assetUrl` makes the URLs of icons absolute.
+ */
+export function loadTools(
+  { INTEGRATION_PROVIDERS: providers }: { INTEGRATION_PROVIDERS: Partial<Record<string, unknown>> },
+  assetUrl = (url: string): string => url,
+): Tool[] {
+  const available = AGENT_TOOLS.filter(({ provider }) => provider === undefined || providers[provider] !== undefined);
+  return available.map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
 }
 
 export interface LegalFile {

@@ -4,7 +4,9 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Assets } from '../core/assets.js';
+import type { Database } from '../../database/database.js';
 import { createAuditStore } from '../admin/audit.store.js';
+import { createAccessTokens } from './access-tokens.js';
 import { loadIntegrationCatalog, withImages } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
@@ -64,7 +66,15 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     const job = { kind: TOKEN_REENCRYPTION_JOB, subjectId: TOKEN_REENCRYPTION_ID, workspaceId: TOKEN_REENCRYPTION_ID };
     await withTransaction((tx) => jobs.enqueue(job, tx));
   }
-  return { service, routes: integrationHandlers(service), jobs: definitions, close: oauth.close };
+  const accessTokens = (from: Database) => createAccessTokens({ store: createIntegrationStore(from), cipher, clock });
+  return {
+    service,
+    clients,
+    accessTokens,
+    routes: integrationHandlers(service),
+    jobs: definitions,
+    close: oauth.close,
+  };
 }
 
 /** Without configured keys no integration can be connected, so a random key per process is sufficient. */

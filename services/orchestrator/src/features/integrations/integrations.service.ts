@@ -65,12 +65,6 @@ export interface IntegrationService {
   disconnect(by: ConnectingUser, provider: string): Promise<void>;
   /** Disconnects all integrations of a user, in the transaction that deletes the user. */
   revokeAll(userId: string, tx: Transaction): Promise<void>;
-  /**
-   * Returns the access token for calls on behalf of the user. A background job renews it before it expires.
-   *
-   * @throws ApiError `integration_not_found`; `integration_unavailable` if the token expired before it was renewed
-   */
-  accessToken(userId: string, provider: IntegrationProvider): Promise<string>;
 }
 
 /** RFC 7636 §4.1 */
@@ -200,13 +194,6 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
 
     async revokeAll(userId, tx) {
       await revokeLater(await forget(userId, undefined, tx), tx);
-    },
-
-    async accessToken(userId, provider) {
-      const row = await store.findOf(userId, provider);
-      if (row === undefined) throw new ApiError('integration_not_found');
-      if (row.expiresAt !== null && row.expiresAt <= clock.now()) throw new ApiError('integration_unavailable');
-      return cipher.open(row, row).accessToken;
     },
   };
 }

@@ -28,6 +28,8 @@ export type SealedTable = 'integrations' | 'integration_revocations';
 
 export interface IntegrationStore {
   connected(userId: string): Promise<IntegrationProvider[]>;
+  /** The connections of the owner of an agent. */
+  connectedOfAgent(agentId: string): Promise<IntegrationProvider[]>;
   /** Locks the user, which serializes concurrent callbacks. @returns false if the user is deleted */
   lockUser(userId: string, db: Database): Promise<boolean>;
   hasCode(userId: string, provider: IntegrationProvider, codeHash: Buffer): Promise<boolean>;
@@ -60,6 +62,17 @@ export function createIntegrationStore(database: Database): IntegrationStore {
   return {
     async connected(userId) {
       const rows = await database.selectFrom('integrations').select('provider').where('user_id', '=', userId).execute();
+      return rows.map(({ provider }) => provider);
+    },
+
+    async connectedOfAgent(agentId) {
+      const rows = await database
+        .selectFrom('integrations as i')
+        .innerJoin('workspaces as w', 'w.owner_id', 'i.user_id')
+        .innerJoin('agents as a', 'a.workspace_id', 'w.id')
+        .select('i.provider')
+        .where('a.id', '=', agentId)
+        .execute();
       return rows.map(({ provider }) => provider);
     },
 

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { readText } from '../../http/read-text.js';
 import { type Grant, OAuthFailure, type ProviderAnswer, readGrant, readRevocation } from './oauth-answer.js';
 import type { ProviderClient } from './provider-clients.js';
 import type { Tokens } from './token-cipher.js';
@@ -38,7 +39,7 @@ export function createOAuthClient(): OAuthClient {
     try {
       // Redirects are not followed, so that secrets are sent only to the configured address.
       const answer = await request(url, { ...options, dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) });
-      return { status: answer.statusCode, body: await readText(answer.body) };
+      return { status: answer.statusCode, body: await readText(answer.body, MAX_RESPONSE_BYTES) };
     } catch (error) {
       const { code, name } = error as { code?: unknown; name: string };
       throw new OAuthFailure('unavailable', typeof code === 'string' ? code : name, error);
@@ -62,17 +63,6 @@ export function createOAuthClient(): OAuthClient {
     },
     close: () => dispatcher.close(),
   };
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MAX_RESPONSE_BYTES) throw new Error('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** HTTP Basic credentials. RFC 6749 §2.3.1 requires form encoding of both values first. */

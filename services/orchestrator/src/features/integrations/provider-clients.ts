@@ -20,6 +20,8 @@ const ProviderSettings = z.strictObject({
   issuer: z.url().optional(),
   authorization_endpoint: Endpoint.optional(),
   token_endpoint: Endpoint.optional(),
+  /** Base URL of the API, without a slash at the end. */
+  api_url: Endpoint.optional(),
   /** Null disables revocation at the provider. */
   revocation_endpoint: Endpoint.nullable().optional(),
 });
@@ -92,6 +94,7 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
   return {
     ...definition,
     ...(own.issuer === undefined ? {} : { issuer: own.issuer }),
+    ...(own.api_url === undefined ? {} : { apiUrl: own.api_url }),
     provider,
     clientId: own.client_id,
     clientSecret: own.client_secret,

@@ -19,6 +19,8 @@ export interface ProviderDefinition {
   /** Issuer identifier in `iss` of callbacks (RFC 9207). */
   issuer?: string;
   tokenEndpoint: string;
+  /** Base URL of the API that tools of agents call, without a slash at the end. */
+  apiUrl?: string;
   revocation?: Revocation;
   scopes: readonly string[];
   /** Extra parameters of the authorization URL. */
@@ -52,9 +54,14 @@ const google = {
 
 /** Values from the providers' documentation of November 2026. */
 export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>> = {
-  google_calendar: { ...google, scopes: ['https://www.googleapis.com/auth/calendar'] },
+  google_calendar: {
+    ...google,
+    apiUrl: 'https://www.googleapis.com/calendar/v3',
+    scopes: ['https://www.googleapis.com/auth/calendar'],
+  },
   gmail: {
     ...google,
+    apiUrl: 'https://gmail.googleapis.com',
     scopes: ['https://www.googleapis.com/auth/gmail.readonly', 'https://www.googleapis.com/auth/gmail.compose'],
   },
   slack: {

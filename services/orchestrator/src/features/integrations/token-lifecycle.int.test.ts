@@ -82,7 +82,7 @@ describe('stored tokens', () => {
     });
     closers.unshift(upkeep.close);
   };
-  const tokenOf = ({ service }: IntegrationsModule, userId: string) => service.accessToken(userId, 'asana');
+  const tokenOf = ({ accessTokens }: IntegrationsModule, userId: string) => accessTokens(db.database)(userId, 'asana');
   async function newUser(): Promise<string> {
     const id = crypto.randomUUID();
     await db.database.insertInto('users').values({ id, issuer: 'test', subject: id }).execute();
@@ -236,7 +236,7 @@ describe('stored tokens', () => {
     const [integrations, userId, staying] = [await open(), await newUser(), await newUser()];
     for (const provider of ['asana', 'zoom'] as const) await connect(integrations, userId, provider);
     await connect(integrations, staying);
-    const tokens = [await tokenOf(integrations, userId), await integrations.service.accessToken(userId, 'zoom')];
+    const tokens = [await tokenOf(integrations, userId), await integrations.accessTokens(db.database)(userId, 'zoom')];
     server.setUnavailable(true);
     await db.withTransaction(async (tx) => {
       await integrations.service.revokeAll(userId, tx);

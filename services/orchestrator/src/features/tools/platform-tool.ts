@@ -1,3 +1,4 @@
+import type { IntegrationProvider } from '@uswarm/contract';
 import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
 import { oneLine } from './one-line.js';
@@ -13,6 +14,8 @@ export interface ToolCall {
   userId: string;
   agentId: string;
   conversationId: string;
+  /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
+  signal: AbortSignal;
 }
 
 export interface ToolOutcome {
@@ -23,8 +26,12 @@ export interface ToolOutcome {
   message?: { key: string; content: OfferedContent };
 }
 
-/** `read` changes nothing. `own` changes data of the orchestrator, in the transaction that stores the outcome. */
-export type PlatformEffect = 'read' | 'own';
+/**
+ * What a call changes. `read`: nothing. `own`: data of the orchestrator, in the transaction that stores the outcome. `keyed`:
+ * another system that recognizes a key, so that the request can be repeated. `once`: another system that does not, so that the
+ * request is never repeated.
+ */
+export type Effect = 'read' | 'own' | 'keyed' | 'once';
 
 /** Completes a call in a transaction. */
 export type Commit = (tx: Transaction) => Promise<ToolOutcome>;
@@ -43,34 +50,76 @@ export interface CallPreview {
   changes: Change[];
 }
 
-/** A tool that the orchestrator executes. */
-export interface PlatformTool {
+interface ToolBase {
   name: string;
   /** For the model. */
   description: string;
   /** JSON schema of the arguments. */
   inputSchema: Record<string, unknown>;
-  effect: PlatformEffect;
   /** The entry of the tool catalogue with which users enable the tool. */
   switchedBy: string;
+  /** The integration that the user must have connected. */
+  provider?: IntegrationProvider;
   /** One line that describes the call to the user. */
   describe(input: unknown): string;
   /** What the call will do, in full. Changes nothing. */
   preview(input: unknown, call: ToolCall): Promise<CallPreview>;
+}
+
+/** A tool that changes nothing, or only data of the orchestrator. */
+export interface OwnTool extends ToolBase {
+  effect: 'read' | 'own';
   /** Prepares a call outside the transaction, for example uploads content. It can run more than once per call. */
   prepare(input: unknown, call: ToolCall): Promise<Commit>;
 }
 
-export interface PlatformToolSpec<Input extends z.ZodObject> extends Pick<
-  PlatformTool,
-  'name' | 'description' | 'effect' | 'switchedBy'
+/** The request of a call left, and it is not known whether it changed anything. */
+export class UncertainOutcome extends Error {
+  override name = 'UncertainOutcome';
+}
+
+/** Why a call is not sent, or what identifies its request in the other system. */
+export type Plan = { key: string } | { outcome: ToolOutcome };
+
+/** A tool that changes data in another system. */
+export interface ExternalTool extends ToolBase {
+  effect: 'keyed' | 'once';
+  /** Checks a call. Changes nothing. The key is stored before the request is sent. */
+  plan(input: unknown, call: ToolCall): Promise<Plan>;
+  /**
+   * Sends the request. `keyed` tools send the same request for the same key.
+   *
+   * @throws UncertainOutcome
+   */
+  send(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome>;
+  /** What the request with this key changed; undefined if there is no trace of it. Only for `once`. */
+  lookUp(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome | undefined>;
+}
+
+/** A tool that the orchestrator executes. */
+export type PlatformTool = OwnTool | ExternalTool;
+
+interface SpecBase<Input extends z.ZodObject> extends Pick<
+  ToolBase,
+  'name' | 'description' | 'switchedBy' | 'provider'
 > {
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
   describe(input: z.output<Input>): string;
   /** What the call changes. Default: the arguments. */
   changes?(input: z.output<Input>, call: ToolCall): Promise<Change[]>;
+}
+
+export interface OwnToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  effect: OwnTool['effect'];
   prepare(input: z.output<Input>, call: ToolCall): Promise<Commit> | Commit;
+}
+
+export interface ExternalToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  effect: ExternalTool['effect'];
+  plan(input: z.output<Input>, call: ToolCall): Promise<Plan>;
+  send(input: z.output<Input>, key: string, call: ToolCall): Promise<ToolOutcome>;
+  lookUp?(input: z.output<Input>, key: string, call: ToolCall): Promise<ToolOutcome | undefined>;
 }
 
 /** The arguments of a call as changes. */
@@ -82,16 +131,18 @@ const listed = (value: unknown): Change[] =>
         after: typeof after === 'string' ? after : JSON.stringify(after),
       }));
 
-/** Invalid arguments become a failed outcome that names the field and the rule, so that the model can correct them. */
-export function definePlatformTool<Input extends z.ZodObject>(spec: PlatformToolSpec<Input>): PlatformTool {
-  const { input, name } = spec;
+function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
+  const { input, name, description, switchedBy, provider } = spec;
   const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
     io: 'input',
     // The format states the same in fewer tokens.
     override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
   });
-  const tool: PlatformTool = {
-    ...spec,
+  const base: ToolBase = {
+    name,
+    description,
+    switchedBy,
+    ...(provider === undefined ? {} : { provider }),
     inputSchema,
     describe(value) {
       const { data } = input.safeParse(value);
@@ -100,14 +151,42 @@ export function definePlatformTool<Input extends z.ZodObject>(spec: PlatformTool
     async preview(value, call) {
       const { data } = input.safeParse(value);
       const changes = data === undefined || spec.changes === undefined ? listed(value) : await spec.changes(data, call);
-      return { title: tool.describe(value), changes };
-    },
-    async prepare(value, call) {
-      const { data, error } = input.safeParse(value);
-      if (error === undefined) return await spec.prepare(data, call);
-      const { path = [], message = '' } = error.issues[0] ?? {};
-      return () => Promise.resolve({ text: `${name}: ${path.join('.')}: ${message}`, failed: true });
+      return { title: base.describe(value), changes };
     },
   };
-  return tool;
+  return base;
+}
+
+/** The outcome of a call with invalid arguments. It names the field and the rule, so that the model can correct them. */
+function invalid(name: string, { issues }: z.ZodError): ToolOutcome {
+  const { path = [], message = '' } = issues[0] ?? {};
+  return { text: `${name}: ${path.join('.')}: ${message}`, failed: true };
+}
+
+/** Invalid arguments become a failed outcome. */
+export function definePlatformTool<Input extends z.ZodObject>(spec: OwnToolSpec<Input>): OwnTool {
+  const { input, name, effect } = spec;
+  return {
+    ...toolBase(spec),
+    effect,
+    async prepare(value, call) {
+      const { data, error } = input.safeParse(value);
+      return error === undefined ? await spec.prepare(data, call) : () => Promise.resolve(invalid(name, error));
+    },
+  };
+}
+
+/** Calls with invalid arguments are not sent. */
+export function defineExternalTool<Input extends z.ZodObject>(spec: ExternalToolSpec<Input>): ExternalTool {
+  const { input, name, effect } = spec;
+  return {
+    ...toolBase(spec),
+    effect,
+    async plan(value, call) {
+      const { data, error } = input.safeParse(value);
+      return error === undefined ? await spec.plan(data, call) : { outcome: invalid(name, error) };
+    },
+    send: (value, key, call) => spec.send(input.parse(value), key, call),
+    lookUp: (value, key, call) => spec.lookUp?.(input.parse(value), key, call) ?? Promise.resolve(undefined),
+  };
 }

@@ -1,15 +1,12 @@
 import type { Logger } from '@uswarm/service-kit';
 import { storableJson } from '../turns/agent-content-schema.js';
-import type { Commit, PlatformTool, ToolCall } from './platform-tool.js';
+import type { Commit, OwnTool, ToolCall, ToolOutcome } from './platform-tool.js';
 
-/** The outcome of a call that could not be prepared. */
-export const unavailable =
-  (name: string): Commit =>
-  () =>
-    Promise.resolve({
-      text: `${name} is not available at the moment. Nothing was changed. Tell the user, or try again later.`,
-      failed: true,
-    });
+/** The outcome of a call that failed before it changed anything. */
+export const unavailable = (name: string): ToolOutcome => ({
+  text: `${name} is not available at the moment. Nothing was changed. Tell the user, or try again later.`,
+  failed: true,
+});
 
 /** The arguments of a call, which the runtime sends as JSON. Tools reject all values except objects. */
 export function parseArguments(json: string): unknown {
@@ -22,7 +19,7 @@ export function parseArguments(json: string): unknown {
 
 /** Prepares the call of a tool. A failure becomes the outcome of the call, because nothing was changed. */
 export async function prepareCall(
-  tool: PlatformTool,
+  tool: OwnTool,
   input: unknown,
   call: ToolCall,
   logger: Pick<Logger, 'error'>,
@@ -31,6 +28,6 @@ export async function prepareCall(
     return await tool.prepare(input, call);
   } catch (error) {
     logger.error({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call failed');
-    return unavailable(tool.name);
+    return () => Promise.resolve(unavailable(tool.name));
   }
 }

@@ -3,9 +3,8 @@ import { create } from '@bufbuild/protobuf';
 import { LIMITS, type MessageContent } from '@uswarm/contract';
 import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
-import { withoutAfterCommit } from '../../../test/transaction.js';
+import { NO_TRANSACTION } from '../../../test/transaction.js';
 import type { AgentActivity } from '../../database/schema.js';
-import type { Database } from '../../database/database.js';
 import type { LiveEvents } from './live-events.js';
 import { createReply, finishedReply } from './reply.js';
 import type { FinishedReply, ToolMessage, TurnWriter } from './turn-writer.js';
@@ -67,7 +66,6 @@ describe('finishedReply', () => {
   });
 });
 
-const NO_TRANSACTION = withoutAfterCommit({} as Database);
 const TURN: TurnRow = {
   id: 't',
   workspace_id: 'w',
@@ -126,6 +124,8 @@ function noted(
       return { outcome: { text, failed, showsMessage: false }, seq: 2 };
     },
     ask: async () => ({ state: 'open' }),
+    findSent: async () => undefined,
+    markSent: async () => undefined,
     suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),
     usage: async (entry) => void stored.usage.push(entry),
@@ -141,7 +141,10 @@ function noted(
       shown.offsets.push(offset);
     },
   };
-  const reply = createReply({ turn: { ...TURN }, writer, live, logger: silentLogger }, { replyId: 'r', seq: 1 });
+  const reply = createReply(
+    { turn: { ...TURN }, writer, receipts: { finish: async () => undefined }, live, logger: silentLogger },
+    { replyId: 'r', seq: 1 },
+  );
   let number = 0n;
   const apply = (event: TurnEvent['event']) => reply.apply(create(TurnEventSchema, { number: (number += 1n), event }));
   return { reply, stored, shown, apply };

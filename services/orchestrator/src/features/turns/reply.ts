@@ -13,14 +13,13 @@ import {
   type TurnEvent,
   type Usage,
 } from '@uswarm/runtime-proto';
-import type { Logger } from '@uswarm/service-kit';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { offeredContent, storable } from './agent-content-schema.js';
 import { type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
-import { createToolRequests, type ToolRequests } from './tool-requests.js';
+import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
@@ -40,8 +39,9 @@ function checkNames(...names: string[]): void {
 export interface ReplyDeps {
   turn: TurnRow;
   writer: TurnWriter;
+  receipts: ToolRequestDeps['receipts'];
   live: LiveEvents;
-  logger: Pick<Logger, 'error'>;
+  logger: ToolRequestDeps['logger'];
 }
 
 /** The state of a reply while the runtime streams it. */
@@ -77,7 +77,7 @@ const ENTRY_KINDS: Partial<Record<EntryKind, JournalEntry['kind']>> = {
 };
 
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, live, logger } = deps;
+  const { turn, writer, receipts, live, logger } = deps;
   let chunkSeq = 0;
   let bytes = 0;
   /** The text as the runtime sent it. */
@@ -89,7 +89,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   let currentActivity: StoredActivity = 'reading';
   let reached: LimitReached | undefined;
 
-  const requests = createToolRequests({ turn, writer, live, logger, seq: () => reply.seq });
+  const requests = createToolRequests({ turn, writer, receipts, live, logger, seq: () => reply.seq });
 
   const reply: Reply = {
     generation: turn.generation,

@@ -11,7 +11,13 @@ import {
   tool as toolEvent,
 } from '../../../test/turn-harness.js';
 import type { ApprovalStatus } from '../approvals/approvals.store.js';
-import { definePlatformTool, type PlatformTool } from '../tools/platform-tool.js';
+import {
+  defineExternalTool,
+  definePlatformTool,
+  type Plan,
+  type PlatformTool,
+  UncertainOutcome,
+} from '../tools/platform-tool.js';
 
 const FEATURES = ['journal.1', 'tools.1'];
 const wanted = (callId: string, tool = 'count', input = '{"by":1}') =>
@@ -162,6 +168,52 @@ describe('a tool request that needs the approval of the user', () => {
     expect({ ended: recorded.ended, total: counted.total }).toEqual({
       ended: { status: 'failed', errorCode: 'runtime_output_invalid' },
       total: 0,
+    });
+  });
+});
+
+describe('a tool request that changes another system', () => {
+  const waiting = { case: 'waiting', value: {} } as const;
+  /** A tool whose requests are executed without an answer. */
+  function outside(plan: Plan = { key: 'k' }) {
+    const sent: unknown[] = [];
+    const tool = defineExternalTool({
+      name: 'send',
+      description: 'Sends.',
+      effect: 'once',
+      switchedBy: 'gmail',
+      input: z.object({ to: z.string() }),
+      describe: ({ to }) => `Sending to ${to}`,
+      plan: async () => plan,
+      async send(input) {
+        sent.push(input);
+        throw new UncertainOutcome();
+      },
+    });
+    return { sent, tool };
+  }
+  const send = (to: string) => wanted('a', 'send', JSON.stringify({ to }));
+
+  it('is not sent again, and its outcome is the same for each generation', async () => {
+    const { sent, tool } = outside();
+    const { recorded } = await play(
+      [{ events: [entry(1), send('bob')] }, failure(Code.NotFound), { events: [send('bob'), done('ok')] }],
+      { tool },
+    );
+    expect(sent).toEqual([{ to: 'bob' }]);
+    expect(recorded.resolutions).toEqual([
+      expect.stringContaining('not known whether'),
+      expect.stringContaining('not known whether'),
+    ]);
+  });
+
+  it('shows no card if it cannot be executed', async () => {
+    const { sent, tool } = outside({ outcome: { text: 'no such mail', failed: true } });
+    const { recorded } = await play([{ events: [send('bob'), waiting, done('ok')] }], { tool, askedTools: ['send'] });
+    expect({ sent, cards: recorded.cards, resolutions: recorded.resolutions }).toEqual({
+      sent: [],
+      cards: [],
+      resolutions: ['a: no such mail'],
     });
   });
 });

@@ -161,18 +161,26 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
     const { request: runRequest, context, requestedTools, needsSummary } = await loadRequest(turn, reply, features);
     run.needed.summary = needsSummary;
-    reply.requests.offer(requestedTools, context.agentContext.askedTools);
     if (turn.runtime_instance === null) {
       await writer.setInstance(instanceId, runRequest.journaled ? context : undefined);
       turn.runtime_instance = instanceId;
     }
     // Ends the stream: a stream without events would never leave the loop below.
     const leave = new AbortController();
+    const stop = new AbortController();
+    reply.requests.offer({
+      tools: requestedTools,
+      asked: context.agentContext.askedTools,
+      signal: AbortSignal.any([leave.signal, stop.signal]),
+    });
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
     const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
     const endWatch = pollForCancellation({
       requested: () => turns.stopRequested(turn.id),
-      stop: () => client.stopTurn(to, idOf(run), signal),
+      stop: () => {
+        stop.abort();
+        return client.stopTurn(to, idOf(run), signal);
+      },
       everyMs: STOP_POLL_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
@@ -336,7 +344,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const live = liveEvents(turn);
       const begun = await writer.begin();
       live.status('reading', begun.seq);
-      const reply = createReply({ turn, writer, live, logger }, begun);
+      const reply = createReply({ turn, writer, receipts: deps.receipts, live, logger }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>

@@ -6,6 +6,7 @@ import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ApprovalStatus, ApprovalStore } from '../approvals/approvals.store.js';
 import type { Commit } from '../tools/platform-tool.js';
+import type { NewReceipt, ReceiptStore, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
@@ -54,6 +55,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOfTurn'>;
+  receipts: Pick<ReceiptStore, 'find' | 'insert' | 'finish' | 'finishTurn'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
@@ -122,6 +124,10 @@ export interface TurnWriter {
    * @returns the outcome, and the sequence of its event unless the call was executed before
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
+  /** What was stored about a call before it was sent; `ended` if its outcome is stored as well. */
+  findSent(callId: string): Promise<SentReceipt | 'ended' | undefined>;
+  /** Stores that a call is about to be sent to another system. */
+  markSent(receipt: NewReceipt): Promise<void>;
   /** Shows the card of a call once. @returns the decision of the user, and the sequence of the event of a new card */
   ask(call: AskedCall): Promise<{ state: ApprovalState; seq?: number }>;
   /** Ends the turn until the user decides on its calls. @returns undefined if the user has decided on one already */
@@ -230,6 +236,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
     await failRunningTools(tx);
+    await deps.receipts.finishTurn(turn.id, tx);
     if (isSuspended) await turns.suspend(turn.id, tx);
     else await turns.finish(turn.id, turnStatus, errorCode, tx);
     await deps.jobs.complete(job, tx);
@@ -306,6 +313,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       if (called.seq !== undefined) metrics?.toolEnded(tool, called.outcome.failed ? 'failed' : 'completed');
       return called;
     },
+
+    findSent: (callId) =>
+      fenced(async (tx) =>
+        (await deps.toolCalls.find(turn.id, callId, tx)) === undefined
+          ? deps.receipts.find(turn.id, callId, tx)
+          : 'ended',
+      ),
+
+    markSent: (receipt) => fenced((tx) => deps.receipts.insert(receipt, tx)),
 
     ask: ({ id, tool, argumentsHash, card }) =>
       fenced(async (tx) => {

@@ -10,6 +10,8 @@ import { createAgentStore } from '../agents/agents.store.js';
 import { createMemoryStore } from '../agents/memories.store.js';
 import { loadTools } from '../core/catalog.js';
 import type { ModelCatalog } from '../core/models.js';
+import { createReceiptStore } from '../receipts/receipts.store.js';
+import { createIntegrationStore } from '../integrations/integrations.store.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createModelTokens } from '../model-calls/model-tokens.js';
 import type { Plans } from '../plans/plans.js';
@@ -57,7 +59,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
   const { publish } = deps.bus;
   const turnMetrics = createTurnMetrics(deps.metrics, {
-    tools: [...loadTools(), ...deps.platformTools].map(({ name }) => name),
+    tools: [...loadTools(deps.config), ...deps.platformTools].map(({ name }) => name),
     clock,
   });
   const turns = createTurnStore(requests.database);
@@ -71,6 +73,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     contexts: createTurnContextStore(requests.database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
+    receipts: createReceiptStore(),
     agents: createAgentStore(requests.database),
     messages: createMessageStore(requests.database),
     limits,
@@ -107,12 +110,14 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
+    receipts: createReceiptStore(),
     platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
       platformTools: deps.platformTools,
       settings: createAgentSettingsStore(database),
       memories: createMemoryStore(database),
-      tools: loadTools(),
+      tools: loadTools(config),
+      connections: createIntegrationStore(database),
     }),
     models: deps.models,
     summaries: createSummaryStore(database),

@@ -76,7 +76,7 @@ export interface TurnStore {
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
-  /** Lets a new turn continue a suspended one: moves journal, context, tool calls and approvals to it. */
+  /** Lets a new turn continue a suspended one: moves journal, context, tool calls, receipts and approvals to it. */
   resume(id: string, suspendedId: string, db: Database): Promise<void>;
   /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
@@ -230,6 +230,7 @@ export function createTurnStore(database: Database): TurnStore {
         WITH entries AS (UPDATE turn_entries SET turn_id = ${id}, generation = 1 WHERE turn_id = ${suspendedId} RETURNING number),
           contexts AS (UPDATE turn_contexts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
           calls AS (UPDATE tool_calls SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
+          receipts AS (UPDATE receipts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
           approvals AS (UPDATE tool_approvals SET turn_id = ${id} WHERE turn_id = ${suspendedId})
         UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries),
           resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id)

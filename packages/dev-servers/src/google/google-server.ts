@@ -1,0 +1,131 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { createGoogleCalendar, type GoogleCalendar } from './calendar.js';
+import { BadRequest, type DescribedRequest, readDescription } from './discovery.js';
+import { createMailbox, type Mailbox } from './mailbox.js';
+
+/**
+ * What goes wrong with a request. `refuse`: an error before it is executed. `lose-request`: the connection breaks before it is
+ * executed. `lose-answer`: it breaks afterwards. `hang`: it is executed, and there is no answer until `release`.
+ */
+export type GoogleFault =
+  | { kind: 'refuse'; status: number; reason: string }
+  | { kind: 'lose-request' | 'lose-answer' | 'hang' };
+
+export interface GoogleServerOptions {
+  /** Whether an access token is valid. Default: every token is. */
+  accepts?: (token: string) => Promise<boolean>;
+}
+
+export interface GoogleServer {
+  /** The base URL of both APIs, without a slash at the end. */
+  url: string;
+  calendar: GoogleCalendar;
+  mailbox: Mailbox;
+  /** The methods of all requests with a valid token, in order, for example `calendar.events.insert`. */
+  requests: readonly string[];
+  /** The fault of the next request to this method. */
+  failNext(method: string, fault: GoogleFault): void;
+  /** Resolves when a request with this fault has arrived and, unless it is refused or lost, was executed. */
+  faulted(method: string): Promise<void>;
+  /** Answers the requests that hang. */
+  release(): void;
+  close(): Promise<void>;
+}
+
+function sendError(response: ServerResponse, { status, reason, message }: BadRequest): void {
+  const error = { code: status, message, errors: [{ domain: 'global', reason, message }] };
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+}
+
+const parseBody = (body: string): unknown => {
+  try {
+    return body === '' ? undefined : JSON.parse(body);
+  } catch {
+    throw new BadRequest(400, 'parseError', 'Parse Error');
+  }
+};
+
+/**
+ * Starts a server with Google's Calendar and Gmail APIs for one user. Requests must match the API descriptions that Google
+ * publishes.
+ */
+export async function startGoogleServer({ accepts }: GoogleServerOptions = {}): Promise<GoogleServer> {
+  const descriptions = [readDescription('calendar-v3.json'), readDescription('gmail-v1.json')];
+  const calendar = createGoogleCalendar();
+  const mailbox = createMailbox('ada@example.com');
+  const requests: string[] = [];
+  const faults = new Map<string, GoogleFault>();
+  const reached = new Map<string, PromiseWithResolvers<void>>();
+  let released = Promise.withResolvers<void>();
+  const reachedFault = (method: string): PromiseWithResolvers<void> => {
+    const known = reached.get(method) ?? Promise.withResolvers<void>();
+    reached.set(method, known);
+    return known;
+  };
+
+  async function described(incoming: IncomingMessage): Promise<DescribedRequest> {
+    const token = /^Bearer (\S+)$/.exec(incoming.headers.authorization ?? '')?.[1];
+    const body = await text(incoming);
+    if (token === undefined || !((await accepts?.(token)) ?? true))
+      throw new BadRequest(401, 'authError', 'Invalid Credentials');
+    const url = new URL(incoming.url ?? '', 'http://localhost');
+    for (const description of descriptions) {
+      const match = description.match(incoming.method ?? '', url, parseBody(body));
+      if (match !== undefined) return match;
+    }
+    throw new BadRequest(404, 'notFound', 'Not Found');
+  }
+
+  async function respond(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = await described(incoming);
+    const { method } = request;
+    requests.push(method);
+    const fault = faults.get(method);
+    faults.delete(method);
+    if (fault?.kind === 'refuse') {
+      reachedFault(method).resolve();
+      throw new BadRequest(fault.status, fault.reason, 'The request failed.');
+    }
+    if (fault?.kind === 'lose-request') {
+      reachedFault(method).resolve();
+      return void response.destroy();
+    }
+    const answer = method.startsWith('calendar.')
+      ? calendar.handle(request, incoming.headers['if-match'])
+      : await mailbox.handle(request);
+    if (fault !== undefined) reachedFault(method).resolve();
+    if (fault?.kind === 'lose-answer') return void response.destroy();
+    if (fault?.kind === 'hang') await released.promise;
+    if (answer === undefined) return void response.writeHead(204).end();
+    response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(answer));
+  }
+
+  const server = createServer((incoming, response) => {
+    respond(incoming, response).catch((error: unknown) => {
+      if (error instanceof BadRequest) sendError(response, error);
+      else response.destroy();
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calendar,
+    mailbox,
+    requests,
+    failNext(method, fault) {
+      faults.set(method, fault);
+      reached.delete(method);
+    },
+    release() {
+      released.resolve();
+      released = Promise.withResolvers();
+    },
+    faulted: (method) => reachedFault(method).promise,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}

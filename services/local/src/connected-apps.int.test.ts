@@ -1,0 +1,223 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { AgentSummary, MessageData, OAuthConfiguration } from '@uswarm/contract';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type GoogleServer,
+  type ModelServer,
+  type OAuthServer,
+  startGoogleServer,
+  startModelServer,
+  startOAuthServer,
+} from '@uswarm/dev-servers';
+import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+const EVENT = { title: 'Dentist', start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
+const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };
+const CALLS: Record<string, { name: string; arguments: object }> = {
+  event: { name: 'create_calendar_event', arguments: EVENT },
+  mail: { name: 'send_mail', arguments: MAIL },
+};
+const SCOPES = ['openid', 'offline_access'];
+const REDIRECT = 'https://app.example.com/callback';
+
+describe('apps that the user has connected', () => {
+  let model: ModelServer;
+  let oauth: OAuthServer;
+  let google: GoogleServer;
+  let services: SeparateServices;
+  let client: TestClient;
+  /** What the model was told about the last call. */
+  let results: string[] = [];
+
+  beforeAll(async () => {
+    const registered = { client_secret: 's', grant_types: ['authorization_code', 'refresh_token'] };
+    oauth = await startOAuthServer({
+      clients: ['google_calendar', 'gmail'].map((provider) => ({
+        client_id: provider,
+        ...registered,
+        redirect_uris: [`${REDIRECT}/${provider}`],
+        token_endpoint_auth_method: 'client_secret_post' as const,
+      })),
+    });
+    model = await startModelServer({
+      script: ({ messages }) => {
+        const last = messages.at(-1);
+        if (last?.role === 'tool') {
+          results.push(JSON.stringify(last.content));
+          return [{ text: 'Done.' }];
+        }
+        const call = Object.entries(CALLS).find(([word]) => JSON.stringify(last).includes(word))?.[1];
+        return call === undefined ? [{ text: 'Hello.' }] : [{ toolCalls: [call] }];
+      },
+    });
+  });
+  beforeEach(async () => {
+    results = [];
+    google = await startGoogleServer({ accepts: oauth.accepts });
+    const endpoints = {
+      client_secret: 's',
+      authorization_endpoint: oauth.authorizationEndpoint,
+      token_endpoint: oauth.tokenEndpoint,
+      revocation_endpoint: oauth.revocationEndpoint,
+      scopes: SCOPES,
+      additional_parameters: { prompt: 'consent' },
+    };
+    const settingsOf = (provider: string, path: string) => ({
+      ...endpoints,
+      client_id: provider,
+      redirect_urls: [`${REDIRECT}/${provider}`],
+      api_url: `${google.url}${path}`,
+    });
+    services = await startSeparateServices({
+      OPENAI_BASE_URL: model.baseUrl,
+      OPENAI_API_KEY: 'test',
+      OPENAI_MODEL: 'scripted',
+      SUMMARY_WORKERS: '0',
+      WORK_LEASE_MS: '3000',
+      INTEGRATION_PROVIDERS: JSON.stringify({
+        google_calendar: settingsOf('google_calendar', '/calendar/v3'),
+        gmail: settingsOf('gmail', ''),
+      }),
+      INTEGRATION_TOKEN_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    });
+    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+    client = await startTestClient({ ...services, token });
+  });
+  afterEach(async () => {
+    await client?.close();
+    await services?.close();
+    await google?.close();
+  });
+  afterAll(async () => {
+    await oauth?.close();
+    await model?.close();
+  });
+
+  async function connect(provider: string): Promise<void> {
+    const { body } = await client.api('POST', '/v1/integrations/connect', { provider });
+    const { client_id: clientId, redirect_url: redirectUrl, additional_parameters: more } = body as OAuthConfiguration;
+    const verifier = randomBytes(32).toString('base64url');
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const parameters = { ...more, code_challenge: challenge };
+    const code = await oauth.authorize({ clientId, redirectUrl, scopes: SCOPES, parameters });
+    const { status } = await client.api('POST', '/v1/integrations/callback', {
+      provider,
+      authorization_code: code,
+      code_verifier: verifier,
+      redirect_url: redirectUrl,
+    });
+    expect(status).toBe(204);
+  }
+  const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
+  const approve = async (): Promise<MessageData> => {
+    const card = messageOf(
+      await client.saw(
+        'message.new',
+        ({ message }: { message: MessageData }) => message.content.type === 'action_card',
+      ),
+    );
+    await client.saw('message.done');
+    await client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${card.id}/action`, {
+      action_id: 'approve',
+    });
+    return card;
+  };
+  const answered = () =>
+    client.saw(
+      'message.updated',
+      ({ message: { content } }: { message: MessageData }) => content.type === 'text' && content.text === 'Done.',
+    );
+  const receipts = () =>
+    services.query(
+      `SELECT tool, effect, status, arguments, approval ->> 'title' AS approved FROM receipts WHERE workspace_id = $1`,
+      [client.workspaceId],
+    );
+  const allow = async (tool: string): Promise<void> => {
+    const { body } = await client.api('GET', `/v1/workspaces/${client.workspaceId}/agents`);
+    for (const { id } of (body as { data: AgentSummary[] }).data)
+      await client.api('PATCH', `/v1/agents/${id}/tools/${tool}`, { permission: 'allow' });
+  };
+  const events = () => [...google.calendar.events.values()].map(({ summary }) => summary);
+  const receiptOf = (tool: string, effect: string, input: object, status: string, approved: string | null = null) => [
+    { tool, effect, status, arguments: input, approved },
+  ];
+
+  it('are not available before the user connects them', async () => {
+    await client.send('create the event');
+    await answered();
+    expect(results).toEqual([expect.stringContaining('unknown tool')]);
+  });
+
+  it('ask before they change something, and show the whole call', async () => {
+    await connect('gmail');
+    await client.send('send the mail');
+    const card = await approve();
+    expect(google.mailbox.mails).toEqual([]);
+    expect(card.content).toMatchObject({
+      title: 'Approve? Sending “Lunch” to bob@example.com',
+      description: `To: “bob@example.com”\nSubject: “Lunch”\nText: “${MAIL.body}”`,
+    });
+    await answered();
+    expect(google.mailbox.mails.map(({ parsed }) => parsed.text?.trim())).toEqual([MAIL.body]);
+    expect(await receipts()).toEqual(
+      receiptOf('send_mail', 'once', MAIL, 'succeeded', 'Approve? Sending “Lunch” to bob@example.com'),
+    );
+  });
+
+  describe('when a process is killed after a request was executed, and before its answer', () => {
+    beforeEach(async () => {
+      await connect('gmail');
+      await connect('google_calendar');
+      await allow('gmail');
+      await allow('google_calendar');
+      await services.addOrchestrator();
+    });
+    const killOrchestrator = () => services.orchestrators[0]!.stop('SIGKILL');
+    async function killRuntime(): Promise<void> {
+      const [row] = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
+        client.workspaceId,
+      ]);
+      killIfAlive(row!.pid);
+    }
+    const during = async (method: string, text: string, kill: () => Promise<unknown>): Promise<void> => {
+      google.failNext(method, { kind: 'hang' });
+      await client.send(text);
+      await google.faulted(method);
+      await kill();
+      google.release();
+      await answered();
+    };
+
+    it.each([
+      ['the orchestrator', killOrchestrator],
+      ['the runtime', killRuntime],
+      ['both', () => Promise.all([killOrchestrator(), killRuntime()])],
+    ])('create an event once: %s', async (_which, kill) => {
+      await during('calendar.events.insert', 'create the event', kill);
+      expect(events()).toEqual(['Dentist']);
+      expect(await receipts()).toEqual(receiptOf('create_calendar_event', 'keyed', EVENT, 'succeeded'));
+      expect(results).toEqual([expect.stringContaining('Created the event')]);
+    });
+
+    it.each([
+      ['the orchestrator', killOrchestrator],
+      ['the runtime', killRuntime],
+      ['both', () => Promise.all([killOrchestrator(), killRuntime()])],
+    ])('send a mail once, and find it: %s', async (_which, kill) => {
+      await during('gmail.users.messages.send', 'send the mail', kill);
+      expect(google.mailbox.mails).toHaveLength(1);
+      expect(await receipts()).toEqual(receiptOf('send_mail', 'once', MAIL, 'succeeded'));
+      expect(results).toEqual([expect.stringContaining('Sent the mail')]);
+    });
+
+    it('send a mail once, and report that it is not known whether it was sent', async () => {
+      google.mailbox.indexed = false;
+      await during('gmail.users.messages.send', 'send the mail', killOrchestrator);
+      expect(google.mailbox.mails).toHaveLength(1);
+      expect(google.requests.filter((method) => method === 'gmail.users.messages.send')).toHaveLength(1);
+      expect(await receipts()).toEqual(receiptOf('send_mail', 'once', MAIL, 'unknown'));
+      expect(results).toEqual([expect.stringContaining('It is not known whether this call was executed')]);
+    });
+  });
+});

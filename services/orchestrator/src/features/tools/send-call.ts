@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import { callHash } from '../approvals/approval-card.js';
+import {
+  type NewReceipt,
+  type ReceiptStatus,
+  type ReceiptStore,
+  type SentReceipt,
+  UNKNOWN_OUTCOME,
+} from '../receipts/receipts.store.js';
+import { ReplyLimitExceeded } from '../turns/reply-limit.js';
+import {
+  type Commit,
+  type ExternalTool,
+  type Plan,
+  type ToolCall,
+  type ToolOutcome,
+  UncertainOutcome,
+} from './platform-tool.js';
+import { unavailable } from './prepare-call.js';
+
+/** Attempts to send a `keyed` request. */
+const ATTEMPTS = 3;
+/** Attempts to find a `once` request without an answer: searches can lag behind. */
+const LOOK_UPS = 2;
+const RETRY = { initialMs: 500, maxMs: 2_000 };
+
+const STOPPED: ToolOutcome = { text: 'This reply was stopped. Nothing was changed.', failed: true };
+
+export interface SendCallDeps {
+  /** What was stored when the call was sent, and whether its outcome is stored; undefined if it was not sent. */
+  findSent: (callId: string) => Promise<SentReceipt | 'ended' | undefined>;
+  /** Stores that the call is about to be sent. Throws if the turn has lost its lease. */
+  markSent: (receipt: NewReceipt) => Promise<void>;
+  receipts: Pick<ReceiptStore, 'finish'>;
+  logger: Pick<Logger, 'error' | 'warn'>;
+  /** Milliseconds before the first repetition. Default: 500. */
+  retryMs?: number;
+}
+
+type SentOutcome = ToolOutcome & { status: Exclude<ReceiptStatus, 'sent'> };
+
+const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
+const unknown: SentOutcome = { text: UNKNOWN_OUTCOME, failed: true, status: 'unknown' };
+const alreadyEnded: Commit = () => Promise.reject(new Error('the outcome of the call is stored already'));
+
+/**
+ * Sends a call to another system. A request leaves only after it is stored as sent. One with the effect `once` is never
+ * repeated: after a crash or without an answer, it is looked up, and its outcome is unknown if there is no trace of it.
+ *
+ * @returns what stores the outcome
+ * @throws ReplyLimitExceeded if the arguments differ from those that were sent before
+ */
+export async function sendCall(
+  tool: ExternalTool,
+  input: unknown,
+  call: ToolCall,
+  deps: SendCallDeps,
+): Promise<Commit> {
+  const { logger } = deps;
+  const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
+  const argumentsHash = callHash(tool.name, input);
+
+  async function planned(): Promise<Plan> {
+    try {
+      return await tool.plan(input, call);
+    } catch (error) {
+      logger.error({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call could not be sent');
+      return { outcome: unavailable(tool.name) };
+    }
+  }
+
+  /** @returns the key of a new call; its outcome if it is not sent */
+  async function begin(): Promise<string | ToolOutcome> {
+    const plan = await planned();
+    if ('outcome' in plan) return plan.outcome;
+    if (call.signal.aborted) return STOPPED;
+    const { signal: _, ...caller } = call;
+    const { name, effect } = tool;
+    await deps.markSent({ call: caller, tool: name, effect, arguments: input, argumentsHash, key: plan.key });
+    return plan.key;
+  }
+
+  /** @returns undefined if the outcome is uncertain */
+  async function attempt(request: () => Promise<ToolOutcome | undefined>): Promise<SentOutcome | undefined> {
+    try {
+      const outcome = await request();
+      return outcome === undefined ? undefined : ended(outcome);
+    } catch (error) {
+      const level = error instanceof UncertainOutcome ? 'warn' : 'error';
+      logger[level]({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call has no certain outcome');
+      return undefined;
+    }
+  }
+
+  async function repeat(
+    times: number,
+    request: (isFirst: boolean) => Promise<ToolOutcome | undefined>,
+  ): Promise<SentOutcome | undefined> {
+    for (let tries = 0; tries < times; tries += 1) {
+      if (tries > 0) await sleep(backoffDelay(retry, tries - 1));
+      const outcome = await attempt(() => request(tries === 0));
+      if (outcome !== undefined) return outcome;
+    }
+    return undefined;
+  }
+
+  async function finish(key: string, isNew: boolean): Promise<SentOutcome> {
+    if (tool.effect === 'keyed') {
+      const sent = await repeat(ATTEMPTS, async (isFirst) => {
+        const outcome = await tool.send(input, key, call);
+        // An earlier request may have been executed, although this one is refused.
+        return outcome.failed && !(isNew && isFirst) ? undefined : outcome;
+      });
+      return sent ?? unknown;
+    }
+    const answered = isNew ? await attempt(() => tool.send(input, key, call)) : undefined;
+    return answered ?? (await repeat(LOOK_UPS, () => tool.lookUp(input, key, call))) ?? unknown;
+  }
+
+  const stored = await deps.findSent(call.id);
+  if (stored === 'ended') return alreadyEnded;
+  if (stored !== undefined && !stored.argumentsHash.equals(argumentsHash))
+    throw new ReplyLimitExceeded('runtime_output_invalid');
+  if (stored !== undefined && stored.outcome !== null) {
+    const { outcome: text, status } = stored;
+    return () => Promise.resolve({ text, failed: status !== 'succeeded' });
+  }
+  const key = stored?.key ?? (await begin());
+  if (typeof key !== 'string') return () => Promise.resolve(key);
+  const { status, ...outcome } = await finish(key, stored === undefined);
+  return async (tx) => {
+    await deps.receipts.finish(call.turnId, call.id, { status, outcome: outcome.text }, tx);
+    return outcome;
+  };
+}

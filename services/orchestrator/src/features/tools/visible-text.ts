@@ -1,0 +1,4 @@
+import { DECEPTIVE_IN_TEXT } from '@uswarm/service-kit';
+
+/** Text as the user sees it: without characters that hide or reorder text. Keeps line breaks and the joiners of scripts and emoji. */
+export const visibleText = (text: string): string => text.toWellFormed().replaceAll(DECEPTIVE_IN_TEXT, '');
