@@ -87,6 +87,8 @@ export async function startSeparateServices(
     gateway: await operationsOf(gateway, /"ops_port":(\d+)/),
   };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  // Dropping the database can end a connection before the pool has closed it.
+  pool.on('error', () => undefined);
 
   return {
     restUrl: `http://127.0.0.1:${restPort}`,
