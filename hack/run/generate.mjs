@@ -1,6 +1,12 @@
 import { delimiter, join } from 'node:path';
+import { build, compile } from './build.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
+
+/** Generated sources that the build itself needs. */
+const beforeBuild = [
+  { what: 'the code of the gRPC protocol', folder: 'packages/runtime-proto', command: 'buf', args: ['generate'] },
+];
 
 /**
  * Generators of checked-in files, which tests compare with their sources.
@@ -12,7 +18,6 @@ const generators = [
     command: nodeBinary,
     args: ['dist/bin/generate.js'],
   },
-  { what: 'the code of the gRPC protocol', folder: 'packages/runtime-proto', command: 'buf', args: ['generate'] },
   {
     what: 'values.schema.json of the chart',
     folder: 'charts',
@@ -46,9 +51,19 @@ const generators = [
   },
 ];
 
-/** @returns the first exit code that is not 0 */
+/** @returns the first exit code that is not 0 @throws RunError if the build fails afterwards */
 export async function generate() {
-  for (const { what, folder, command, args } of generators) {
+  const early = await runAll(beforeBuild);
+  if (early !== 0) return early;
+  // Types that depend on a stale generated file do not match yet, but the generators run nevertheless.
+  await compile(['-b']);
+  const code = await runAll(generators);
+  if (code === 0) await build();
+  return code;
+}
+
+async function runAll(list) {
+  for (const { what, folder, command, args } of list) {
     console.log(`Generating ${what} (${folder})`);
     const code = await runIn(folder, command, args);
     if (code !== 0) return code;

@@ -34,8 +34,8 @@ const tasks = {
   build: () => 0,
 };
 
-// `test` and `e2e` build as one of their steps; `format` needs no build.
-const withoutBuild = new Set(['test', 'e2e', 'format']);
+// `test`, `e2e` and `generate` build as one of their steps; `format` needs no build.
+const withoutBuild = new Set(['test', 'e2e', 'generate', 'format']);
 
 function usage() {
   return `Usage: node hack/run.mjs <command> [argument…]
