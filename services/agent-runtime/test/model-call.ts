@@ -43,12 +43,13 @@ export interface Options {
   token?: () => string | undefined;
   steps?: number;
   onText?: () => void;
+  onLongWait?: (ms: number) => void;
 }
 
 /** Makes model calls against a server; waits before retries are recorded and not waited for. */
 export async function call(handle: RawHandler, options: Options = {}): Promise<Outcome> {
   await using server = await startRawModelServer(handle);
-  const { provider = 'openai', signal = NEVER, limits = LIMITS, token, onText } = options;
+  const { provider = 'openai', signal = NEVER, limits = LIMITS, token, onText, onLongWait } = options;
   const deps = { baseUrl: server.url, apiKey: 'key', names };
   const adapter = provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps);
   const waits: number[] = [];
@@ -73,7 +74,7 @@ export async function call(handle: RawHandler, options: Options = {}): Promise<O
     else outcome.step = event.step;
   };
   try {
-    const stepOptions = token === undefined ? { signal } : { signal, token };
+    const stepOptions = { signal, onLongWait, ...(token === undefined ? {} : { token }) };
     for await (const event of port.step({ ...REQUEST, ...options.request }, stepOptions)) note(event);
   } catch (error) {
     outcome.error = error as ModelError;

@@ -15,6 +15,7 @@ import {
   type PromptMessage,
   type Step,
   type StepEvent,
+  type StepOptions,
   type StepRequest,
   type ToolCall,
 } from '../src/models/port.js';
@@ -22,7 +23,7 @@ import { noTools, type ToolResult, type ToolSource } from '../src/tools/tool.js'
 import type { TurnEventBody } from '../src/turns/turn-events.js';
 import { createTurnRunner } from '../src/agent/run-turn.js';
 
-type ModelMove = readonly (StepEvent | Error | ((signal: AbortSignal) => Promise<void>))[];
+type ModelMove = readonly (StepEvent | Error | ((signal: AbortSignal, options: StepOptions) => Promise<void>))[];
 
 export const text = (piece: string): StepEvent => ({ type: 'text', text: piece });
 export const usage = (promptTokens: number, completionTokens: number, estimated = false): StepEvent => ({
@@ -76,11 +77,11 @@ export async function run(
 ) {
   const asked: StepRequest[] = [];
   const events: TurnEventBody[] = [];
-  async function* step(stepRequest: StepRequest): AsyncGenerator<StepEvent> {
+  async function* step(stepRequest: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
     asked.push(stepRequest);
     for (const event of moves[Math.min(asked.length, moves.length) - 1] ?? []) {
       if (event instanceof Error) throw event;
-      if (typeof event === 'function') await event(signal);
+      if (typeof event === 'function') await event(signal, options);
       else yield event;
       signal.throwIfAborted();
     }

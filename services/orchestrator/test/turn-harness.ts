@@ -128,6 +128,7 @@ export function createTurnHarness(
     stop_requested: false,
     resumes_message_id: null,
     shown_entries: 0,
+    waits_until: null,
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
@@ -138,6 +139,7 @@ export function createTurnHarness(
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
     suspended: false,
+    waits: [] as number[],
     cards: [] as string[],
     renewals: [] as string[],
     modelRenewals: [] as string[],
@@ -189,6 +191,10 @@ export function createTurnHarness(
       nextGeneration: async (_id, limit) => {
         const progress = journal.at(-1)?.generation ?? 0;
         return turn.generation - limit < progress ? (turn.generation += 1) : undefined;
+      },
+      postpone: async (_id, waitMs) => {
+        recorded.waits.push(waitMs);
+        Object.assign(turn, { generation: turn.generation + 1, runtime_instance: null });
       },
       isBusyElsewhere: async () => false,
       answeredElsewhere: async () => false,

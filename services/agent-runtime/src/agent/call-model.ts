@@ -25,6 +25,8 @@ export interface ModelCallDeps {
   signal: AbortSignal;
   /** The bearer token for the model gateway. */
   token: () => string | undefined;
+  /** See StepOptions. */
+  onLongWait?: ((ms: number) => void) | undefined;
 }
 
 /** What stays the same for all model calls of a turn. */
@@ -49,7 +51,7 @@ export type CallModel = (call: ModelCall) => Promise<Step>;
 
 export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallModel {
   const { request, agent, tools, limits } = input;
-  const { model, calibration, writer, untrusted, signal, token } = deps;
+  const { model, calibration, writer, untrusted, signal, token, onLongWait } = deps;
   let usageStep = request.firstStep;
   let overflows = 0;
 
@@ -58,7 +60,7 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
     const { prompt, estimatedTokens } = buildPrompt({ ...input, turn, scale, untrusted });
     const start = writer.mark();
     const call = { model: agent.model, prompt, tools, toolChoice, maxOutputTokens: limits.maxOutputTokens };
-    for await (const event of model.step(call, { signal, token })) {
+    for await (const event of model.step(call, { signal, token, onLongWait })) {
       if (event.type === 'text') writer.write(event.text);
       else if (event.type === 'retracted') writer.retract(start);
       else if (event.type === 'end') return event.step;

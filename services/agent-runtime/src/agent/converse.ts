@@ -6,6 +6,7 @@ import { fittingTools, requestedTools } from '../tools/requested-tools.js';
 import type { ToolSource } from '../tools/tool.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
 import { createJournal, stateOf } from './journal.js';
+import { waitingEvent } from '../turns/turn-events.js';
 import { completed, failed, refused, silent } from './outcome.js';
 import { executeToolCalls } from './tool-calls.js';
 import { afterResult, afterStep, stepEntry, type TurnState } from './turn-state.js';
@@ -64,9 +65,15 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const requested = fittingTools(requestedTools(request), others, limits);
   const tools = [...others, ...requested];
   const offered = new Set(tools.map(({ name }) => name));
-  const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, deps);
   const images = request.limits?.images ?? false;
   const journal = createJournal(request, deps);
+  // Without a complete journal, the next generation would repeat steps.
+  const onLongWait = request.canWait
+    ? (ms: number) => {
+        if (!journal.ended) writer.event(waitingEvent(ms));
+      }
+    : undefined;
+  const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, { ...deps, onLongWait });
   const requests = { names: new Set(requested.map(({ name }) => name)), journal, resolution: deps.resolution };
   const calling = { tools: source, builtIn, requests, offered, agentId: agent.id, writer, untrusted, images, signal };
   let state = stateOf(request);

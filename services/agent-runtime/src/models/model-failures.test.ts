@@ -57,11 +57,22 @@ describe('a failed model call', () => {
     expect(waits).toEqual([expected, expected]);
   });
 
-  it('is final if the provider asks to wait longer than a turn may wait, such as an hour', async () => {
-    const headers = { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() };
-    const { error, waits } = await call(then(status(429, headers)));
-    expect(error).toMatchObject({ code: 'model_rate_limited' });
-    expect(waits).toEqual([]);
+  it.each([undefined, () => undefined])(
+    'is final if the provider asks to wait longer than a turn may wait, such as an hour',
+    async (onLongWait) => {
+      const headers = { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() };
+      const { error, waits } = await call(then(status(429, headers)), onLongWait === undefined ? {} : { onLongWait });
+      expect(error).toMatchObject({ code: 'model_rate_limited' });
+      expect(waits).toEqual([]);
+    },
+  );
+
+  it('reports a long wait of a turn that may wait, and is repeated after it', async () => {
+    const long: number[] = [];
+    const handle = then(status(429, { 'retry-after': '20' }), status(429, { 'retry-after': '600' }));
+    const { text, waits } = await call(handle, { onLongWait: (ms) => long.push(ms) });
+    expect(text).toBe('Hi');
+    expect({ waits, long }).toEqual({ waits: [20_000, 600_000], long: [600_000] });
   });
 
   it.each<[string, Record<string, string>]>([

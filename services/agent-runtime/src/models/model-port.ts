@@ -15,6 +15,9 @@ export interface ModelPortDeps {
   fetch?: Fetch;
 }
 
+/** The longest time for which a turn can wait, in milliseconds: as long as the orchestrator waits for a turn. */
+const MAX_LONG_WAIT_MS = 30 * 60_000;
+
 async function waitMs(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
@@ -70,8 +73,12 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
   }
 
   async function* step(request: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
-    const policy = createRetryPolicy(retries);
-    const until = performance.now() + limits.totalMs;
+    const { onLongWait } = options;
+    const policy = createRetryPolicy({
+      ...retries,
+      ...(onLongWait === undefined ? {} : { maxLongWaitMs: MAX_LONG_WAIT_MS }),
+    });
+    let until = performance.now() + limits.totalMs;
     const left = (): number => Math.max(1, until - performance.now());
     const rejected = rejectedFor(request.model);
     /** Attempts that showed text. */
@@ -91,6 +98,10 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
         const delayMs = nextAttempt(failure, policy, { shown, rejected });
         if (delayMs === undefined) throw failure.error;
         if (isShown) yield { type: 'retracted' };
+        if (onLongWait !== undefined && delayMs > retries.longestMs) {
+          until += delayMs;
+          onLongWait(delayMs);
+        }
         await wait(delayMs, options.signal);
       }
     }

@@ -73,6 +73,11 @@ export interface StepOptions {
   signal: AbortSignal;
   /** The bearer token for the model gateway, read before each attempt because it is renewed. */
   token?: () => string | undefined;
+  /**
+   * Called before the call waits for long, in milliseconds, because the provider asks for it. Without it, a call fails
+   * instead.
+   */
+  onLongWait?: ((ms: number) => void) | undefined;
 }
 
 /** Makes model calls with the configured provider. */

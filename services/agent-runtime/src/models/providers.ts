@@ -107,5 +107,5 @@ export function createProvider(provider: ProviderId, env: ModelVariables): Model
 /** A runtime with its own key must not send the token of the gateway, which every turn has, to the provider. */
 const withoutToken = ({ provider, step }: ModelPort): ModelPort => ({
   provider,
-  step: (request, { signal }) => step(request, { signal }),
+  step: (request, { token: _, ...options }) => step(request, options),
 });

@@ -1,8 +1,10 @@
 import type { Failure } from './failures.js';
 
 export interface RetryLimits {
-  /** Milliseconds of all waits together. */
+  /** Milliseconds of all waits together, without long ones. */
   maxWaitMs: number;
+  /** Milliseconds of all long waits together. A wait is long if it exceeds `longestMs`. 0: long waits count as others. */
+  maxLongWaitMs: number;
   /** Attempts after failures for which the provider did not ask to wait. */
   maxAttempts: number;
   /** Milliseconds of the first wait; it doubles with each attempt. */
@@ -11,7 +13,13 @@ export interface RetryLimits {
   longestMs: number;
 }
 
-export const DEFAULT_RETRIES: RetryLimits = { maxWaitMs: 120_000, maxAttempts: 6, initialMs: 500, longestMs: 20_000 };
+export const DEFAULT_RETRIES: RetryLimits = {
+  maxWaitMs: 120_000,
+  maxLongWaitMs: 0,
+  maxAttempts: 6,
+  initialMs: 500,
+  longestMs: 20_000,
+};
 
 /** Decides whether a failed model call is repeated. Equal jitter: at least half of each wait. */
 export interface RetryPolicy {
@@ -22,6 +30,7 @@ export interface RetryPolicy {
 export function createRetryPolicy(limits: RetryLimits, random: () => number = Math.random): RetryPolicy {
   let attempts = 0;
   let waited = 0;
+  let waitedLong = 0;
   return {
     next({ error, transient, limited }) {
       if (!transient) return undefined;
@@ -30,9 +39,12 @@ export function createRetryPolicy(limits: RetryLimits, random: () => number = Ma
       const backoff = Math.min(limits.longestMs, limits.initialMs * 2 ** (attempts - 1));
       // A provider can ask for no wait at all, such as with a date in the past, and be limited again.
       const wait = Math.max(error.retryAfterMs ?? (backoff / 2) * (1 + random()), backoff / 2);
-      if (waited + wait > limits.maxWaitMs) return undefined;
+      if (limits.maxLongWaitMs > 0 && wait > limits.longestMs) {
+        waitedLong += wait;
+        return waitedLong > limits.maxLongWaitMs ? undefined : wait;
+      }
       waited += wait;
-      return wait;
+      return waited > limits.maxWaitMs ? undefined : wait;
     },
   };
 }

@@ -54,7 +54,11 @@ export const requestEvent = (request: MessageInitShape<typeof RequestSchema>): T
   value: create(RequestSchema, request),
 });
 
-export const waitingEvent = (): TurnEventBody => ({ case: 'waiting', value: create(WaitingSchema) });
+/** @param retryAfterMs milliseconds until the next model call; 0: the turn waits for outcomes of tool requests */
+export const waitingEvent = (retryAfterMs = 0): TurnEventBody => ({
+  case: 'waiting',
+  value: create(WaitingSchema, { retryAfterMs }),
+});
 
 export const doneEvent = (done: Done): TurnEventBody => ({ case: 'done', value: done });
 

@@ -342,6 +342,8 @@ export interface TurnsTable {
   stop_requested: Generated<boolean>;
   resumes_message_id: string | null;
   shown_entries: Generated<number>;
+  waits_until: Timestamp | null;
+  waited_generation: Generated<number>;
 }
 
 export interface UploadsTable {

@@ -61,6 +61,16 @@ describe('the journal of a turn', () => {
     expect(generations).toEqual([2, 3, 4, undefined]);
   });
 
+  it('does not count a wait for the model provider as a lost generation', async () => {
+    const { job, writer } = await begin();
+    await writer.nextGeneration(2);
+    await writer.postpone(60_000);
+    const turn = await world.turnWorker.turnOf(job);
+    expect({ generation: turn.generation, instance: turn.runtime_instance }).toEqual({ generation: 3, instance: null });
+    expect(turn.waits_until).toBeInstanceOf(Date);
+    expect([await writer.nextGeneration(2), await writer.nextGeneration(2)]).toEqual([4, undefined]);
+  });
+
   it('keeps the cards of a lost turn', async () => {
     const { writer } = await begin();
     await writer.entry(1, step(1));

@@ -83,6 +83,7 @@ const TURN: TurnRow = {
   stop_requested: false,
   resumes_message_id: null,
   shown_entries: 0,
+  waits_until: null,
 };
 
 /** A reply whose writer and live events record their calls. */
@@ -117,6 +118,7 @@ function noted(
     activity: async () => undefined,
     setInstance: async () => undefined,
     nextGeneration: async () => undefined,
+    postpone: async () => undefined,
     entry: async () => true,
     tool: async (tool) => stored.tools.push(tool),
     call: async (_call, commit) => {

@@ -57,9 +57,16 @@ export interface Reply {
   requests: ToolRequests;
   /** Whether the turn has ended because requests wait for the user. */
   suspended: boolean;
+  /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */
+  waitMs: number | undefined;
   /** Discards the output of an earlier generation. */
   restart(generation: number): void;
-  /** Applies the next event. @returns true once the turn is finished. @throws ReplyLimitExceeded */
+  /**
+   * Applies the next event.
+   *
+   * @returns true once the turn is finished or must be postponed
+   * @throws ReplyLimitExceeded
+   */
   apply(event: TurnEvent): Promise<boolean>;
   finish(reply: FinishedReply): Promise<void>;
 }
@@ -99,6 +106,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     overLimit: undefined,
     requests,
     suspended: false,
+    waitMs: undefined,
 
     restart(generation) {
       Object.assign(reply, { generation, events: 0, text: '' });
@@ -140,7 +148,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           await execute(event.value);
           return false;
         case 'waiting':
-          return await suspend();
+          if (event.value.retryAfterMs === 0) return await suspend();
+          reply.waitMs = event.value.retryAfterMs;
+          return true;
         case 'usage':
           reached = await writer.usage(usageEntry(turn, event.value));
           return false;

@@ -11,6 +11,8 @@ type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
 export interface TurnMetrics {
   begun(turn: Pick<TurnRow, 'created_at'>): void;
   ended(turn: Pick<TurnRow, 'created_at'>, how: { turnStatus: Ended; errorCode: string | null }): void;
+  /** The turn released its worker until the model provider accepts requests again. */
+  postponed(): void;
   used(usage: Pick<UsageEntry, 'provider' | 'promptTokens' | 'completionTokens'>): void;
   toolEnded(tool: string, outcome: 'completed' | 'failed'): void;
 }
@@ -46,6 +48,12 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     buckets: SECONDS,
     registers: [registry],
   });
+  const postponements = initializedCounter(
+    registry,
+    'uswarm_turn_postponements_total',
+    'Total waits of turns without a worker, because the model provider limits requests.',
+    {},
+  );
   const calls = initializedCounter(registry, 'uswarm_model_calls_total', 'Total model calls with reported usage.', {
     provider: [...PROVIDERS, OTHER],
   });
@@ -73,6 +81,7 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
       duration.observe({ status: turnStatus }, since(turn));
       if (turnStatus === 'failed') failures.inc({ reason: boundedLabel(reasons, errorCode ?? 'internal_error') });
     },
+    postponed: () => postponements.inc(),
     used({ provider: name, promptTokens, completionTokens }) {
       const provider = boundedLabel(providers, name);
       calls.inc({ provider });

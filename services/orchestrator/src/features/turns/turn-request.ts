@@ -107,11 +107,12 @@ function journalOf(input: Pick<TurnRequestInput, 'turn' | 'journal' | 'features'
     create(EntrySchema, { number, kind: KINDS[kind], body }),
   );
   const { shown_entries: shownEntries } = input.turn;
-  if (!features.includes('tools.1')) return { journaled: true, journal };
+  const continued = { journaled: true, journal, canWait: true };
+  if (!features.includes('tools.1')) return continued;
   const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
     create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),
   );
-  return { journaled: true, journal, shownEntries, requestedTools, resolutions: [...input.resolutions] };
+  return { ...continued, shownEntries, requestedTools, resolutions: [...input.resolutions] };
 }
 
 export function toLimits({ context_window, max_output_tokens, capabilities }: ModelLimits) {

@@ -76,6 +76,8 @@ interface Run {
   needed: { summary: boolean };
   /** The deadline in milliseconds of the clock. */
   deadlineAt: number;
+  /** Milliseconds after which a postponed turn continues. */
+  postponedMs?: number;
 }
 
 /** The turn as the runtime knows it. */
@@ -99,6 +101,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   async function waitResult(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
     // A turn that is about to end needs no runtime.
     if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
+    // Jobs of a workspace become due early, for example when its runtime is ready.
+    const waitMs = (turn.waits_until?.getTime() ?? 0) - clock.now().getTime();
+    if (waitMs > 0) return { againInMs: waitMs };
     const to = await target(turn.workspace_id);
     return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
   }
@@ -154,7 +159,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return true;
   }
 
-  /** Follows the turn until it is done. @returns 'lost' if the turn must be restarted in the runtime. */
+  /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime. */
   async function follow(run: Run, to: RuntimeTarget): Promise<'done' | 'lost' | 'interrupted'> {
     const { turn, writer, reply, signal } = run;
     const { instanceId, features } = await client.identify(to, signal);
@@ -191,7 +196,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) {
-          if (reply.suspended) await stopInRuntime(run);
+          if (reply.waitMs !== undefined) await postpone(run, reply.waitMs);
+          else if (reply.suspended) await stopInRuntime(run);
           return 'done';
         }
         if (event.barrier || reply.requests.resolutions.length > 0) await advance(run, to, event.number);
@@ -206,6 +212,15 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       endRenewals();
       leave.abort();
     }
+  }
+
+  /** Releases a turn whose model provider asks to wait. It fails if it would continue after its deadline. */
+  async function postpone(run: Run, waitMs: number): Promise<void> {
+    if (clock.now().getTime() + waitMs >= run.deadlineAt) return cutOff(run, 'model_rate_limited');
+    await run.writer.postpone(waitMs);
+    run.postponedMs = waitMs;
+    logger.info({ turn: run.turn.id, waitMs }, 'the turn waits for the model provider');
+    await stopInRuntime(run);
   }
 
   /** Lets the runtime continue. It gets outcomes again with the next request if the call fails. */
@@ -346,14 +361,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       live.status('reading', begun.seq);
       const reply = createReply({ turn, writer, receipts: deps.receipts, live, logger }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
-      const run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
+      const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
         runToEnd(run).catch((error: unknown) => {
           if (!(error instanceof ReplyLimitExceeded)) throw error;
           return cutOff(run, error.code);
         }),
       );
-      return { done: true };
+      return run.postponedMs === undefined ? { done: true } : { againInMs: run.postponedMs };
     } catch (error) {
       // The process is shutting down: the next lease holder continues.
       if (signal.aborted) return { againInMs: 0 };

@@ -41,6 +41,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'start'
     | 'setInstance'
     | 'nextGeneration'
+    | 'postpone'
     | 'finish'
     | 'runningTools'
     | 'openCards'
@@ -114,6 +115,8 @@ export interface TurnWriter {
   setInstance(instanceId: string, context?: TurnContext): Promise<void>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
+  /** Lets the turn continue after a wait in milliseconds, with its next generation. */
+  postpone(waitMs: number): Promise<void>;
   /** Appends an entry to the journal. @returns false if it is invalid: see JournalStore */
   entry(generation: number, entry: JournalEntry): Promise<boolean>;
   /** @returns the sequence of its event */
@@ -287,6 +290,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         if (await deps.journal.isEmpty(turn.id, tx)) await withdrawCards(tx);
         return generation;
       }),
+
+    async postpone(waitMs) {
+      await fenced((tx) => turns.postpone(turn.id, waitMs, tx));
+      metrics?.postponed();
+    },
 
     entry: (generation, entry) => fenced((tx) => deps.journal.append({ id: turn.id, generation }, entry, tx)),
 

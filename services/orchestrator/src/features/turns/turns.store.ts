@@ -32,6 +32,8 @@ export interface TurnRow {
   resumes_message_id: string | null;
   /** The entries of the journal whose text earlier replies show. */
   shown_entries: number;
+  /** Until when the turn waits without a worker, because the model provider limits requests. */
+  waits_until: Date | null;
 }
 
 /** A running turn. */
@@ -68,6 +70,8 @@ export interface TurnStore {
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
   /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
+  /** Begins the next generation, which runs after a wait in milliseconds. */
+  postpone(id: string, waitMs: number, db: Database): Promise<void>;
   /** Whether another turn of the agent is running. */
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
@@ -133,6 +137,7 @@ export function createTurnStore(database: Database): TurnStore {
         't.stop_requested',
         't.resumes_message_id',
         't.shown_entries',
+        't.waits_until',
         'w.owner_id as user_id',
       ]);
   // All messages of a turn except its reply have a key; the condition matches a partial index.
@@ -176,11 +181,26 @@ export function createTurnStore(database: Database): TurnStore {
         .set({ generation: sql<number>`generation + 1`, runtime_instance: null })
         .where('id', '=', id)
         .where(
-          sql<boolean>`generation - ${limit} < coalesce((SELECT max(e.generation) FROM turn_entries e WHERE e.turn_id = turns.id), 0)`,
+          sql<boolean>`generation - ${limit} < greatest(
+            waited_generation, (SELECT max(e.generation) FROM turn_entries e WHERE e.turn_id = turns.id)
+          )`,
         )
         .returning('generation')
         .executeTakeFirst();
       return row?.generation;
+    },
+
+    async postpone(id, waitMs, db) {
+      await db
+        .updateTable('turns')
+        .set({
+          generation: sql<number>`generation + 1`,
+          waited_generation: sql<number>`generation`,
+          runtime_instance: null,
+          waits_until: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`,
+        })
+        .where('id', '=', id)
+        .execute();
     },
 
     async isBusyElsewhere(agentId, exceptTurnId, db) {
