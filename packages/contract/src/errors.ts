@@ -46,6 +46,7 @@ export const ERRORS = {
   message_not_found: entry(404, 'Message not found.'),
   memory_not_found: entry(404, 'Memory not found.'),
   artifact_not_found: entry(404, 'Artifact or version not found.'),
+  receipt_not_found: entry(404, 'Receipt not found.'),
   tool_not_found: entry(404, 'Tool not found.'),
   asset_not_found: entry(404, 'Image not found.'),
   upload_not_found: entry(404, 'Upload not found.'),

@@ -48,6 +48,7 @@ export {
   AdminWorkspace,
   AuditEntry,
 } from './admin.js';
+export { Receipt, ReceiptKeySet, ReceiptPage, type ReceiptStatus, SignedReceipt } from './resources/receipt.js';
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
 export { canonicalLanguage } from './resources/codes.js';

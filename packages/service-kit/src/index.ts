@@ -1,4 +1,5 @@
 export { addressKey } from './address-key.js';
+export { canonicalJson } from './canonical-json.js';
 export { type ClientAddress, createClientAddress, proxyList } from './client-address.js';
 export { type Clock, systemClock } from './clock.js';
 export { ConfigError, flag, json, list, loadConfig, namespacedName, port } from './config.js';
@@ -12,6 +13,15 @@ export { createLogger, type Logger, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
 export { startOpsServer } from './ops-server.js';
 export { parseJson } from './parse-json.js';
+export {
+  createReceiptSigner,
+  receiptJwk,
+  type ReceiptKey,
+  receiptPayload,
+  ReceiptSignatureError,
+  type ReceiptSigner,
+  verifyReceiptSignature,
+} from './receipt-signature.js';
 export { type Backoff, backoffDelay, retry } from './retry.js';
 export { resolveSecretFiles, secret } from './secret-files.js';
 export { headerSecret, previousSecrets, secretText } from './secret-text.js';

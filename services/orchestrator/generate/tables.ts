@@ -17,7 +17,7 @@ const COLUMN_TYPES: Record<string, string> = {
   'messages.content': 'MessageContent',
   'messages.mentions': 'Mention[]',
   'receipts.approval': '{ approved_at: string; title: string; description: string }',
-  'receipts.arguments': 'unknown',
+  'receipts.arguments': 'Record<string, unknown>',
   'turn_contexts.context': 'Record<string, unknown>',
 };
 

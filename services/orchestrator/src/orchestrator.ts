@@ -35,6 +35,7 @@ async function startBackground(
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
       ...chat.artifacts.jobs,
+      ...chat.receipts.jobs,
       ...chat.messages.jobs,
       ...workspaces.replay.jobs,
       ...users.exports.jobs,

@@ -135,10 +135,11 @@ export async function insertTurns(database: Database): Promise<void> {
     SELECT user_message_id, id, conversation_id, 'c', 't', sha256('x'), 'approved', now() + interval '1 day'
     FROM turns`.execute(database);
   await sql`
+    WITH known AS (INSERT INTO receipt_keys (kid, x) VALUES ('k', 'x') ON CONFLICT DO NOTHING)
     INSERT INTO receipts (id, user_id, workspace_id, conversation_id, agent_id, turn_id, call_id, tool, effect, arguments,
-      arguments_hash, key, status, outcome, finished_at)
+      arguments_hash, key, status, outcome, finished_at, kid, jws)
     SELECT gen_random_uuid(), w.owner_id, t.workspace_id, t.conversation_id, t.agent_id, t.id, 'c', 't', 'once', '{}',
-      sha256('x'), 'k', 'succeeded', '', now()
+      sha256('x'), 'k', 'succeeded', '', now(), 'k', 'signed'
     FROM turns t JOIN workspaces w ON w.id = t.workspace_id`.execute(database);
 }
 

@@ -8,6 +8,7 @@ import { createFileObjects } from '../src/features/uploads/file-objects.js';
 import { createStores } from './stores.js';
 import type { Values } from './api-document.js';
 import { storeArtifact } from './artifacts.js';
+import { storeReceipt } from './receipts.js';
 import { authorized, CALLBACK } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
@@ -44,6 +45,7 @@ export async function createUserResources(
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
   const artifactId = await storeArtifact(uswarm, home, 'Groceries', ['- tea\n', '- tea\n- bread\n']);
+  const receiptId = await storeReceipt(uswarm, home);
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
@@ -61,6 +63,7 @@ export async function createUserResources(
       [EXAMPLE.answerId]: answerId,
       [EXAMPLE.uploadId]: file.id,
       [EXAMPLE.artifactId]: artifactId,
+      [EXAMPLE.receiptId]: receiptId,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),

@@ -8,6 +8,8 @@ import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createAdminStore } from '../src/features/admin/admin.store.js';
 import { createRequeueStore } from '../src/features/admin/requeue.store.js';
 import { createApprovalStore } from '../src/features/approvals/approvals.store.js';
+import { generateCallKeys, createReceiptSigner } from '@uswarm/service-kit';
+import { createReceiptLog } from '../src/features/receipts/receipt-log.js';
 import { createReceiptStore } from '../src/features/receipts/receipts.store.js';
 import { createAuditStore } from '../src/features/admin/audit.store.js';
 import { createSessionStore } from '../src/features/auth/sessions.store.js';
@@ -36,6 +38,8 @@ import { createWorkspaceStore } from '../src/features/workspaces/workspaces.stor
 import { TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from '../src/jobs/wake-ups.js';
 import { createJobStore } from '../src/jobs/job-store.js';
+
+const SIGNER = createReceiptSigner(generateCallKeys().privateKey);
 
 /**
  * Creates the stores of all features on one pool.
@@ -75,7 +79,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
-    receipts: createReceiptStore(),
+    receipts: createReceiptLog({ store: createReceiptStore(database), signer: SIGNER }),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

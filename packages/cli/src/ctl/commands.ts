@@ -12,7 +12,7 @@ export interface CommandResult {
   partial?: boolean;
 }
 
-export type AdminCommand = Exclude<CtlCommand, { name: 'explain' }>;
+export type AdminCommand = Exclude<CtlCommand, { name: 'explain' | 'receipt verify' }>;
 
 /** @throws Failure */
 export async function runCommand(command: AdminCommand, admin: AdminClient): Promise<CommandResult> {

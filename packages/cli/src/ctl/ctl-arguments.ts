@@ -20,6 +20,7 @@ export type CtlCommand =
     }
   | { name: 'turns requeue'; turnIds: string[]; reason: string }
   | { name: 'audit'; user: string | undefined; limit: number }
+  | { name: 'receipt verify'; file: string; keys: string | undefined }
   | { name: 'explain'; swarm: string; kubeconfig: string | undefined; context: string | undefined };
 
 export interface CtlArguments {
@@ -50,6 +51,7 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addLegalCommands(program, select);
   addTurnCommands(program, select);
   addAuditCommand(program, select);
+  addReceiptCommands(program, select);
   addExplainCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   if (selected === undefined) return program.help({ error: true });
@@ -183,6 +185,19 @@ function addAuditCommand(program: Command, select: Select): void {
     .option('--user <user>', 'only entries about this user')
     .addOption(limitOption())
     .action(({ user, limit }: { user?: string; limit: number }) => select({ name: 'audit', user, limit }));
+}
+
+function addReceiptCommands(program: Command, select: Select): void {
+  addGroup(program, 'receipt', 'verify receipts of calls')
+    .command('verify')
+    .summary('verify the signatures of receipts')
+    .description(
+      'Verify the signatures of receipts, and that they contain what was signed.\n' +
+        'Reads only the two files, and needs no connection. Exits with 0 if all receipts are valid, else with 1.',
+    )
+    .argument('<file>', 'one receipt, or a list as GET /v1/receipts or the data export contain it')
+    .option('--keys <file>', 'public keys of GET /v1/receipt-keys (default: receipt-keys.json beside the file)')
+    .action((file: string, { keys }: { keys?: string }) => select({ name: 'receipt verify', file, keys }));
 }
 
 function addExplainCommand(program: Command, select: Select): void {

@@ -38,6 +38,7 @@ const TAGS = {
   conversations: 'Conversations with the swarm or with one agent',
   messages: 'Messages and their actions',
   artifacts: 'Documents that agents write',
+  receipts: 'Signed records of calls that changed something in another system',
   integrations: 'Apps connected through OAuth',
 };
 

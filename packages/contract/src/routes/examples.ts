@@ -30,6 +30,7 @@ export const EXAMPLE = {
   uploadId: '01931a5e-7c00-7000-8000-000000000007',
   exportId: '01931a5e-7c00-7000-8000-000000000008',
   artifactId: '01931a5e-7c00-7000-8000-00000000000a',
+  receiptId: '01931a5e-7c00-7000-8000-00000000000b',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
   linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
   exportSignature: 'nGi9fCr2p1XdA4uS6zLwYx',

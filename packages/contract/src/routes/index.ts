@@ -11,6 +11,7 @@ import { exportRoutes } from './exports.js';
 import { integrationRoutes } from './integrations.js';
 import { legalRoutes } from './legal.js';
 import { messageRoutes } from './messages.js';
+import { receiptRoutes } from './receipts.js';
 import { turnRoutes } from './turns.js';
 import { uploadRoutes } from './uploads.js';
 import { usageRoutes } from './usage.js';
@@ -38,6 +39,7 @@ export const ROUTES = [
   ...messageRoutes,
   ...turnRoutes,
   ...artifactRoutes,
+  ...receiptRoutes,
   ...integrationRoutes,
 ] as const;
 

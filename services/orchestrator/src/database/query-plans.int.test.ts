@@ -12,6 +12,7 @@ import { createConversationStore } from '../features/conversations/conversations
 import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
+import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUsageStore } from '../features/usage/usage.store.js';
@@ -169,6 +170,20 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await approvals.supersede(place.conversationId, database);
         await approvals.nextExpired(database);
         await approvals.expire(place.messageId, database);
+      },
+    ],
+    [
+      'receipts',
+      async (database) => {
+        const receipts = createReceiptStore(database);
+        const position = { time: new Date().toISOString(), key: place.agentId };
+        await receipts.list(place.userId, { limit: 50 });
+        await receipts.list(place.userId, { workspaceId: place.workspaceId, limit: 50, after: position });
+        await receipts.get(place.userId, place.messageId);
+        await receipts.find(place.messageId, 'c', database);
+        await receipts.finishTurn(place.messageId, { status: 'unknown', outcome: '' }, database);
+        await receipts.finishOrphans({ status: 'unknown', outcome: '' }, 100, database);
+        await receipts.lockUnsigned(100, database);
       },
     ],
     ['the deletion of a memory', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],

@@ -232,6 +232,12 @@ export interface MessagesTable {
   error_code: string | null;
 }
 
+export interface ReceiptKeysTable {
+  kid: string;
+  x: string;
+  created_at: Generated<Timestamp>;
+}
+
 export interface ReceiptsTable {
   id: string;
   user_id: string;
@@ -242,7 +248,7 @@ export interface ReceiptsTable {
   call_id: string;
   tool: string;
   effect: 'keyed' | 'once';
-  arguments: Json<unknown>;
+  arguments: Json<Record<string, unknown>>;
   arguments_hash: Buffer;
   key: string;
   approval: Json<{ approved_at: string; title: string; description: string }> | null;
@@ -250,6 +256,8 @@ export interface ReceiptsTable {
   outcome: string | null;
   sent_at: Generated<Timestamp>;
   finished_at: Timestamp | null;
+  kid: string | null;
+  jws: string | null;
 }
 
 export interface RevokedTokensTable {
@@ -466,6 +474,7 @@ export interface Schema {
   legal_documents: LegalDocumentsTable;
   message_attachments: MessageAttachmentsTable;
   messages: MessagesTable;
+  receipt_keys: ReceiptKeysTable;
   receipts: ReceiptsTable;
   revoked_tokens: RevokedTokensTable;
   runtime_processes: RuntimeProcessesTable;

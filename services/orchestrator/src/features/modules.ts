@@ -38,6 +38,7 @@ import { createMessagesModule } from './messages/messages.module.js';
 import { createModelCallsModule } from './model-calls/model-calls.module.js';
 import { createPlans } from './plans/plans.js';
 import { createRateLimits } from './rate-limits/rate-limits.js';
+import { createReceiptsModule } from './receipts/receipts.module.js';
 import { createRuntimesModule } from './runtimes/runtimes.module.js';
 import { createSummariesModule } from './summaries/summaries.module.js';
 import { createTurnsModule } from './turns/turns.module.js';
@@ -77,7 +78,7 @@ export async function createModules(options: OrchestratorOptions) {
   const integrations = await createIntegrationModules(options, platform);
   const workspaces = await createWorkspaceModules(options, platform);
   const chat = createChatModules(options, platform, workspaces, integrations);
-  const users = createUserModules(options, platform, workspaces, integrations);
+  const users = createUserModules(options, platform, workspaces, integrations, chat);
   return { platform, legal, integrations, workspaces, chat, users };
 }
 
@@ -198,6 +199,7 @@ function createChatModules(
     createViewContext,
   });
   const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
+  const receipts = createReceiptsModule({ config, requests, background });
   const turns = createTurnsModule({
     config,
     requests,
@@ -209,6 +211,7 @@ function createChatModules(
     access,
     client: runtimes.client,
     platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
+    receipts: receipts.log,
     metrics,
     clock,
     logger,
@@ -255,7 +258,7 @@ function createChatModules(
     models,
     metrics: turns.metrics,
   });
-  return { turns, summaries, agents, artifacts, conversations, messages, modelCalls };
+  return { turns, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
 }
 
 /** Users, their accounts and authentication, and the operators. */
@@ -264,6 +267,7 @@ function createUserModules(
   platform: Platform,
   { runtimes, uploads, workspaces }: WorkspaceModules,
   integrations: IntegrationModules,
+  { receipts }: ReturnType<typeof createChatModules>,
 ) {
   const { config, metrics, logger } = options;
   const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
@@ -276,6 +280,7 @@ function createUserModules(
     connections: requests,
     objects: uploads.objects,
     profile: users.service.profile,
+    receipts: receipts.service,
     clock,
   });
   const sessionEnds = createSessionRevocationPublisher(options.bus);
@@ -326,6 +331,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Mod
   ...workspaces.usage.routes,
   ...chat.agents.routes,
   ...chat.artifacts.routes,
+  ...chat.receipts.routes,
   ...workspaces.workspaces.routes,
   ...chat.conversations.routes,
   ...chat.messages.routes,

@@ -275,6 +275,7 @@ describe('account deletion with a runtime', () => {
     'deletion_feedback',
     'revoked_tokens',
     'integration_states',
+    'receipt_keys',
   ];
 
   it('leaves nothing of the user in any table but the keyed hash', async () => {
@@ -296,7 +297,7 @@ describe('account deletion with a runtime', () => {
     ).toEqual([]);
     const stored = await allRows(uswarm.database);
     // Jobs without an owner remain.
-    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !/-pruning|-expiry/.test(row)) };
+    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !/-pruning|-expiry|-settling/.test(row)) };
     const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !WITHOUT_OWNER.includes(table));
     // The audit log keeps the actions without the user; for the user's own actions it keeps the keyed hash.
     expect(rest.map(([table]) => table)).toEqual(['audit_log']);

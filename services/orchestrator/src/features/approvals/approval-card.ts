@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '@uswarm/service-kit';
 import type { OfferedContent } from '../turns/agent-content-schema.js';
 import type { CallPreview } from '../tools/platform-tool.js';
 import { visibleText } from '../tools/visible-text.js';
@@ -23,16 +24,8 @@ export function approvalCard({ title, changes }: CallPreview): OfferedContent & 
   };
 }
 
-/** JSON with sorted keys, so that equal arguments have equal texts. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
-}
-
 /** SHA-256 of a call: an approval is valid only for this tool with these arguments. */
 export const callHash = (tool: string, input: unknown): Buffer =>
   createHash('sha256')
-    .update(canonical([tool, input]))
+    .update(canonicalJson([tool, input]))
     .digest();

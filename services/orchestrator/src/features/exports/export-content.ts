@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { UserProfile } from '@uswarm/contract';
+import type { ReceiptService } from '../receipts/receipts.service.js';
 import { cleanName } from '../uploads/file-names.js';
 import { ObjectMissing, type ObjectStore } from '../uploads/object-store.js';
 import type { ArchiveEntry } from './archive.js';
@@ -8,6 +9,7 @@ import type { ExportDataStore } from './export-data.store.js';
 export interface ExportContentDeps {
   data: ExportDataStore;
   profile: (userId: string) => Promise<UserProfile>;
+  receipts: Pick<ReceiptService, 'all' | 'keys'>;
   objects: Pick<ObjectStore, 'open'>;
 }
 
@@ -25,6 +27,8 @@ devices.json             devices that you used; without push tokens
 legal.json               legal documents that you accepted, with version and time
 usage.json               tokens and requests by month and workspace
 integrations.json        apps that you connected; without their tokens
+receipts.json            calls of agents that changed something in another system, with signatures
+receipt-keys.json        the public keys of the signatures
 uploads.json             files that you uploaded; "path" is the file in this archive
 files/<id>/<name>        the files themselves
 workspaces.json          your workspaces
@@ -47,7 +51,7 @@ const json = (path: string, content: () => Promise<unknown>): ArchiveEntry =>
   text(path, async () => `${JSON.stringify(await content(), undefined, 2)}\n`);
 
 /** Lists all files of a user's archive. Lists are read immediately, file contents when the archive reaches them. */
-export function createExportContent({ data, profile, objects }: ExportContentDeps) {
+export function createExportContent({ data, profile, receipts, objects }: ExportContentDeps) {
   async function* lines(conversationId: string): AsyncGenerator<Buffer> {
     for (let seq = 0; ;) {
       const page = await data.messages(conversationId, seq, PAGE);
@@ -56,6 +60,16 @@ export function createExportContent({ data, profile, objects }: ExportContentDep
       if (last === undefined || page.length < PAGE) return;
       seq = last.seq;
     }
+  }
+
+  /** A page of receipts at a time: their arguments can be long. */
+  async function* receiptList(userId: string): AsyncGenerator<Buffer> {
+    let separator = '{"data":[\n';
+    for await (const receipt of receipts.all(userId)) {
+      yield Buffer.from(separator + JSON.stringify(receipt));
+      separator = ',\n';
+    }
+    yield Buffer.from(separator.startsWith('{') ? '{"data":[]}\n' : '\n]}\n');
   }
 
   async function workspace(workspaceId: string): Promise<ArchiveEntry[]> {
@@ -117,6 +131,12 @@ export function createExportContent({ data, profile, objects }: ExportContentDep
       json('legal.json', () => data.legalAcceptances(userId)),
       json('usage.json', () => data.usage(userId)),
       json('integrations.json', () => data.integrations(userId)),
+      {
+        path: 'receipts.json',
+        compress: true,
+        open: async () => Readable.from(receiptList(userId), { objectMode: false }),
+      },
+      json('receipt-keys.json', () => receipts.keys()),
       json('workspaces.json', async () => workspaces),
     ];
     for (const { id } of workspaces) entries.push(...(await workspace(id)));

@@ -3,7 +3,16 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Conversation, Export, AgentMemory, MessagePage, UserProfile, Workspace } from '@uswarm/contract';
+import type {
+  Conversation,
+  Export,
+  AgentMemory,
+  MessagePage,
+  ReceiptKeySet,
+  ReceiptPage,
+  UserProfile,
+  Workspace,
+} from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
@@ -125,6 +134,13 @@ describe('an export', () => {
         const shown = ({ key, content }: AgentMemory) => [key, content];
         expect(agent.memories.map(shown).toSorted()).toEqual(memories.map(shown).toSorted());
       }
+    });
+
+    it('contains the receipts and their keys as the API returns them', async () => {
+      const receipts = (await owner.user.get<ReceiptPage>('/v1/receipts')).body.data;
+      expect(receipts).toHaveLength(1);
+      expect(json('receipts.json')).toEqual({ data: receipts });
+      expect(json('receipt-keys.json')).toEqual((await owner.user.get<ReceiptKeySet>('/v1/receipt-keys')).body);
     });
 
     it('contains every conversation with all messages, oldest first, as the API returns them', async () => {

@@ -6,6 +6,7 @@ import { createFileOpener } from '../uploads/download.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import { createFileLinks } from '../uploads/upload-links.js';
 import { createUploadStore } from '../uploads/uploads.store.js';
+import type { ReceiptService } from '../receipts/receipts.service.js';
 import type { UserService } from '../users/users.service.js';
 import { createExportBuilding, EXPORT_JOB } from './export-building.js';
 import { createExportContent } from './export-content.js';
@@ -22,13 +23,14 @@ export interface ExportsModuleDeps {
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   objects: ObjectStore;
   profile: UserService['profile'];
+  receipts: Pick<ReceiptService, 'all' | 'keys'>;
   clock: Clock;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
 export function createExportsModule(deps: ExportsModuleDeps) {
-  const { config, objects, profile, clock } = deps;
+  const { config, objects, profile, receipts, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;
   const store = createExportStore(database);
   const service = createExportService({
@@ -54,7 +56,7 @@ export function createExportsModule(deps: ExportsModuleDeps) {
       store,
       jobs,
       objects,
-      content: createExportContent({ data: createExportDataStore(database), profile, objects }),
+      content: createExportContent({ data: createExportDataStore(database), profile, receipts, objects }),
       keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
       clock,
     }),

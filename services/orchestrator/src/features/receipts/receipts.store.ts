@@ -1,9 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { sql } from 'kysely';
+import type { ReceiptStatus } from '@uswarm/contract';
+import type { ReceiptKey } from '@uswarm/service-kit';
+import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import type { ReceiptsTable } from '../../database/tables.js';
+import { type ListPosition, listPosition } from '../messages/list-cursor.js';
 import type { Effect, ToolCall } from '../tools/platform-tool.js';
-
-export type ReceiptStatus = 'sent' | 'succeeded' | 'failed' | 'unknown';
 
 /** A call that is about to be sent to another system. */
 export interface NewReceipt {
@@ -25,26 +27,42 @@ export interface SentReceipt {
   outcome: string | null;
 }
 
-/** What the model is told about a call whose outcome is unknown. */
-export const UNKNOWN_OUTCOME =
-  'It is not known whether this call was executed: the request was sent, but there was no answer. Do not repeat it. Tell the ' +
-  'user to check, and ask whether to try again.';
+export type ReceiptRow = Selectable<ReceiptsTable>;
+export type ListedReceipt = ReceiptRow & { position: ListPosition };
+
+export interface ReceiptEnd {
+  status: Exclude<ReceiptStatus, 'sent'>;
+  outcome: string;
+}
 
 export interface ReceiptStore {
   find(turnId: string, callId: string, db: Database): Promise<SentReceipt | undefined>;
   /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
   insert(receipt: NewReceipt, db: Database): Promise<void>;
-  finish(
-    turnId: string,
-    callId: string,
-    end: { status: Exclude<ReceiptStatus, 'sent'>; outcome: string },
-    db: Database,
-  ): Promise<void>;
-  /** Ends the calls of a turn that were sent and have no outcome. */
-  finishTurn(turnId: string, db: Database): Promise<void>;
+  /** @returns the ended receipt; none if the account was deleted */
+  finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
+  /** Ends the calls of a turn that were sent and have no outcome. @returns the ended receipts */
+  finishTurn(turnId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
+  /** Ends calls that were sent, have no outcome, and no turn continues. @returns the ended receipts */
+  finishOrphans(end: ReceiptEnd, limit: number, db: Database): Promise<ReceiptRow[]>;
+  /** Locks receipts that have ended and have no signature. */
+  lockUnsigned(limit: number, db: Database): Promise<ReceiptRow[]>;
+  /** Stores a signature, and the public key with which it can be verified. */
+  sign(id: string, jws: string, key: ReceiptKey, db: Database): Promise<void>;
+  /** Newest first. */
+  list(
+    userId: string,
+    filter: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
+  ): Promise<ListedReceipt[]>;
+  get(userId: string, id: string): Promise<ReceiptRow | undefined>;
+  /** Newest first. */
+  keys(): Promise<ReceiptKey[]>;
 }
 
-export const createReceiptStore = (): ReceiptStore => ({
+const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
+
+/** @param database for reads */
+export const createReceiptStore = (database: Database): ReceiptStore => ({
   find: (turnId, callId, db) =>
     db
       .selectFrom('receipts')
@@ -78,21 +96,91 @@ export const createReceiptStore = (): ReceiptStore => ({
       .execute();
   },
 
-  async finish(turnId, callId, { status, outcome }, db) {
-    await db
+  finish: (turnId, callId, end, db) =>
+    db
       .updateTable('receipts')
-      .set({ status, outcome, finished_at: sql<Date>`now()` })
+      .set(ended(end))
       .where('turn_id', '=', turnId)
       .where('call_id', '=', callId)
-      .execute();
-  },
+      // A signed receipt never changes.
+      .where('status', '=', 'sent')
+      .returningAll()
+      .execute(),
 
-  async finishTurn(turnId, db) {
-    await db
+  finishTurn: (turnId, end, db) =>
+    db
       .updateTable('receipts')
-      .set({ status: 'unknown', outcome: UNKNOWN_OUTCOME, finished_at: sql<Date>`now()` })
+      .set(ended(end))
       .where('turn_id', '=', turnId)
       .where('status', '=', 'sent')
-      .execute();
+      .returningAll()
+      .execute(),
+
+  finishOrphans: (end, limit, db) =>
+    db
+      .updateTable('receipts')
+      .set(ended(end))
+      .where('id', 'in', (query) =>
+        query
+          .selectFrom('receipts as r')
+          .select('r.id')
+          .where('r.status', '=', 'sent')
+          .where('r.jws', 'is', null)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(
+                selectFrom('turns as t')
+                  .select('t.id')
+                  .whereRef('t.id', '=', 'r.turn_id')
+                  .where('t.status', 'in', ['queued', 'running']),
+              ),
+            ),
+          )
+          .orderBy('r.sent_at')
+          .limit(limit)
+          .forUpdate('r')
+          .skipLocked(),
+      )
+      .returningAll()
+      .execute(),
+
+  lockUnsigned: (limit, db) =>
+    db
+      .selectFrom('receipts')
+      .selectAll()
+      .where('jws', 'is', null)
+      .where('status', '<>', 'sent')
+      .orderBy('sent_at')
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+      .execute(),
+
+  async sign(id, jws, { kid, x }, db) {
+    await sql`
+      WITH known AS (INSERT INTO receipt_keys (kid, x) VALUES (${kid}, ${x}) ON CONFLICT DO NOTHING)
+      UPDATE receipts SET kid = ${kid}, jws = ${jws} WHERE id = ${id}`.execute(db);
   },
+
+  list(userId, { workspaceId, limit, after }) {
+    let query = database
+      .selectFrom('receipts')
+      .selectAll()
+      .select(listPosition('sent_at', 'id').as('position'))
+      .where('user_id', '=', userId)
+      .orderBy('sent_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit);
+    if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId);
+    if (after !== undefined) {
+      query = query.where(sql<boolean>`(sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`);
+    }
+    return query.execute();
+  },
+
+  get: (userId, id) =>
+    database.selectFrom('receipts').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst(),
+
+  keys: () =>
+    database.selectFrom('receipt_keys').select(['kid', 'x']).orderBy('created_at', 'desc').orderBy('kid').execute(),
 });

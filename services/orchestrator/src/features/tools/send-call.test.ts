@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { ReceiptStatus } from '@uswarm/contract';
 import { silentLogger } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import { callHash } from '../approvals/approval-card.js';
-import type { ReceiptStatus, SentReceipt } from '../receipts/receipts.store.js';
+import type { SentReceipt } from '../receipts/receipts.store.js';
 import { ReplyLimitExceeded } from '../turns/reply-limit.js';
 import { defineExternalTool, type ToolCall, UncertainOutcome } from './platform-tool.js';
 import { sendCall } from './send-call.js';

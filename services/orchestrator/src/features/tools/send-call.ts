@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
 import { callHash } from '../approvals/approval-card.js';
-import {
-  type NewReceipt,
-  type ReceiptStatus,
-  type ReceiptStore,
-  type SentReceipt,
-  UNKNOWN_OUTCOME,
-} from '../receipts/receipts.store.js';
+import { type ReceiptLog, UNKNOWN_OUTCOME } from '../receipts/receipt-log.js';
+import type { NewReceipt, ReceiptEnd, SentReceipt } from '../receipts/receipts.store.js';
 import { ReplyLimitExceeded } from '../turns/reply-limit.js';
 import {
   type Commit,
@@ -32,13 +27,13 @@ export interface SendCallDeps {
   findSent: (callId: string) => Promise<SentReceipt | 'ended' | undefined>;
   /** Stores that the call is about to be sent. Throws if the turn has lost its lease. */
   markSent: (receipt: NewReceipt) => Promise<void>;
-  receipts: Pick<ReceiptStore, 'finish'>;
+  receipts: Pick<ReceiptLog, 'finish'>;
   logger: Pick<Logger, 'error' | 'warn'>;
   /** Milliseconds before the first repetition. Default: 500. */
   retryMs?: number;
 }
 
-type SentOutcome = ToolOutcome & { status: Exclude<ReceiptStatus, 'sent'> };
+type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
 const unknown: SentOutcome = { text: UNKNOWN_OUTCOME, failed: true, status: 'unknown' };

@@ -3,7 +3,7 @@ import { LIMITS } from '@uswarm/contract';
 import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
 import { approvalCard, callHash } from '../approvals/approval-card.js';
-import type { ReceiptStore } from '../receipts/receipts.store.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Commit, PlatformTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall } from '../tools/send-call.js';
@@ -59,7 +59,7 @@ export interface ToolRequests {
 export interface ToolRequestDeps {
   turn: TurnRow;
   writer: Pick<TurnWriter, 'call' | 'ask' | 'findSent' | 'markSent'>;
-  receipts: Pick<ReceiptStore, 'finish'>;
+  receipts: Pick<ReceiptLog, 'finish'>;
   live: Pick<LiveEvents, 'tool'>;
   logger: Pick<Logger, 'error' | 'warn'>;
   /** The sequence of the last durable event of the turn. */

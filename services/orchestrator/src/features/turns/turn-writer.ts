@@ -6,7 +6,8 @@ import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ApprovalStatus, ApprovalStore } from '../approvals/approvals.store.js';
 import type { Commit } from '../tools/platform-tool.js';
-import type { NewReceipt, ReceiptStore, SentReceipt } from '../receipts/receipts.store.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
@@ -56,7 +57,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOfTurn'>;
-  receipts: Pick<ReceiptStore, 'find' | 'insert' | 'finish' | 'finishTurn'>;
+  receipts: Pick<ReceiptLog, 'find' | 'insert' | 'finish' | 'finishTurn'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;

@@ -10,7 +10,7 @@ import { createAgentStore } from '../agents/agents.store.js';
 import { createMemoryStore } from '../agents/memories.store.js';
 import { loadTools } from '../core/catalog.js';
 import type { ModelCatalog } from '../core/models.js';
-import { createReceiptStore } from '../receipts/receipts.store.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { createIntegrationStore } from '../integrations/integrations.store.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createModelTokens } from '../model-calls/model-tokens.js';
@@ -49,6 +49,7 @@ export interface TurnsModuleDeps {
   client: RuntimeClient;
   /** The tools that the orchestrator executes for agents. */
   platformTools: readonly PlatformTool[];
+  receipts: ReceiptLog;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -73,7 +74,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     contexts: createTurnContextStore(requests.database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
-    receipts: createReceiptStore(),
+    receipts: deps.receipts,
     agents: createAgentStore(requests.database),
     messages: createMessageStore(requests.database),
     limits,
@@ -110,7 +111,7 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
-    receipts: createReceiptStore(),
+    receipts: deps.receipts,
     platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
       platformTools: deps.platformTools,

@@ -1,0 +1,98 @@
+import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { compactVerify, CompactSign, decodeProtectedHeader, errors, importJWK, type JWK } from 'jose';
+import { canonicalJson } from './canonical-json.js';
+import { isCanonicalToken } from './id-token.js';
+import { parseJson } from './parse-json.js';
+
+/** `typ` of the signature of a receipt. Other signatures of the same key would have another one. */
+const TYPE = 'uswarm-receipt+jws';
+const ALGORITHM = 'EdDSA';
+const PURPOSE = 'uswarm receipt signing key';
+/** A PKCS #8 document of an Ed25519 key up to the 32 bytes of the key (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** The public part of a key that signs receipts. */
+export interface ReceiptKey {
+  /** The thumbprint of the key (RFC 7638). */
+  kid: string;
+  /** 32 bytes as base64url. */
+  x: string;
+}
+
+export interface ReceiptSigner extends ReceiptKey {
+  /** @returns a compact JWS with this payload */
+  sign(payload: object): Promise<string>;
+}
+
+/** A signature is invalid, or its key is unknown. */
+export class ReceiptSignatureError extends Error {
+  override name = 'ReceiptSignatureError';
+}
+
+const jwkOf = ({ x }: Pick<ReceiptKey, 'x'>) => ({ crv: 'Ed25519', kty: 'OKP', x });
+
+function receiptKeyOf(callPrivateKeyPem: string): KeyObject {
+  const { d } = createPrivateKey(callPrivateKeyPem).export({ format: 'jwk' });
+  const seed = hkdfSync('sha256', Buffer.from(String(d), 'base64url'), '', PURPOSE, 32);
+  const key = Buffer.concat([PKCS8_PREFIX, Buffer.from(seed)]);
+  return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+}
+
+/** Signs receipts with a key that is derived from the Ed25519 key for calls to runtimes. */
+export function createReceiptSigner(callPrivateKeyPem: string): ReceiptSigner {
+  const privateKey = receiptKeyOf(callPrivateKeyPem);
+  const x = String(createPublicKey(privateKey).export({ format: 'jwk' }).x);
+  const kid = createHash('sha256')
+    .update(canonicalJson(jwkOf({ x })))
+    .digest('base64url');
+  return {
+    kid,
+    x,
+    sign: (payload) =>
+      new CompactSign(Buffer.from(canonicalJson(payload)))
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: TYPE })
+        .sign(privateKey),
+  };
+}
+
+/** The public key as a JSON Web Key (RFC 7517). */
+export const receiptJwk = ({ kid, x }: ReceiptKey) =>
+  ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: ALGORITHM, use: 'sig' }) as const satisfies JWK;
+
+/** What a signature claims. Nothing is verified. */
+export const receiptPayload = (jws: string): unknown =>
+  parseJson(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString());
+
+function kidOf(jws: string): string | undefined {
+  try {
+    return decodeProtectedHeader(jws).kid;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Verifies the signature of a receipt without a connection.
+ *
+ * @returns what was signed
+ * @throws ReceiptSignatureError
+ */
+export async function verifyReceiptSignature(
+  jws: string,
+  keys: readonly ReceiptKey[],
+): Promise<{ kid: string; payload: unknown }> {
+  const kid = kidOf(jws);
+  if (kid === undefined || !isCanonicalToken(jws)) throw new ReceiptSignatureError('the signature is malformed');
+  const key = keys.find((one) => one.kid === kid);
+  if (key === undefined) throw new ReceiptSignatureError(`the key ${kid} is unknown`);
+  try {
+    const publicKey = await importJWK(jwkOf(key), ALGORITHM);
+    const { payload, protectedHeader } = await compactVerify(jws, publicKey, { algorithms: [ALGORITHM] });
+    if (protectedHeader.typ !== TYPE) throw new ReceiptSignatureError('the signature is not one of a receipt');
+    return { kid, payload: parseJson(Buffer.from(payload).toString()) };
+  } catch (error) {
+    if (error instanceof errors.JOSEError)
+      throw new ReceiptSignatureError('the signature is invalid', { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { ReceiptStatus } from '@uswarm/contract';
+import { callHash } from '../src/features/approvals/approval-card.js';
+import { createStores } from './stores.js';
+import { first, type Home, type TestOrchestrator } from './test-orchestrator.js';
+
+export const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };
+
+/** Stores the receipt of a sent mail, as a turn does. @returns its id */
+export async function storeReceipt(
+  { database }: Pick<TestOrchestrator, 'database'>,
+  { workspaceId, conversationId, agents }: Pick<Home, 'workspaceId' | 'conversationId' | 'agents'>,
+  {
+    status = 'succeeded',
+    turnId = randomUUIDv7(),
+    input = MAIL,
+  }: { status?: ReceiptStatus; turnId?: string; input?: object } = {},
+): Promise<string> {
+  const { receipts } = createStores(database);
+  const { owner_id: userId } = await database
+    .selectFrom('workspaces')
+    .select('owner_id')
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow();
+  const call = { id: randomUUIDv7(), turnId, workspaceId, conversationId, agentId: first(agents).id, userId };
+  const argumentsHash = callHash('send_mail', input);
+  const receipt = {
+    call,
+    tool: 'send_mail',
+    effect: 'once',
+    arguments: input,
+    argumentsHash,
+    key: '<k@uswarm>',
+  } as const;
+  await receipts.insert(receipt, database);
+  if (status !== 'sent') await receipts.finish(turnId, call.id, { status, outcome: 'Sent the mail.' }, database);
+  const { id } = await database
+    .selectFrom('receipts')
+    .select('id')
+    .where('call_id', '=', call.id)
+    .executeTakeFirstOrThrow();
+  return id;
+}
