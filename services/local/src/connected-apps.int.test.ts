@@ -1,5 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { AgentSummary, MessageData, OAuthConfiguration } from '@uswarm/contract';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AgentSummary, MessageData, OAuthConfiguration, ReceiptPage } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type GoogleServer,
@@ -10,6 +13,7 @@ import {
   startOAuthServer,
 } from '@uswarm/dev-servers';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { runProgram } from '../test/program.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const EVENT = { title: 'Dentist', start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
@@ -163,6 +167,52 @@ describe('apps that the user has connected', () => {
     expect(await receipts()).toEqual(
       receiptOf('send_mail', 'once', MAIL, 'succeeded', 'Approve? Sending “Lunch” to bob@example.com'),
     );
+  });
+
+  it('leave a receipt that the user downloads and verifies offline', async () => {
+    await connect('gmail');
+    await client.send('send the mail');
+    const card = await approve();
+    await answered();
+    const { body: page } = await client.api('GET', '/v1/receipts');
+    const { body: keys } = await client.api('GET', '/v1/receipt-keys');
+    const [receipt] = (page as ReceiptPage).data;
+    const { title, description } = card.content as { title: string; description: string };
+    expect(receipt).toMatchObject({
+      tool: 'send_mail',
+      arguments: MAIL,
+      approval: { user_id: receipt?.user_id, title, description },
+      status: 'succeeded',
+    });
+    const folder = await mkdtemp(join(tmpdir(), 'uswarm-receipts-'));
+    const verify = async (shown: unknown) => {
+      await writeFile(join(folder, 'receipts.json'), JSON.stringify(shown));
+      await writeFile(join(folder, 'receipt-keys.json'), JSON.stringify(keys));
+      const program = runProgram(
+        'packages/cli/dist/uswarmctl.js',
+        ['receipt', 'verify', join(folder, 'receipts.json')],
+        {},
+      );
+      return { code: await program.ended, stdout: program.stdout(), stderr: program.stderr() };
+    };
+    try {
+      await services.orchestrators[0]!.stop();
+      expect(await verify(page)).toEqual({
+        code: 0,
+        stdout: `${receipt?.id}: valid: send_mail succeeded at ${receipt?.finished_at}, approved by ${receipt?.user_id}\n`,
+        stderr: '',
+      });
+      expect(await verify({ data: { ...receipt, arguments: { ...MAIL, subject: 'Dinner' } } })).toEqual({
+        code: 1,
+        stdout: `${receipt?.id}: invalid: arguments is not what was signed\n`,
+        stderr: '',
+      });
+      expect((await verify('x')).code).toBe(1);
+      const usage = runProgram('packages/cli/dist/uswarmctl.js', ['receipt', 'verify'], {});
+      expect(await usage.ended).toBe(2);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   describe('when a process is killed after a request was executed, and before its answer', () => {

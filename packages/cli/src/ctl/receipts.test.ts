@@ -2,13 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Receipt, ROUTES, SignedReceipt } from '@uswarm/contract';
+import { type OperationId, type Receipt, type RouteDefinition, ROUTES, SignedReceipt } from '@uswarm/contract';
 import { createReceiptSigner, generateCallKeys, receiptJwk } from '@uswarm/service-kit';
 import { verifyReceipts } from './receipts.js';
 
 /** The example of a route in the API document. */
-const exampleOf = (operation: string): unknown =>
-  ROUTES.find(({ operationId }) => operationId === operation)?.example.answer;
+function exampleOf(operation: OperationId): unknown {
+  const routes: readonly RouteDefinition[] = ROUTES;
+  return routes.find(({ operationId }) => operationId === operation)?.example.answer;
+}
 const EXAMPLE = (exampleOf('getReceipt') as { data: Receipt }).data;
 const { jws: _, ...SIGNED } = EXAMPLE;
 
@@ -67,7 +69,7 @@ describe('uswarmctl receipt verify', () => {
 
   it('accepts the example of the API document with the example of its keys', async () => {
     const keys = await write('example-keys.json', exampleOf('listReceiptKeys'));
-    for (const operation of ['getReceipt', 'listReceipts']) {
+    for (const operation of ['getReceipt', 'listReceipts'] as const) {
       expect((await verify(exampleOf(operation), keys)).reasons).toEqual([null]);
     }
   });

@@ -1,12 +1,27 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { INTERNAL_PATHS, type UserUsageSummary } from '@uswarm/contract';
-import { parseSigningKey, signAdminToken, signInternalToken, systemClock } from '@uswarm/service-kit';
+import {
+  INTERNAL_PATHS,
+  type Receipt,
+  type ReceiptKeySet,
+  type ReceiptPage,
+  type UserUsageSummary,
+} from '@uswarm/contract';
+import {
+  generateCallKeys,
+  parseSigningKey,
+  signAdminToken,
+  signInternalToken,
+  systemClock,
+  verifyReceiptSignature,
+} from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { decodeJwt } from 'jose';
 import { sql } from 'kysely';
 import { request } from 'undici';
 import { createTestAdmin } from '../admin-client.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
+import { storeReceipt } from '../receipts.js';
 import { download, formOf, PNG, UPLOADS } from '../uploads.js';
 import { sign } from '../../src/features/auth/signature.js';
 import { createCursorCodec } from '../../src/features/messages/cursor.js';
@@ -178,6 +193,42 @@ describe('rotating keys', () => {
       expect(statuses).toEqual({ old: 200, new: 200, other: 200 });
     } finally {
       await fixture.close();
+    }
+  });
+
+  it('receipts verify with the published keys although CALL_PRIVATE_KEY was replaced, and new ones have a new key', async () => {
+    const [before, after] = [generateCallKeys().privateKey, generateCallKeys().privateKey];
+    // Without maintenance jobs: the orchestrators below sign.
+    const reader = await startTestOrchestrator();
+    try {
+      const user = await reader.user();
+      const home = await reader.home(user);
+      const signWith = async (environment: Record<string, string>): Promise<Receipt> => {
+        const id = await storeReceipt(reader, home, { status: 'sent' });
+        await sql`UPDATE work SET run_at = now() WHERE kind = 'receipt-settling'`.execute(reader.database);
+        const replica = await startTestOrchestrator({
+          reachDatabaseBy: () => reader.databaseUrl,
+          environment: { UPKEEP_WORKERS: '1', ...environment },
+        });
+        try {
+          const receipt = async () => (await user.get<{ data: Receipt }>(`/v1/receipts/${id}`)).body.data;
+          return await eventually(receipt, { until: ({ jws }) => jws !== null });
+        } finally {
+          await replica.close();
+        }
+      };
+      const old = await signWith({ CALL_PRIVATE_KEY: before });
+      const current = await signWith({ CALL_PRIVATE_KEY: after, CALL_PRIVATE_KEY_PREVIOUS: before });
+      const { keys } = (await reader.anonymous.get<ReceiptKeySet>('/v1/receipt-keys')).body;
+      const [oldSignature, newSignature] = [
+        await verifyReceiptSignature(old.jws ?? '', keys),
+        await verifyReceiptSignature(current.jws ?? '', keys),
+      ];
+      expect(oldSignature.kid).not.toBe(newSignature.kid);
+      expect([oldSignature.payload, newSignature.payload]).toMatchObject([{ id: old.id }, { id: current.id }]);
+      expect((await user.get<ReceiptPage>('/v1/receipts')).body.data).toEqual([current, old]);
+    } finally {
+      await reader.close();
     }
   });
 });

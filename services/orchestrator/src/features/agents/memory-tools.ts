@@ -1,7 +1,8 @@
 import { CreateMemoryBody } from '@uswarm/contract';
 import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
-import { definePlatformTool, type PlatformTool, type ToolOutcome } from '../tools/platform-tool.js';
+import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
+import { definePlatformTool, type PlatformTool } from '../tools/platform-tool.js';
 import { chooseMemories } from './choose-memories.js';
 import type { MemoryLimits } from './memories.service.js';
 import type { MemoryStore, NewMemory } from './memories.store.js';
@@ -10,9 +11,6 @@ export interface MemoryToolDeps {
   store: Pick<MemoryStore, 'lock' | 'put' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
   limits: MemoryLimits;
 }
-
-const failed = (text: string): ToolOutcome => ({ text, failed: true });
-const succeeded = (text: string): ToolOutcome => ({ text, failed: false });
 
 const line = ({ key, category, content }: NewMemory): string => JSON.stringify({ key, category, content });
 
@@ -66,7 +64,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       const found = await store.read(agentId, keys);
       const byKey = new Map(found.map((memory) => [memory.key, memory]));
       const lines = keys.flatMap((key) => byKey.get(key) ?? []).map(line);
-      return () => Promise.resolve(succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n')));
+      return withOutcome(succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n')));
     },
   });
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import { oneLine } from '../tools/one-line.js';
+import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import { definePlatformTool, type PlatformTool, type ToolCall, type ToolOutcome } from '../tools/platform-tool.js';
 import type { ArtifactContents } from './artifact-contents.js';
 import type { ArtifactStore, NewVersion, VersionRow } from './artifacts.store.js';
@@ -28,8 +29,6 @@ const PAGE_CHARACTERS = 16_000;
 /** Artifacts that one call lists. */
 const LISTED = 50;
 
-const succeeded = (text: string): ToolOutcome => ({ text, failed: false });
-const failed = (text: string): ToolOutcome => ({ text, failed: true });
 const gone = (): ToolOutcome => failed('The workspace no longer exists.');
 const missing = (id: string): ToolOutcome => failed(`There is no artifact ${id}. Use list_artifacts to find its id.`);
 
@@ -77,7 +76,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     describe: ({ title }) => `Writing “${title}”`,
     async prepare({ title, content }, call) {
       const stored = await written(call, content);
-      if (typeof stored === 'string') return () => Promise.resolve(failed(stored));
+      if (typeof stored === 'string') return withOutcome(failed(stored));
       return async (tx) => {
         if (!(await store.lock(call.workspaceId, tx))) return gone();
         const id = randomUUIDv7();
@@ -113,7 +112,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     },
     async prepare({ artifact_id: id, expected_version: expected, title, content }, call) {
       const stored = await written(call, content);
-      if (typeof stored === 'string') return () => Promise.resolve(failed(stored));
+      if (typeof stored === 'string') return withOutcome(failed(stored));
       return async (tx) => {
         if (!(await store.lock(call.workspaceId, tx))) return gone();
         const latest = await store.latest(call.workspaceId, id, tx);
@@ -171,7 +170,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     describe: () => 'Reading a document',
     async prepare({ artifact_id: id, version, offset }, { workspaceId }) {
       const row = await store.find(workspaceId, id, version);
-      if (row === undefined) return () => Promise.resolve(missing(id));
+      if (row === undefined) return withOutcome(missing(id));
       const content = await contents.read(row.object_id);
       const end = Math.min(content.length, offset + PAGE_CHARACTERS);
       const lines = [
@@ -179,7 +178,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
         ...(end < content.length || offset > 0 ? [`Characters ${offset} to ${end} of ${content.length}:`] : []),
         content.slice(offset, end).toWellFormed(),
       ];
-      return () => Promise.resolve(succeeded(lines.join('\n')));
+      return withOutcome(succeeded(lines.join('\n')));
     },
   });
 
@@ -202,7 +201,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
           written: created_at.toISOString(),
         }),
       );
-      return () => Promise.resolve(succeeded(lines.length === 0 ? 'There are no artifacts.' : lines.join('\n')));
+      return withOutcome(succeeded(lines.length === 0 ? 'There are no artifacts.' : lines.join('\n')));
     },
   });
 

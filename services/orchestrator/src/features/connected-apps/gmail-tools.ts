@@ -3,6 +3,7 @@ import { GMAIL_TOOL } from '@uswarm/contract/agent-tools';
 import { convert } from 'html-to-text';
 import { z } from 'zod';
 import { oneLine } from '../tools/one-line.js';
+import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
   type Change,
   defineExternalTool,
@@ -15,7 +16,7 @@ import {
 import { visibleText } from '../tools/visible-text.js';
 import { composeMail } from './mail-message.js';
 import type { ProviderApi } from './provider-api.js';
-import { failed, refusedBy, succeeded } from './refusals.js';
+import { refusedBy } from './refusals.js';
 
 export interface GmailToolDeps {
   api: Pick<ProviderApi, 'call'>;
@@ -108,8 +109,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
 
   /** Runs a read. A refusal is its outcome. */
   async function reading(read: () => Promise<string>) {
-    const outcome = await read().then(succeeded, (error: unknown) => refusedBy(APP, error));
-    return () => Promise.resolve(outcome);
+    return withOutcome(await read().then(succeeded, (error: unknown) => refusedBy(APP, error)));
   }
 
   const search = definePlatformTool({

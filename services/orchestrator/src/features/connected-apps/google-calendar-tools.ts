@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { oneLine } from '../tools/one-line.js';
+import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
   defineExternalTool,
   definePlatformTool,
@@ -12,7 +13,7 @@ import {
 } from '../tools/platform-tool.js';
 import { visibleText } from '../tools/visible-text.js';
 import { type ProviderApi, RequestRefused } from './provider-api.js';
-import { failed, refusedBy, succeeded } from './refusals.js';
+import { refusedBy } from './refusals.js';
 
 export interface CalendarToolDeps {
   api: Pick<ProviderApi, 'call'>;
@@ -154,11 +155,9 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
           }),
         );
         if (nextPageToken !== undefined) lines.push('There are more events. Ask for a shorter time.');
-        const outcome = succeeded(lines.length === 0 ? 'There are no events.' : lines.join('\n'));
-        return () => Promise.resolve(outcome);
+        return withOutcome(succeeded(lines.length === 0 ? 'There are no events.' : lines.join('\n')));
       } catch (error) {
-        const outcome = refusedBy(APP, error);
-        return () => Promise.resolve(outcome);
+        return withOutcome(refusedBy(APP, error));
       }
     },
   });

@@ -1,8 +1,6 @@
+import { failed } from '../tools/outcomes.js';
 import type { ToolOutcome } from '../tools/platform-tool.js';
 import { RequestRefused } from './provider-api.js';
-
-export const succeeded = (text: string): ToolOutcome => ({ text, failed: false });
-export const failed = (text: string): ToolOutcome => ({ text, failed: true });
 
 /** Statuses that a user can do something about. */
 const REASONS: Record<number, (app: string) => string> = {

@@ -1,12 +1,11 @@
 import type { Logger } from '@uswarm/service-kit';
 import { storableJson } from '../turns/agent-content-schema.js';
+import { failed, withOutcome } from './outcomes.js';
 import type { Commit, OwnTool, ToolCall, ToolOutcome } from './platform-tool.js';
 
 /** The outcome of a call that failed before it changed anything. */
-export const unavailable = (name: string): ToolOutcome => ({
-  text: `${name} is not available at the moment. Nothing was changed. Tell the user, or try again later.`,
-  failed: true,
-});
+export const unavailable = (name: string): ToolOutcome =>
+  failed(`${name} is not available at the moment. Nothing was changed. Tell the user, or try again later.`);
 
 /** The arguments of a call, which the runtime sends as JSON. Tools reject all values except objects. */
 export function parseArguments(json: string): unknown {
@@ -28,6 +27,6 @@ export async function prepareCall(
     return await tool.prepare(input, call);
   } catch (error) {
     logger.error({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call failed');
-    return () => Promise.resolve(unavailable(tool.name));
+    return withOutcome(unavailable(tool.name));
   }
 }

@@ -4,6 +4,7 @@ import { callHash } from '../approvals/approval-card.js';
 import { type ReceiptLog, UNKNOWN_OUTCOME } from '../receipts/receipt-log.js';
 import type { NewReceipt, ReceiptEnd, SentReceipt } from '../receipts/receipts.store.js';
 import { ReplyLimitExceeded } from '../turns/reply-limit.js';
+import { failed, withOutcome } from './outcomes.js';
 import {
   type Commit,
   type ExternalTool,
@@ -20,7 +21,7 @@ const ATTEMPTS = 3;
 const LOOK_UPS = 2;
 const RETRY = { initialMs: 500, maxMs: 2_000 };
 
-const STOPPED: ToolOutcome = { text: 'This reply was stopped. Nothing was changed.', failed: true };
+const STOPPED = failed('This reply was stopped. Nothing was changed.');
 
 export interface SendCallDeps {
   /** What was stored when the call was sent, and whether its outcome is stored; undefined if it was not sent. */
@@ -119,10 +120,10 @@ export async function sendCall(
     throw new ReplyLimitExceeded('runtime_output_invalid');
   if (stored !== undefined && stored.outcome !== null) {
     const { outcome: text, status } = stored;
-    return () => Promise.resolve({ text, failed: status !== 'succeeded' });
+    return withOutcome({ text, failed: status !== 'succeeded' });
   }
   const key = stored?.key ?? (await begin());
-  if (typeof key !== 'string') return () => Promise.resolve(key);
+  if (typeof key !== 'string') return withOutcome(key);
   const { status, ...outcome } = await finish(key, stored === undefined);
   return async (tx) => {
     await deps.receipts.finish(call.turnId, call.id, { status, outcome: outcome.text }, tx);

@@ -3,6 +3,7 @@ import { LIMITS } from '@uswarm/contract';
 import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
 import { approvalCard, callHash } from '../approvals/approval-card.js';
+import { withOutcome } from '../tools/outcomes.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Commit, PlatformTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
@@ -93,7 +94,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   }
 
   const runWith = (tool: PlatformTool, id: string, input: unknown, outcome: ToolOutcome) =>
-    run(tool, id, input, () => Promise.resolve(outcome));
+    run(tool, id, input, withOutcome(outcome));
 
   async function prepareAndRun(tool: PlatformTool, id: string, input: unknown): Promise<number | undefined> {
     live.tool({ tool: tool.name, running: true }, lastSeq());
