@@ -18,6 +18,7 @@ ALTER TABLE receipts
 
 DROP INDEX receipts_user;
 CREATE INDEX receipts_user ON receipts (user_id, sent_at, id);
+CREATE INDEX receipts_key ON receipts (kid);
 DROP INDEX receipts_unfinished;
 CREATE INDEX receipts_unsigned ON receipts (sent_at) WHERE jws IS NULL;
 

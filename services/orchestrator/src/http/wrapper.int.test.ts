@@ -3,6 +3,7 @@ import { type Export, type MessageData, type OperationId, ROUTES, type RouteDefi
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { z } from 'zod';
 import { storeArtifact } from '../../test/artifacts.js';
+import { storeReceipt } from '../../test/receipts.js';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import {
   type Home,
@@ -17,7 +18,14 @@ import { formOf, UPLOADS } from '../../test/uploads.js';
 /** The exceptions: CONV-005. */
 const UNWRAPPED: string[] = ['connectIntegration', 'setPushToken'];
 /** Files and documents have no wrapper. */
-const DOWNLOADS: string[] = ['getUpload', 'getExportArchive', 'getOpenApi', 'getAsyncApi', 'getAsset'];
+const DOWNLOADS: string[] = [
+  'getUpload',
+  'getExportArchive',
+  'getOpenApi',
+  'getAsyncApi',
+  'getAsset',
+  'listReceiptKeys',
+];
 
 const routes: readonly RouteDefinition[] = ROUTES;
 
@@ -113,6 +121,8 @@ describe('the body of a successful response', () => {
     listArtifacts: () => user.get(`${home.workspace}/artifacts`),
     getArtifact: async () =>
       user.get(`${home.workspace}/artifacts/${await storeArtifact(uswarm, home, 'List', ['- tea'])}`),
+    listReceipts: () => user.get('/v1/receipts'),
+    getReceipt: async () => user.get(`/v1/receipts/${await storeReceipt(uswarm, home)}`),
     listConversations: () => user.get(`${home.workspace}/conversations`),
     createConversation: () => user.post(`${home.workspace}/conversations`, { type: 'swarm' }, 201),
     getConversation: () => user.get(home.conversation),
@@ -136,7 +146,7 @@ describe('the body of a successful response', () => {
   it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const paged = /Messages$|History$|^listConversations$|^listArtifacts$/.test(operationId);
+      const paged = /Messages$|History$|^listConversations$|^listArtifacts$|^listReceipts$/.test(operationId);
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
       expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });
