@@ -145,7 +145,7 @@ export const OrchestratorConfig = z.object({
   IDENTITY_HASH_KEY: secret(secretText(32)),
   /** Earlier keys. Accounts that were deleted under a key that is missing here are forgotten. */
   IDENTITY_HASH_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
-  /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
+  /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. The key for receipts is derived from it. */
   CALL_PRIVATE_KEY: secret(privateKeyPem),
   /** During a key rotation: the previous key, for runtimes that have its public key. */
   CALL_PRIVATE_KEY_PREVIOUS: secret(privateKeyPem.optional()),
