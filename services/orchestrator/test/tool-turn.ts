@@ -33,7 +33,7 @@ export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonl
       const tool = tools.find((each) => each.name === name);
       if (tool === undefined || !('prepare' in tool)) throw new Error(`there is no tool ${name}`);
       const commit = await prepareCall(tool, input, { id, ...caller }, silentLogger);
-      const { outcome } = await by.call({ id, tool: name, description: tool.describe(input) }, commit);
+      const { outcome } = await by.call({ id, tool: name, description: tool.describe(input), stoppable: true }, commit);
       return outcome;
     },
   };

@@ -13,7 +13,7 @@ import {
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
-import type { ApprovalStatus } from '../src/features/approvals/approvals.store.js';
+import type { FoundApproval } from '../src/features/approvals/approvals.store.js';
 import type { JournalEntry } from '../src/features/turns/journal.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
@@ -106,7 +106,11 @@ export function createTurnHarness(
     features?: string[];
     prompts?: AgentPrompt[];
     /** Called before the turn is suspended. */
-    onSuspend?: (approvals: Map<string, { status: ApprovalStatus }>) => void;
+    onSuspend?: (approvals: Map<string, FoundApproval>) => void;
+    /** What the user allows now. Default: everything. */
+    permission?: () => 'allow' | 'ask' | 'deny';
+    /** The connection that tools use. */
+    connection?: () => string;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
@@ -157,7 +161,7 @@ export function createTurnHarness(
   /** Ids of messages by their key in the turn. */
   const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
-  const approvals = new Map<string, { status: ApprovalStatus; argumentsHash: Buffer }>();
+  const approvals = new Map<string, FoundApproval>();
   const receipts = new Map<string, SentReceipt>();
   let context: TurnContext | undefined;
 
@@ -235,17 +239,25 @@ export function createTurnHarness(
     contexts: { find: async () => context, insert: async (_id, stored) => void (context ??= stored) },
     approvals: {
       find: async (_turn, callId) => approvals.get(callId),
-      insert: async ({ callId, argumentsHash }) => void approvals.set(callId, { status: 'open', argumentsHash }),
-      allOpen: async () => {
+      insert: async ({ callId, argumentsHash, key = null, integrationId = null }) =>
+        void approvals.set(callId, { status: 'open', argumentsHash, key, integrationId, decidedAt: null }),
+      allOpen: async (_turn, callIds) => {
         more.onSuspend?.(approvals);
-        return [...approvals].every(([callId, { status }]) => status === 'open' || calls.has(callId));
+        return callIds.every((callId) => approvals.get(callId)?.status === 'open');
       },
       supersedeOfTurn: async () => [],
     },
     receipts: {
       find: async (_turn, callId) => receipts.get(callId),
+      count: async () => receipts.size,
       insert: async ({ call, key, argumentsHash }) =>
-        void receipts.set(call.id, { status: 'sent', key, argumentsHash, outcome: null }),
+        void receipts.set(call.id, {
+          status: 'sent',
+          key,
+          argumentsHash,
+          outcome: null,
+          integrationId: call.integrationId ?? null,
+        }),
       finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
       finishTurn: async () => {
         for (const receipt of receipts.values())
@@ -255,6 +267,10 @@ export function createTurnHarness(
     toolCalls: {
       find: async (_turn, callId) => calls.get(callId),
       insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),
+    },
+    rules: {
+      permission: async () => more.permission?.() ?? 'allow',
+      connection: async () => more.connection?.(),
     },
     summaries: { find: async () => undefined },
     messages: {

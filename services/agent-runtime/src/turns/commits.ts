@@ -9,6 +9,8 @@ export interface Commits {
   reached(number: number, signal: AbortSignal): Promise<void>;
   /** Calls `release` when the event is committed: the orchestrator does not read its large fields again. */
   onCommit(number: bigint, release: () => void): void;
+  /** Calls `release` when the outcome of a tool request is known: the orchestrator does not execute the request again. */
+  onResolved(callId: string, release: () => void): void;
   /** Stores outcomes of tool requests. The first outcome of a call counts. */
   resolve(resolutions: readonly Resolution[]): void;
   /** The outcome of a tool request. @throws the reason of `signal` */
@@ -19,6 +21,7 @@ export function createCommits(): Commits {
   const waiters = createWaiters();
   const resolved = new Map<string, Resolution>();
   let committed = 0;
+  const requests = new Map<string, () => void>();
   let kept: { number: number; release: () => void }[] = [];
 
   return {
@@ -31,9 +34,13 @@ export function createCommits(): Commits {
     },
     reached: (number, signal) => waiters.until(() => committed >= number, signal),
     onCommit: (number, release) => void kept.push({ number: Number(number), release }),
+    onResolved: (callId, release) => void requests.set(callId, release),
     resolve(resolutions) {
       for (const resolution of resolutions) {
-        if (!resolved.has(resolution.callId)) resolved.set(resolution.callId, resolution);
+        const { callId } = resolution;
+        if (!resolved.has(callId)) resolved.set(callId, resolution);
+        requests.get(callId)?.();
+        requests.delete(callId);
       }
       waiters.changed();
     },

@@ -5,12 +5,13 @@ import {
   DoneSchema,
   EntryKind,
   Outcome,
+  ResolutionSchema,
   type RunTurnRequest,
   RunTurnRequestSchema,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import { describe, expect, it } from '@jest/globals';
-import { activityEvent, chunkEvent, entryEvent } from './turn-events.js';
+import { activityEvent, chunkEvent, entryEvent, requestEvent } from './turn-events.js';
 import { TurnAborted, type TurnRefusal } from './turn-end.js';
 import { createTurnRegistry, defaultTurnLimits, type TurnContext, type TurnLimits } from './turn-registry.js';
 
@@ -135,6 +136,24 @@ describe('a turn registry', () => {
     expect(order).toEqual(['advanced', 'first', 're-attached', 'second']);
     finish(done(''));
     expect((await events).map(({ barrier }) => barrier)).toEqual([true, true, false]);
+  });
+
+  it('keeps the arguments of a request until its outcome is known, so that another orchestrator can read them', async () => {
+    const { turns, start } = setUp();
+    const run = await start();
+    for (const callId of ['open', 'executed'])
+      run.context.emit(requestEvent({ callId, tool: 't', arguments: '{"a":1}' }));
+    turns.advance('turn', 1, {
+      committedThrough: 2,
+      resolutions: [create(ResolutionSchema, { callId: 'executed', text: 'ok' })],
+    });
+    run.finish(done('end'));
+    const replayed = await all(turns.follow(request(), NEVER));
+    const requests = replayed.flatMap(({ event }) => (event.case === 'request' ? [event.value] : []));
+    expect(requests.map((each) => ({ callId: each.callId, arguments: each.arguments }))).toEqual([
+      { callId: 'open', arguments: '{"a":1}' },
+      { callId: 'executed', arguments: '' },
+    ]);
   });
 
   it('does not commit events that do not exist, or those of another turn or generation', async () => {

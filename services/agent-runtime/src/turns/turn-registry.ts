@@ -135,10 +135,11 @@ function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
   if (modelToken !== '') turn.modelToken = modelToken;
 }
 
-/** How the large fields of an event are released. Their size is limited by the journal. */
-function releaseOf(event: TurnEventBody): (() => void) | undefined {
-  if (event.case === 'entry') return () => void (event.value.body = '');
-  return event.case === 'request' ? () => void (event.value.arguments = '') : undefined;
+/** Releases the large field of an event when no orchestrator needs it any more. */
+function releaseLater({ number, event }: TurnEvent, commits: Commits): void {
+  if (event.case === 'entry') commits.onCommit(number, () => void (event.value.body = ''));
+  // A request that waits for the user is executed later, possibly by another orchestrator.
+  if (event.case === 'request') commits.onResolved(event.value.callId, () => void (event.value.arguments = ''));
 }
 
 /** Appends unless the turn has ended. An event above the limit is dropped and aborts the turn. */
@@ -146,15 +147,15 @@ function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number, barrier = 
   const isDone = event.case === 'done';
   if (turn.log.closed) return;
   const entry = numbered(turn.log.length + 1, event, barrier);
-  const release = releaseOf(event);
-  const bytes = release === undefined ? byteLength(entry) : 0;
+  // The size of entries and requests is limited by the journal.
+  const bytes = event.case === 'entry' || event.case === 'request' ? 0 : byteLength(entry);
   if (!isDone && turn.bytes + bytes > maxBytes) {
     turn.controller.abort(new TurnAborted('too_long'));
     return;
   }
   turn.bytes += bytes;
   turn.log.append(entry);
-  if (release !== undefined) turn.commits.onCommit(entry.number, release);
+  releaseLater(entry, turn.commits);
   if (event.case === 'activity') turn.activity = event.value.activity;
 }
 

@@ -165,7 +165,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
         const approvals = createApprovalStore();
         await approvals.find(place.workspaceId, 'c', database);
         await approvals.lock(place.messageId, database);
-        await approvals.allOpen(place.workspaceId, database);
+        await approvals.allOpen(place.workspaceId, ['c'], database);
         await approvals.supersedeOfTurn(place.workspaceId, database);
         await approvals.supersede(place.conversationId, database);
         await approvals.nextExpired(database);
@@ -177,6 +177,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
       async (database) => {
         const receipts = createReceiptStore(database);
         const position = { time: new Date().toISOString(), key: place.agentId };
+        await receipts.count(place.workspaceId, database);
         await receipts.list(place.userId, { limit: 50 });
         await receipts.list(place.userId, { workspaceId: place.workspaceId, limit: 50, after: position });
         await receipts.get(place.userId, place.messageId);

@@ -258,6 +258,7 @@ export interface ReceiptsTable {
   finished_at: Timestamp | null;
   kid: string | null;
   jws: string | null;
+  integration_id: string | null;
 }
 
 export interface RevokedTokensTable {
@@ -307,6 +308,8 @@ export interface ToolApprovalsTable {
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
   decided_at: Timestamp | null;
+  key: string | null;
+  integration_id: string | null;
 }
 
 export interface ToolCallsTable {

@@ -11,6 +11,19 @@ export interface NewApproval {
   tool: string;
   /** SHA-256 of the arguments that the card shows. */
   argumentsHash: Buffer;
+  /** What identifies the request in the other system, as the card was rendered for it. */
+  key?: string | undefined;
+  /** The connection that the call uses. */
+  integrationId?: string | undefined;
+}
+
+/** The approval of a call. `outdated`: the user approved it too long ago. */
+export interface FoundApproval {
+  status: ApprovalStatus | 'outdated';
+  argumentsHash: Buffer;
+  key: string | null;
+  integrationId: string | null;
+  decidedAt: Date | null;
 }
 
 /** An open approval that the user decides on. */
@@ -30,16 +43,12 @@ export interface ClosedCard {
 
 export interface ApprovalStore {
   insert(approval: NewApproval, keptMs: number, db: Database): Promise<void>;
-  find(
-    turnId: string,
-    callId: string,
-    db: Database,
-  ): Promise<{ status: ApprovalStatus; argumentsHash: Buffer } | undefined>;
+  find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
   /** Locks the approval of a card, if it has one. */
   lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
   decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
-  /** Locks the approvals of a turn. @returns whether all that were not used are open */
-  allOpen(turnId: string, db: Database): Promise<boolean>;
+  /** Locks the approvals of calls. @returns whether all calls have an open one */
+  allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
   /** Closes the open approvals of a turn. */
   supersedeOfTurn(turnId: string, db: Database): Promise<ClosedCard[]>;
   /** Closes the open approvals of a conversation. Turns that wait for them can no longer continue. */
@@ -49,6 +58,9 @@ export interface ApprovalStore {
   /** Closes the approval of a card if it has expired. */
   expire(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
 }
+
+/** How long after the decision an approved call can be executed: the user expects it soon. */
+const USABLE = sql`interval '1 hour'`;
 
 export function createApprovalStore(): ApprovalStore {
   /** Closes open approvals, and deletes what turns that wait for them need to continue. */
@@ -77,7 +89,7 @@ export function createApprovalStore(): ApprovalStore {
   };
 
   return {
-    async insert({ cardMessageId, turnId, conversationId, callId, tool, argumentsHash }, keptMs, db) {
+    async insert({ cardMessageId, turnId, conversationId, callId, tool, ...bound }, keptMs, db) {
       await db
         .insertInto('tool_approvals')
         .values({
@@ -86,7 +98,9 @@ export function createApprovalStore(): ApprovalStore {
           conversation_id: conversationId,
           call_id: callId,
           tool,
-          arguments_hash: argumentsHash,
+          arguments_hash: bound.argumentsHash,
+          key: bound.key ?? null,
+          integration_id: bound.integrationId ?? null,
           expires_at: sql<Date>`now() + ${keptMs} * interval '1 millisecond'`,
         })
         .execute();
@@ -95,7 +109,17 @@ export function createApprovalStore(): ApprovalStore {
     find: (turnId, callId, db) =>
       db
         .selectFrom('tool_approvals')
-        .select(['status', 'arguments_hash as argumentsHash'])
+        .select([
+          sql<
+            FoundApproval['status']
+          >`CASE WHEN status = 'approved' AND decided_at < now() - ${USABLE} THEN 'outdated' ELSE status END`.as(
+            'status',
+          ),
+          'arguments_hash as argumentsHash',
+          'key',
+          'integration_id as integrationId',
+          'decided_at as decidedAt',
+        ])
         .where('turn_id', '=', turnId)
         .where('call_id', '=', callId)
         .executeTakeFirst(),
@@ -125,23 +149,16 @@ export function createApprovalStore(): ApprovalStore {
         .execute();
     },
 
-    async allOpen(turnId, db) {
+    async allOpen(turnId, callIds, db) {
       const approvals = await db
         .selectFrom('tool_approvals')
-        .select(['status', 'call_id'])
+        .select('status')
         .where('turn_id', '=', turnId)
+        .where('call_id', 'in', [...callIds])
         .orderBy('card_message_id')
         .forUpdate()
         .execute();
-      const decided = approvals.flatMap(({ status, call_id }) => (status === 'open' ? [] : [call_id]));
-      if (decided.length === 0) return true;
-      const used = await db
-        .selectFrom('tool_calls')
-        .select('call_id')
-        .where('turn_id', '=', turnId)
-        .where('call_id', 'in', decided)
-        .execute();
-      return used.length === decided.length;
+      return approvals.length === callIds.length && approvals.every(({ status }) => status === 'open');
     },
 
     supersedeOfTurn: (turnId, db) =>

@@ -13,7 +13,7 @@ export const UNKNOWN_OUTCOME =
 const UNKNOWN: ReceiptEnd = { status: 'unknown', outcome: UNKNOWN_OUTCOME };
 
 /** Records calls to other systems, and signs each record in the transaction that ends it. */
-export interface ReceiptLog extends Pick<ReceiptStore, 'find' | 'insert'> {
+export interface ReceiptLog extends Pick<ReceiptStore, 'find' | 'count' | 'insert'> {
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<void>;
   /** Ends the calls of a turn that were sent and have no outcome. */
   finishTurn(turnId: string, db: Database): Promise<void>;
@@ -33,6 +33,7 @@ export function createReceiptLog({ store, signer }: ReceiptLogDeps): ReceiptLog 
 
   return {
     find: store.find,
+    count: store.count,
     insert: store.insert,
     finish: async (turnId, callId, end, db) => sign(await store.finish(turnId, callId, end, db), db),
     finishTurn: async (turnId, db) => sign(await store.finishTurn(turnId, UNKNOWN, db), db),

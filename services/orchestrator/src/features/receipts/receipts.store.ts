@@ -25,6 +25,8 @@ export interface SentReceipt {
   argumentsHash: Buffer;
   /** What the model was told; null while the status is `sent`. */
   outcome: string | null;
+  /** The connection with which the request was sent. */
+  integrationId: string | null;
 }
 
 export type ReceiptRow = Selectable<ReceiptsTable>;
@@ -37,6 +39,8 @@ export interface ReceiptEnd {
 
 export interface ReceiptStore {
   find(turnId: string, callId: string, db: Database): Promise<SentReceipt | undefined>;
+  /** The number of calls that a turn has sent. */
+  count(turnId: string, db: Database): Promise<number>;
   /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
   insert(receipt: NewReceipt, db: Database): Promise<void>;
   /** @returns the ended receipt; none if the account was deleted */
@@ -66,10 +70,19 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
   find: (turnId, callId, db) =>
     db
       .selectFrom('receipts')
-      .select(['status', 'key', 'arguments_hash as argumentsHash', 'outcome'])
+      .select(['status', 'key', 'arguments_hash as argumentsHash', 'outcome', 'integration_id as integrationId'])
       .where('turn_id', '=', turnId)
       .where('call_id', '=', callId)
       .executeTakeFirst(),
+
+  async count(turnId, db) {
+    const row = await db
+      .selectFrom('receipts')
+      .select(({ fn }) => fn.countAll<number>().as('sent'))
+      .where('turn_id', '=', turnId)
+      .executeTakeFirstOrThrow();
+    return row.sent;
+  },
 
   async insert({ call, tool, effect, arguments: input, argumentsHash, key }, db) {
     const approval = sql<string>`(
@@ -91,6 +104,7 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
         arguments: JSON.stringify(input),
         arguments_hash: argumentsHash,
         key,
+        integration_id: call.integrationId ?? null,
         approval,
       })
       .execute();

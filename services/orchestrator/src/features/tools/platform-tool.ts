@@ -14,6 +14,8 @@ export interface ToolCall {
   userId: string;
   agentId: string;
   conversationId: string;
+  /** The connection of the user that the tool uses. */
+  integrationId?: string | undefined;
   /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
   signal: AbortSignal;
 }

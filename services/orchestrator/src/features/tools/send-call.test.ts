@@ -114,10 +114,11 @@ async function run(effect: 'keyed' | 'once', events: readonly Event[], indexed =
       { what: 'x' },
       { ...CALL, signal: new AbortController().signal },
       {
-        findSent: async () => atStart,
+        sent: atStart,
         markSent: async ({ key, argumentsHash }) => {
           expect(stored).toBeUndefined();
-          stored = { status: 'sent', key, argumentsHash, outcome: null };
+          stored = { status: 'sent', key, argumentsHash, outcome: null, integrationId: null };
+          return undefined;
         },
         receipts: {
           finish: async (_turn, _call, end) => {
@@ -195,6 +196,7 @@ describe('a call of a tool that changes another system', () => {
       key: 'k',
       argumentsHash: callHash('act', { what: 'x' }),
       outcome: null,
+      integrationId: null,
     };
     const tool = defineExternalTool({
       name: 'act',
@@ -207,7 +209,7 @@ describe('a call of a tool that changes another system', () => {
       send: () => Promise.reject(new Error('sent')),
     });
     const deps = {
-      findSent: async () => sent,
+      sent,
       markSent: () => Promise.reject(new Error('marked')),
       receipts: { finish: () => Promise.reject(new Error('finished')) },
       logger: silentLogger,

@@ -21,13 +21,28 @@ const ATTEMPTS = 3;
 const LOOK_UPS = 2;
 const RETRY = { initialMs: 500, maxMs: 2_000 };
 
-const STOPPED = failed('This reply was stopped. Nothing was changed.');
+/** Why a call is not sent. */
+export type NotSent = 'stopped' | 'too many calls';
+
+export const NOT_SENT: Record<NotSent, ToolOutcome> = {
+  stopped: failed('This reply was stopped. Nothing was changed.'),
+  'too many calls': failed(
+    'Nothing was changed: this reply has sent too many calls to other apps. Tell the user what was done so far.',
+  ),
+};
+const OTHER_ACCOUNT = failed('Nothing was changed: the user has connected another account in the meantime.');
 
 export interface SendCallDeps {
-  /** What was stored when the call was sent, and whether its outcome is stored; undefined if it was not sent. */
-  findSent: (callId: string) => Promise<SentReceipt | 'ended' | undefined>;
-  /** Stores that the call is about to be sent. Throws if the turn has lost its lease. */
-  markSent: (receipt: NewReceipt) => Promise<void>;
+  /** What was stored when the call was sent; undefined if it was not sent. */
+  sent?: SentReceipt | undefined;
+  /** What identifies the request that the user approved. Default: the call is planned. */
+  approved?: { key: string | null; integrationId: string | null } | undefined;
+  /**
+   * Stores that the call is about to be sent. Throws if the turn has lost its lease.
+   *
+   * @returns why it must not be sent, if so
+   */
+  markSent: (receipt: NewReceipt) => Promise<NotSent | undefined>;
   receipts: Pick<ReceiptLog, 'finish'>;
   logger: Pick<Logger, 'error' | 'warn'>;
   /** Milliseconds before the first repetition. Default: 500. */
@@ -38,7 +53,6 @@ type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
 const unknown: SentOutcome = { text: UNKNOWN_OUTCOME, failed: true, status: 'unknown' };
-const alreadyEnded: Commit = () => Promise.reject(new Error('the outcome of the call is stored already'));
 
 /**
  * Sends a call to another system. A request leaves only after it is stored as sent. One with the effect `once` is never
@@ -58,6 +72,11 @@ export async function sendCall(
   const argumentsHash = callHash(tool.name, input);
 
   async function planned(): Promise<Plan> {
+    const { approved } = deps;
+    if (approved !== undefined && approved.integrationId !== (call.integrationId ?? null))
+      return { outcome: OTHER_ACCOUNT };
+    // The version that the card shows: a call must not change what the user has not seen.
+    if (typeof approved?.key === 'string') return { key: approved.key };
     try {
       return await tool.plan(input, call);
     } catch (error) {
@@ -70,11 +89,12 @@ export async function sendCall(
   async function begin(): Promise<string | ToolOutcome> {
     const plan = await planned();
     if ('outcome' in plan) return plan.outcome;
-    if (call.signal.aborted) return STOPPED;
+    if (call.signal.aborted) return NOT_SENT.stopped;
     const { signal: _, ...caller } = call;
     const { name, effect } = tool;
-    await deps.markSent({ call: caller, tool: name, effect, arguments: input, argumentsHash, key: plan.key });
-    return plan.key;
+    const receipt = { call: caller, tool: name, effect, arguments: input, argumentsHash, key: plan.key };
+    const refused = await deps.markSent(receipt);
+    return refused === undefined ? plan.key : NOT_SENT[refused];
   }
 
   /** @returns undefined if the outcome is uncertain */
@@ -102,6 +122,8 @@ export async function sendCall(
   }
 
   async function finish(key: string, isNew: boolean): Promise<SentOutcome> {
+    // Another account knows neither the key nor the request.
+    if (deps.sent !== undefined && deps.sent.integrationId !== (call.integrationId ?? null)) return unknown;
     if (tool.effect === 'keyed') {
       const sent = await repeat(ATTEMPTS, async (isFirst) => {
         const outcome = await tool.send(input, key, call);
@@ -114,8 +136,7 @@ export async function sendCall(
     return answered ?? (await repeat(LOOK_UPS, () => tool.lookUp(input, key, call))) ?? unknown;
   }
 
-  const stored = await deps.findSent(call.id);
-  if (stored === 'ended') return alreadyEnded;
+  const stored = deps.sent;
   if (stored !== undefined && !stored.argumentsHash.equals(argumentsHash))
     throw new ReplyLimitExceeded('runtime_output_invalid');
   if (stored !== undefined && stored.outcome !== null) {

@@ -125,8 +125,8 @@ function noted(
       const { text, failed } = await commit(NO_TRANSACTION);
       return { outcome: { text, failed, showsMessage: false }, seq: 2 };
     },
-    ask: async () => ({ state: 'open' }),
-    findSent: async () => undefined,
+    ask: async () => 2,
+    findCall: async () => ({}),
     markSent: async () => undefined,
     suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),
@@ -143,8 +143,9 @@ function noted(
       shown.offsets.push(offset);
     },
   };
+  const rules = { permission: async () => 'allow' as const, connection: async () => undefined };
   const reply = createReply(
-    { turn: { ...TURN }, writer, receipts: { finish: async () => undefined }, live, logger: silentLogger },
+    { turn: { ...TURN }, writer, receipts: { finish: async () => undefined }, rules, live, logger: silentLogger },
     { replyId: 'r', seq: 1 },
   );
   let number = 0n;

@@ -40,6 +40,7 @@ export interface ReplyDeps {
   turn: TurnRow;
   writer: TurnWriter;
   receipts: ToolRequestDeps['receipts'];
+  rules: ToolRequestDeps['rules'];
   live: LiveEvents;
   logger: ToolRequestDeps['logger'];
 }
@@ -84,7 +85,7 @@ const ENTRY_KINDS: Partial<Record<EntryKind, JournalEntry['kind']>> = {
 };
 
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, receipts, live, logger } = deps;
+  const { turn, writer, receipts, rules, live, logger } = deps;
   let chunkSeq = 0;
   let bytes = 0;
   /** The text as the runtime sent it. */
@@ -96,7 +97,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   let currentActivity: StoredActivity = 'reading';
   let reached: LimitReached | undefined;
 
-  const requests = createToolRequests({ turn, writer, receipts, live, logger, seq: () => reply.seq });
+  const requests = createToolRequests({ turn, writer, receipts, rules, live, logger, seq: () => reply.seq });
 
   const reply: Reply = {
     generation: turn.generation,
@@ -254,18 +255,19 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     reply.seq = (await requests.execute(request)) ?? reply.seq;
   }
 
-  /** Ends the reply while requests wait for the user. @returns false if the user has decided on one in the meantime */
+  /** Ends the reply while requests wait for the user. @returns false if the user has decided on all in the meantime */
   async function suspend(): Promise<boolean> {
-    if (!requests.areWaiting) return false;
-    const ended = await writer.suspend(storable(reply.text));
-    if (ended === undefined) {
+    while (requests.waitingCalls.length > 0 && !requests.aborted) {
+      const ended = await writer.suspend(storable(reply.text), requests.waitingCalls);
+      if (ended !== undefined) {
+        reply.seq = ended.seq;
+        reply.suspended = true;
+        if (ended.activity !== undefined) live.status(ended.activity, ended.seq);
+        return true;
+      }
       reply.seq = (await requests.retry()) ?? reply.seq;
-      return suspend();
     }
-    reply.seq = ended.seq;
-    reply.suspended = true;
-    if (ended.activity !== undefined) live.status(ended.activity, ended.seq);
-    return true;
+    return false;
   }
 
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {

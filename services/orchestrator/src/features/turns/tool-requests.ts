@@ -3,16 +3,19 @@ import { LIMITS } from '@uswarm/contract';
 import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
 import { approvalCard, callHash } from '../approvals/approval-card.js';
+import type { FoundApproval } from '../approvals/approvals.store.js';
+import type { StoredOutcome } from '../tools/tool-calls.store.js';
 import { withOutcome } from '../tools/outcomes.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Commit, PlatformTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall } from '../tools/send-call.js';
 import { storable } from './agent-content-schema.js';
 import type { LiveEvents } from './live-events.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
 import type { TurnRow } from './turns.store.js';
-import type { ApprovalState, TurnWriter } from './turn-writer.js';
+import type { StoredCall, TurnWriter } from './turn-writer.js';
 
 /** Maximum length of descriptions of calls, in UTF-16 code units. */
 const MAX_DESCRIPTION_LENGTH = 4_000;
@@ -22,11 +25,13 @@ const refusal = (text: string): ToolOutcome => ({ text, failed: true });
 type Card = ReturnType<typeof approvalCard>;
 
 /** What the model learns about a call that the user did not approve. */
-const REFUSALS: Record<Exclude<ApprovalState, 'approved' | 'open' | 'changed'>, ToolOutcome> = {
+const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, ToolOutcome> = {
   denied: refusal('The user denied this call. Nothing was changed. Do not repeat it.'),
   expired: refusal(`The user did not approve this call within ${LIMITS.approvalHours} hours. Nothing was changed.`),
   superseded: refusal('The user sent another message instead of approving this call. Nothing was changed.'),
+  outdated: refusal('The user approved this call, but too long ago. Nothing was changed. Ask the user again.'),
 };
+const TURNED_OFF = refusal('The user has turned this tool off. Nothing was changed.');
 
 export interface ToolOffer {
   tools: readonly PlatformTool[];
@@ -53,13 +58,16 @@ export interface ToolRequests {
   execute(request: Request): Promise<number | undefined>;
   /** Executes the requests that the user has decided on in the meantime. */
   retry(): Promise<number | undefined>;
-  /** Whether requests wait for the user. */
-  readonly areWaiting: boolean;
+  /** The ids of the calls that wait for the user. */
+  readonly waitingCalls: readonly string[];
+  /** Whether the turn was stopped or has ended. */
+  readonly aborted: boolean;
 }
 
 export interface ToolRequestDeps {
   turn: TurnRow;
-  writer: Pick<TurnWriter, 'call' | 'ask' | 'findSent' | 'markSent'>;
+  writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent'>;
+  rules: CallRules;
   receipts: Pick<ReceiptLog, 'finish'>;
   live: Pick<LiveEvents, 'tool'>;
   logger: Pick<Logger, 'error' | 'warn'>;
@@ -67,69 +75,119 @@ export interface ToolRequestDeps {
   seq: () => number;
 }
 
+/** Adds a sentence to the outcome of a call. */
+const noting =
+  (note: string, commit: Commit): Commit =>
+  async (tx) => {
+    const outcome = await commit(tx);
+    return { ...outcome, text: `${outcome.text}\n${note}` };
+  };
+
 const NOTHING: ToolOffer = { tools: [], asked: [], signal: new AbortController().signal };
 
 export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   const { turn, writer, live, logger, seq: lastSeq } = deps;
   let offer = NOTHING;
-  let waiting: Request[] = [];
-  const callOf = (id: string): ToolCall => ({
-    id,
-    turnId: turn.id,
-    workspaceId: turn.workspace_id,
-    userId: turn.user_id,
-    agentId: turn.agent_id,
-    conversationId: turn.conversation_id,
-    signal: offer.signal,
-  });
+  let waiting = new Map<string, Request>();
+
+  /** A request whose arguments are parsed. */
+  interface Requested {
+    tool: PlatformTool;
+    input: unknown;
+    call: ToolCall;
+  }
+
+  async function requested(tool: PlatformTool, { callId, arguments: json }: Request): Promise<Requested> {
+    const call = {
+      id: callId,
+      turnId: turn.id,
+      workspaceId: turn.workspace_id,
+      userId: turn.user_id,
+      agentId: turn.agent_id,
+      conversationId: turn.conversation_id,
+      integrationId: await deps.rules.connection(turn.user_id, tool),
+      signal: offer.signal,
+    };
+    return { tool, input: parseArguments(json), call };
+  }
+
+  function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
+    live.tool({ tool, running: false, failed }, seq);
+    requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
+  }
 
   /** Executes a call. @returns the sequence of its event, unless it was executed before */
-  async function run(tool: PlatformTool, id: string, input: unknown, commit: Commit): Promise<number | undefined> {
-    const shown = { id, tool: tool.name, description: tool.describe(input).slice(0, MAX_DESCRIPTION_LENGTH) };
-    const { outcome, seq } = await writer.call(shown, commit);
-    const { text, failed, showsMessage: message } = outcome;
-    live.tool({ tool: tool.name, running: false, failed }, seq ?? lastSeq());
-    requests.resolutions.push(create(ResolutionSchema, { callId: id, text, failed, message }));
+  async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
+    const description = tool.describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
+    const stoppable = 'prepare' in tool;
+    const { outcome, seq } = await writer.call({ id, tool: tool.name, description, stoppable }, commit);
+    deliver(tool.name, id, outcome, seq ?? lastSeq());
     return seq;
   }
 
-  const runWith = (tool: PlatformTool, id: string, input: unknown, outcome: ToolOutcome) =>
-    run(tool, id, input, withOutcome(outcome));
-
-  async function prepareAndRun(tool: PlatformTool, id: string, input: unknown): Promise<number | undefined> {
+  async function prepareAndRun(request: Requested, stored: StoredCall): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const { sent, approval: approved } = stored;
     live.tool({ tool: tool.name, running: true }, lastSeq());
     const commit =
       'prepare' in tool
-        ? await prepareCall(tool, input, callOf(id), logger)
-        : await sendCall(tool, input, callOf(id), { ...writer, receipts: deps.receipts, logger });
-    return await run(tool, id, input, commit);
+        ? await prepareCall(tool, input, call, logger)
+        : await sendCall(tool, input, call, { sent, approved, ...writer, receipts: deps.receipts, logger });
+    const decidedAt = approved?.decidedAt;
+    // The context of the turn has the time of its start, which can be a day earlier.
+    const note = decidedAt && `The user approved this call at ${decidedAt.toISOString()}.`;
+    return await run(request, note ? noting(note, commit) : commit);
   }
 
-  /** The card of a call; the outcome of a call that cannot be executed. */
-  async function cardOf(
-    tool: PlatformTool,
-    id: string,
-    input: unknown,
-  ): Promise<{ card: Card } | { outcome: ToolOutcome }> {
-    const call = callOf(id);
+  /** The card of a call, and what identifies its request; the outcome of a call that cannot be executed. */
+  async function cardOf({
+    tool,
+    input,
+    call,
+  }: Requested): Promise<{ card: Card; key: string | undefined } | { outcome: ToolOutcome }> {
     try {
-      const plan = 'prepare' in tool ? undefined : await tool.plan(input, call);
-      if (plan !== undefined && 'outcome' in plan) return plan;
-      return { card: approvalCard(await tool.preview(input, call)) };
+      const plan = 'prepare' in tool ? { key: undefined } : await tool.plan(input, call);
+      if ('outcome' in plan) return plan;
+      return { card: approvalCard(await tool.preview(input, call)), key: plan.key };
     } catch (error) {
       logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
       return { outcome: unavailable(tool.name) };
     }
   }
 
-  /** Whether a call was sent to another system. The user has approved it then. */
-  const wasSent = async (tool: PlatformTool, id: string): Promise<boolean> =>
-    !('prepare' in tool) && (await writer.findSent(id)) !== undefined;
+  /** What to do with a call that has no outcome: the stricter of the settings then and now applies. */
+  async function verdictOn(
+    tool: PlatformTool,
+    { sent, approval }: StoredCall,
+  ): Promise<'execute' | 'ask' | 'wait' | ToolOutcome> {
+    // The outcome of a call that was sent must be found out, whatever the user allows now.
+    if (sent !== undefined) return 'execute';
+    const permission = await deps.rules.permission(turn.agent_id, tool);
+    if (permission === 'deny') return TURNED_OFF;
+    if (approval === undefined) return permission === 'ask' || offer.asked.includes(tool.name) ? 'ask' : 'execute';
+    if (approval.status === 'approved') return 'execute';
+    return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
+  }
+
+  /** Shows the card of a call. @returns the sequence of its event; undefined if the call has an outcome instead */
+  async function ask(request: Requested): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const shown = await cardOf(request);
+    if ('outcome' in shown) {
+      await run(request, withOutcome(shown.outcome));
+      return undefined;
+    }
+    const { id, integrationId } = call;
+    return writer.ask({ id, tool: tool.name, argumentsHash: callHash(tool.name, input), integrationId, ...shown });
+  }
 
   const requests: ToolRequests = {
     resolutions: [],
-    get areWaiting() {
-      return waiting.length > 0;
+    get waitingCalls() {
+      return [...waiting.keys()];
+    },
+    get aborted() {
+      return offer.signal.aborted;
     },
 
     offer(newOffer) {
@@ -138,31 +196,32 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
     restart() {
       requests.resolutions = [];
-      waiting = [];
+      waiting = new Map();
     },
 
     async execute(request) {
       const { callId, tool: name } = request;
       const tool = offer.tools.find((one) => one.name === name);
       if (tool === undefined || callId !== storable(callId)) throw new ReplyLimitExceeded('runtime_output_invalid');
-      const input = parseArguments(request.arguments);
-      if (!offer.asked.includes(name) || (await wasSent(tool, callId))) return await prepareAndRun(tool, callId, input);
-      const shown = await cardOf(tool, callId, input);
-      if ('outcome' in shown) return await runWith(tool, callId, input, shown.outcome);
-      const argumentsHash = callHash(name, input);
-      const { state, seq } = await writer.ask({ id: callId, tool: name, argumentsHash, card: shown.card });
-      if (state === 'changed') throw new ReplyLimitExceeded('runtime_output_invalid');
-      if (state === 'approved') return await prepareAndRun(tool, callId, input);
-      if (state !== 'open') return await runWith(tool, callId, input, REFUSALS[state]);
-      waiting.push(request);
+      const stored = await writer.findCall(callId);
+      // The runtime no longer has the arguments of a call whose outcome it received.
+      if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());
+      const parsed = await requested(tool, request);
+      if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
+        throw new ReplyLimitExceeded('runtime_output_invalid');
+      const verdict = await verdictOn(tool, stored);
+      if (verdict === 'execute') return await prepareAndRun(parsed, stored);
+      if (typeof verdict !== 'string') return await run(parsed, withOutcome(verdict));
+      const seq = verdict === 'ask' ? await ask(parsed) : undefined;
+      if (verdict === 'wait' || seq !== undefined) waiting.set(callId, request);
       return seq;
     },
 
     async retry() {
       const retried = waiting;
-      waiting = [];
+      waiting = new Map();
       let last: number | undefined;
-      for (const request of retried) last = (await requests.execute(request)) ?? last;
+      for (const request of retried.values()) last = (await requests.execute(request)) ?? last;
       return last;
     },
   };

@@ -10,7 +10,7 @@ import {
   failure,
   tool as toolEvent,
 } from '../../../test/turn-harness.js';
-import type { ApprovalStatus } from '../approvals/approvals.store.js';
+import type { FoundApproval } from '../approvals/approvals.store.js';
 import {
   defineExternalTool,
   definePlatformTool,
@@ -117,7 +117,7 @@ describe('a tool request that needs the approval of the user', () => {
     const options = { tool, askedTools: ['count'], ...(onSuspend === undefined ? {} : { onSuspend }) };
     return play(script, options).then((harness) => ({ ...harness, counted }));
   };
-  const decide = (status: ApprovalStatus) => (approvals: Map<string, { status: ApprovalStatus }>) =>
+  const decide = (status: FoundApproval['status']) => (approvals: Map<string, FoundApproval>) =>
     void approvals.forEach((approval) => (approval.status = status));
 
   it('shows a card with the arguments, ends the reply and frees the runtime, without an effect', async () => {

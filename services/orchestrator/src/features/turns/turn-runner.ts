@@ -9,6 +9,7 @@ import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS } from '../runtimes/tool-tokens.js';
+import type { CallRules } from '../tools/call-rules.js';
 import type { FollowUps } from '../summaries/follow-ups.js';
 import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
@@ -29,6 +30,8 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
+  /** What the user allows at the moment. */
+  rules: CallRules;
   /** Enqueues the jobs that follow an answered turn. */
   followUps?: FollowUps | undefined;
   publish: Parameters<typeof createLiveEvents>[0];
@@ -359,7 +362,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const live = liveEvents(turn);
       const begun = await writer.begin();
       live.status('reading', begun.seq);
-      const reply = createReply({ turn, writer, receipts: deps.receipts, live, logger }, begun);
+      const reply = createReply({ turn, writer, receipts: deps.receipts, rules: deps.rules, live, logger }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>

@@ -4,8 +4,9 @@ import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
-import type { ApprovalStatus, ApprovalStore } from '../approvals/approvals.store.js';
+import type { ApprovalStore, FoundApproval } from '../approvals/approvals.store.js';
 import type { Commit } from '../tools/platform-tool.js';
+import { NOT_SENT, type NotSent } from '../tools/send-call.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
@@ -27,11 +28,13 @@ export class TokensReserved extends Error {
   override name = 'TokensReserved';
 }
 
-/** The user decided on a call before the turn was suspended. */
+/** The user decided on a call, or deleted its card, before the turn was suspended. */
 class Decided extends Error {
   override name = 'Decided';
 }
 
+/** Calls to other systems of one turn. A runtime that is not trusted could send more than a user expects. */
+const MAX_SENT_CALLS = 20;
 const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
 
 export interface TurnWriterDeps extends TurnMessagesDeps {
@@ -42,6 +45,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'start'
     | 'setInstance'
     | 'nextGeneration'
+    | 'stopRequested'
     | 'postpone'
     | 'finish'
     | 'runningTools'
@@ -57,7 +61,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOfTurn'>;
-  receipts: Pick<ReceiptLog, 'find' | 'insert' | 'finish' | 'finishTurn'>;
+  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'finishTurn'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
@@ -74,6 +78,18 @@ export interface RequestedCall {
   tool: string;
   /** One line that describes the call to the user. */
   description: string;
+  /** Whether a stop of the turn prevents the call. */
+  stoppable: boolean;
+}
+
+/** What is stored about a call. */
+export interface StoredCall {
+  /** Absent while the call has no outcome. */
+  outcome?: StoredOutcome | undefined;
+  /** Absent unless the call was sent to another system. */
+  sent?: SentReceipt | undefined;
+  /** Absent unless the user was asked. */
+  approval?: FoundApproval | undefined;
 }
 
 /** A call that needs the approval of the user. */
@@ -82,10 +98,10 @@ export interface AskedCall {
   tool: string;
   argumentsHash: Buffer;
   card: OfferedContent;
+  /** What identifies the request in the other system. */
+  key: string | undefined;
+  integrationId: string | undefined;
 }
-
-/** `changed`: the arguments are not those of the card. */
-export type ApprovalState = ApprovalStatus | 'changed';
 
 /** State after a turn has ended. */
 export interface Ended {
@@ -128,14 +144,17 @@ export interface TurnWriter {
    * @returns the outcome, and the sequence of its event unless the call was executed before
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
-  /** What was stored about a call before it was sent; `ended` if its outcome is stored as well. */
-  findSent(callId: string): Promise<SentReceipt | 'ended' | undefined>;
-  /** Stores that a call is about to be sent to another system. */
-  markSent(receipt: NewReceipt): Promise<void>;
-  /** Shows the card of a call once. @returns the decision of the user, and the sequence of the event of a new card */
-  ask(call: AskedCall): Promise<{ state: ApprovalState; seq?: number }>;
-  /** Ends the turn until the user decides on its calls. @returns undefined if the user has decided on one already */
-  suspend(text: string): Promise<Ended | undefined>;
+  findCall(callId: string): Promise<StoredCall>;
+  /** Stores that a call is about to be sent to another system. @returns why it must not be sent, if so */
+  markSent(receipt: NewReceipt): Promise<NotSent | undefined>;
+  /** Shows the card of a call that has none. @returns the sequence of its event */
+  ask(call: AskedCall): Promise<number>;
+  /**
+   * Ends the turn until the user decides on calls.
+   *
+   * @returns undefined if one of the calls has no open card, because the user has decided on it or deleted it
+   */
+  suspend(text: string, callIds: readonly string[]): Promise<Ended | undefined>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
   /** @returns the token limit if it is now reached */
@@ -305,11 +324,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return shown;
     },
 
-    async call({ id, tool, description }, commit) {
+    async call({ id, tool, description, stoppable }, commit) {
       const called = await fenced(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
         if (stored !== undefined) return { outcome: stored };
-        const { text, failed, message } = await commit(tx);
+        const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
+        const { text, failed, message } = isStopped ? NOT_SENT.stopped : await commit(tx);
         const outcome = { text, failed, showsMessage: message !== undefined };
         await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
         const state = failed ? ('failed' as const) : ('completed' as const);
@@ -323,30 +343,43 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return called;
     },
 
-    findSent: (callId) =>
-      fenced(async (tx) =>
-        (await deps.toolCalls.find(turn.id, callId, tx)) === undefined
-          ? deps.receipts.find(turn.id, callId, tx)
-          : 'ended',
-      ),
+    findCall: (callId) =>
+      fenced(async (tx) => ({
+        outcome: await deps.toolCalls.find(turn.id, callId, tx),
+        sent: await deps.receipts.find(turn.id, callId, tx),
+        approval: await deps.approvals.find(turn.id, callId, tx),
+      })),
 
-    markSent: (receipt) => fenced((tx) => deps.receipts.insert(receipt, tx)),
-
-    ask: ({ id, tool, argumentsHash, card }) =>
+    markSent: (receipt) =>
       fenced(async (tx) => {
-        const asked = await deps.approvals.find(turn.id, id, tx);
-        if (asked !== undefined) return { state: asked.argumentsHash.equals(argumentsHash) ? asked.status : 'changed' };
+        // A stop locks the job as well, so no call is sent after it.
+        if (await turns.stopRequested(turn.id, tx)) return 'stopped';
+        if ((await deps.receipts.count(turn.id, tx)) >= MAX_SENT_CALLS) return 'too many calls';
+        await deps.receipts.insert(receipt, tx);
+        return undefined;
+      }),
+
+    ask: ({ id, tool, argumentsHash, card, key: requestKey, integrationId }) =>
+      fenced(async (tx) => {
         const key = `approval:${id}`;
         const seq = await shownMessages.offer(key, card, tx);
         const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
         if (cardMessageId === undefined) throw new Error('the card was not stored');
         const { conversation_id: conversationId } = turn;
-        const approval = { cardMessageId, turnId: turn.id, conversationId, callId: id, tool, argumentsHash };
-        await deps.approvals.insert(approval, APPROVAL_MS, tx);
-        return { state: 'open', seq };
+        const call = {
+          turnId: turn.id,
+          conversationId,
+          callId: id,
+          tool,
+          argumentsHash,
+          key: requestKey,
+          integrationId,
+        };
+        await deps.approvals.insert({ ...call, cardMessageId }, APPROVAL_MS, tx);
+        return seq;
       }),
 
-    async suspend(text) {
+    async suspend(text, callIds) {
       const reply = {
         turnStatus: 'done',
         messageStatus: text === '' ? 'silent' : 'delivered',
@@ -358,7 +391,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
           const activity = await settleAgent('done', tx);
           const seq = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
-          if (!(await deps.approvals.allOpen(turn.id, tx))) throw new Decided();
+          if (!(await deps.approvals.allOpen(turn.id, callIds, tx))) throw new Decided();
           return { activity, seq };
         });
         metrics?.ended(turn, reply);

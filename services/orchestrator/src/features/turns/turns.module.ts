@@ -18,6 +18,7 @@ import type { Plans } from '../plans/plans.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import { createRuntimeStore } from '../runtimes/runtimes.store.js';
 import { createToolTokens } from '../runtimes/tool-tokens.js';
+import { createCallRules } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createFollowUps } from '../summaries/follow-ups.js';
@@ -125,6 +126,11 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     followUps:
       config.SUMMARY_WORKERS === 0 ? undefined : createFollowUps({ jobs, store: createSummaryStore(database) }),
     client,
+    rules: createCallRules({
+      settings: createAgentSettingsStore(database),
+      tools: loadTools(config),
+      connections: createIntegrationStore(database),
+    }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
     publish: deps.bus.publish,

@@ -97,7 +97,7 @@ export interface TurnStore {
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
   requestStop(id: string, db: Database): Promise<void>;
   /** Whether the turn must end: a stop was requested, or the user was banned. */
-  stopRequested(id: string): Promise<boolean>;
+  stopRequested(id: string, db?: Database): Promise<boolean>;
   /** Cards of the turn that wait for a choice. */
   openCards(turnId: string, db: Database): Promise<string[]>;
   /** Tool messages that an earlier generation left running. */
@@ -116,8 +116,8 @@ export interface TurnStore {
 }
 
 export function createTurnStore(database: Database): TurnStore {
-  const rows = () =>
-    database
+  const rows = (db = database) =>
+    db
       .selectFrom('turns as t')
       .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
       .innerJoin('users as u', 'u.id', 'w.owner_id')
@@ -304,8 +304,8 @@ export function createTurnStore(database: Database): TurnStore {
       await db.updateTable('turns').set({ stop_requested: true }).where('id', '=', id).execute();
     },
 
-    async stopRequested(id) {
-      const row = await rows().where('t.id', '=', id).executeTakeFirst();
+    async stopRequested(id, db) {
+      const row = await rows(db).where('t.id', '=', id).executeTakeFirst();
       return row !== undefined && (row.stop_requested || row.user_banned);
     },
 
