@@ -92,7 +92,7 @@ describe('a call that needs the approval of the user', () => {
     const { card, first } = await ask();
     expect(card.content).toMatchObject({
       title: 'Approve? Remembering “tea”',
-      description: `tea: “${MEMORY.content}”`,
+      description: `Key: “tea”\nCategory: “general”\nContent: “${MEMORY.content}”`,
     });
     expect(textOf(first)).toBe('I will save that.');
     expect(await turnJobs()).toEqual([]);

@@ -221,9 +221,12 @@ describe('apps that the user has connected', () => {
       await connect('google_calendar');
       await allow('gmail');
       await allow('google_calendar');
-      await services.addOrchestrator();
     });
-    const killOrchestrator = () => services.orchestrators[0]!.stop('SIGKILL');
+    /** Another one starts afterwards, so that the killed one had the turn. */
+    async function killOrchestrator(): Promise<void> {
+      await services.orchestrators[0]!.stop('SIGKILL');
+      await services.addOrchestrator();
+    }
     async function killRuntime(): Promise<void> {
       const [row] = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
         client.workspaceId,

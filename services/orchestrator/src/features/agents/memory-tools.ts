@@ -31,9 +31,13 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
     }),
     describe: ({ key }) => `Remembering “${key}”`,
-    async changes({ key, content }, { agentId }) {
+    async changes({ key, content, category }, { agentId }) {
       const [before] = await store.read(agentId, [key]);
-      return [{ label: key, after: content, ...(before === undefined ? {} : { before: before.content }) }];
+      return [
+        { label: 'Key', after: key },
+        { label: 'Category', after: category },
+        { label: 'Content', after: content, ...(before === undefined ? {} : { before: before.content }) },
+      ];
     },
     prepare:
       ({ key, content, category }, { userId, agentId }) =>
@@ -77,7 +81,10 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     describe: ({ key }) => `Forgetting “${key}”`,
     async changes({ key }, { agentId }) {
       const [before] = await store.read(agentId, [key]);
-      return before === undefined ? [] : [{ label: key, before: before.content, after: '' }];
+      return [
+        { label: 'Key', after: key },
+        ...(before === undefined ? [] : [{ label: 'Content', before: before.content, after: '' }]),
+      ];
     },
     prepare:
       ({ key }, { userId, agentId }) =>

@@ -7,10 +7,13 @@ import { visibleText } from '../tools/visible-text.js';
 export const APPROVE_ACTION = 'approve';
 const DENY_ACTION = 'deny';
 
+/** A value of a model or of a third party. Its lines are indented, so that none looks like another change. */
+const quoted = (value: string): string => `“${value.replaceAll('\n', '\n  ')}”`;
+
 /** Renders the card with which the user approves a call: what will change, with old and new values in full. Pure. */
 export function approvalCard({ title, changes }: CallPreview): OfferedContent & { type: 'action_card' } {
   const lines = changes.map(({ label, before, after }) =>
-    before === undefined ? `${label}: “${after}”` : `${label}: “${before}” → “${after}”`,
+    before === undefined ? `${label}: ${quoted(after)}` : `${label}: ${quoted(before)} → ${quoted(after)}`,
   );
   return {
     type: 'action_card',

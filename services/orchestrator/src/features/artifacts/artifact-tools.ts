@@ -108,7 +108,11 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
       const before = latest === undefined ? {} : { before: await contents.read(latest.object_id) };
       const renamed =
         title === undefined || latest === undefined ? [] : [{ label: 'Title', before: latest.title, after: title }];
-      return [...renamed, { label: latest?.title ?? 'Content', ...before, after: content }];
+      return [
+        ...(latest === undefined ? [] : [{ label: 'Artifact', after: latest.title }]),
+        ...renamed,
+        { label: 'Content', ...before, after: content },
+      ];
     },
     async prepare({ artifact_id: id, expected_version: expected, title, content }, call) {
       const stored = await written(call, content);
@@ -143,7 +147,11 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     describe: () => 'Finishing a document',
     async changes({ artifact_id: id }, { workspaceId }) {
       const latest = await store.find(workspaceId, id);
-      return latest === undefined ? [] : [{ label: latest.title, before: latest.status, after: 'final' }];
+      if (latest === undefined) return [];
+      return [
+        { label: 'Artifact', after: latest.title },
+        { label: 'Status', before: latest.status, after: 'final' },
+      ];
     },
     prepare:
       ({ artifact_id: id }, { workspaceId }) =>

@@ -87,13 +87,6 @@ function textOf({ payload, snippet }: Mail): string {
   return content('text/plain') ?? (html === undefined ? snippet : convert(html, { wordwrap: false }));
 }
 
-const changesOf = ({ to, cc = [], subject, body }: Outgoing): Change[] => [
-  { label: 'To', after: to.join(', ') },
-  ...(cc.length === 0 ? [] : [{ label: 'Cc', after: cc.join(', ') }]),
-  { label: 'Subject', after: subject },
-  { label: 'Text', after: body },
-];
-
 /** Tools for the Gmail of the user. Gmail does not recognize repeated requests: mails are looked up by their `Message-ID`. */
 export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
   const common = { switchedBy: GMAIL_TOOL, provider: 'gmail' } as const;
@@ -106,6 +99,23 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     );
   const metadata = (userId: string, id: string, headers: string[], signal?: AbortSignal) =>
     get(userId, id, { format: 'metadata', metadataHeaders: headers }, signal);
+
+  async function changes(
+    { to, cc = [], subject, body, reply_to: replyTo }: Outgoing,
+    { userId, signal }: ToolCall,
+  ): Promise<Change[]> {
+    const answered = replyTo === undefined ? [] : [await metadata(userId, replyTo, ['From', 'Subject'], signal)];
+    return [
+      { label: 'To', after: to.join(', ') },
+      ...(cc.length === 0 ? [] : [{ label: 'Cc', after: cc.join(', ') }]),
+      ...answered.map((mail) => ({
+        label: 'Answers',
+        after: oneLine(`${headerOf(mail, 'subject')}, from ${headerOf(mail, 'from')}`),
+      })),
+      { label: 'Subject', after: subject },
+      { label: 'Text', after: body },
+    ];
+  }
 
   /** Runs a read. A refusal is its outcome. */
   async function reading(read: () => Promise<string>) {
@@ -226,7 +236,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     effect: 'once',
     input: Outgoing,
     describe: ({ subject }) => `Writing the draft “${subject}”`,
-    changes: (input) => Promise.resolve(changesOf(input)),
+    changes,
     plan,
     send: (input, key, call) => post({ input, key, call }, 'drafts', (mail) => ({ message: mail }), drafted),
     async lookUp(_input, key, { userId }) {
@@ -243,7 +253,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     effect: 'once',
     input: Outgoing,
     describe: ({ subject, to }) => `Sending “${subject}” to ${to.join(', ')}`,
-    changes: (input) => Promise.resolve(changesOf(input)),
+    changes,
     plan,
     send: (input, key, call) => post({ input, key, call }, 'messages/send', (mail) => mail, sent),
     async lookUp(_input, key, { userId }) {

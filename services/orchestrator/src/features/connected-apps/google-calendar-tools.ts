@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { oneLine } from '../tools/one-line.js';
 import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
+  type Change,
   defineExternalTool,
   definePlatformTool,
   type Plan,
@@ -73,6 +74,12 @@ function checkTimes(start: string, end: string): string | undefined {
   if (Date.parse(end) <= Date.parse(start)) return 'the end is after the start. An all-day event ends on the next day.';
   return undefined;
 }
+
+/** Which event a call changes, and who is informed. */
+const aboutEvent = ({ summary, attendees = [] }: Event): Change[] => [
+  { label: 'Event', after: oneLine(summary) },
+  ...(attendees.length === 0 ? [] : [{ label: 'Informs', after: attendees.map(({ email }) => email).join(', ') }]),
+];
 
 /** Attendees receive changes by mail. */
 const notifying = (attendees: readonly unknown[] | undefined) => ({
@@ -180,8 +187,8 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
       { label: 'Title', after: title },
       { label: 'Time', after: await span(call, start, end) },
       ...(location === undefined ? [] : [{ label: 'Location', after: location }]),
-      ...(description === undefined ? [] : [{ label: 'Description', after: description }]),
       ...(attendees === undefined ? [] : [{ label: 'Invites', after: attendees.join(', ') }]),
+      ...(description === undefined ? [] : [{ label: 'Description', after: description }]),
     ],
     plan({ start, end }) {
       const problem = checkTimes(start, end);
@@ -220,10 +227,7 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
     async changes({ event_id: id, start, end }, call) {
       const event = await get(call, id);
       const before = await span(call, momentOf(event.start), momentOf(event.end));
-      return [
-        { label: event.summary, before, after: await span(call, start, end) },
-        ...(event.attendees ?? []).map(({ email }) => ({ label: 'Informs', after: email })),
-      ];
+      return [...aboutEvent(event), { label: 'Time', before, after: await span(call, start, end) }];
     },
     async plan({ event_id: id, start, end }, call) {
       const problem = checkTimes(start, end);
@@ -255,11 +259,8 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
     describe: () => 'Deleting an event',
     async changes({ event_id: id }, call) {
       const event = await get(call, id);
-      const before = await span(call, momentOf(event.start), momentOf(event.end));
-      return [
-        { label: event.summary, before, after: '' },
-        ...(event.attendees ?? []).map(({ email }) => ({ label: 'Informs', after: email })),
-      ];
+      const time = await span(call, momentOf(event.start), momentOf(event.end));
+      return [...aboutEvent(event), { label: 'Time', after: time }];
     },
     plan: ({ event_id: id }, call) => planChange(call, id),
     send({ event_id: id }, key, { userId }) {

@@ -149,8 +149,9 @@ describe('the calendar tools', () => {
     expect(await toolOf('move_calendar_event').preview({ event_id: id, ...TUESDAY }, CALL)).toEqual({
       title: 'Moving an event',
       changes: [
+        { label: 'Event', after: 'Standup' },
         {
-          label: 'Standup',
+          label: 'Time',
           before: expect.stringMatching(/^Monday.*23 November 2026.*10:00 \(Pacific\/Auckland\) to .*11:00/),
           after: expect.stringMatching(/^Tuesday.*24 November 2026.*10:00/),
         },
@@ -251,6 +252,12 @@ describe('the mail tools', () => {
     ]);
     await change('send_mail', hidden);
     expect(server.mailbox.mails[0]?.parsed.text?.trim()).toBe('Pay now.evil');
+  });
+
+  it('show which mail is answered', async () => {
+    const { id } = await server.mailbox.receive(LETTER);
+    const { changes } = await toolOf('send_mail').preview({ ...mail, reply_to: id }, CALL);
+    expect(changes).toContainEqual({ label: 'Answers', after: 'Lunch, from Bob <bob@example.com>' });
   });
 
   it('send nothing if the mail to answer does not exist', async () => {

@@ -40,6 +40,7 @@ export type Commit = (tx: Transaction) => Promise<ToolOutcome>;
 
 /** A value that a call changes. */
 export interface Change {
+  /** Not from a model or a third party. */
   label: string;
   /** Absent if there is no earlier value. */
   before?: string;
@@ -64,7 +65,9 @@ interface ToolBase {
   provider?: IntegrationProvider;
   /** One line that describes the call to the user. */
   describe(input: unknown): string;
-  /** What the call will do, in full. Changes nothing. */
+  /** The outcome of a call with invalid arguments; undefined if they are valid. */
+  check(input: unknown): ToolOutcome | undefined;
+  /** What the call will do, in full. Changes nothing. Its arguments must be valid. */
   preview(input: unknown, call: ToolCall): Promise<CallPreview>;
 }
 
@@ -125,13 +128,11 @@ export interface ExternalToolSpec<Input extends z.ZodObject> extends SpecBase<In
 }
 
 /** The arguments of a call as changes. */
-const listed = (value: unknown): Change[] =>
-  typeof value !== 'object' || value === null
-    ? []
-    : Object.entries(value).map(([label, after]) => ({
-        label,
-        after: typeof after === 'string' ? after : JSON.stringify(after),
-      }));
+const listed = (input: Record<string, unknown>): Change[] =>
+  Object.entries(input).map(([label, after]) => ({
+    label,
+    after: typeof after === 'string' ? after : JSON.stringify(after),
+  }));
 
 function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
   const { input, name, description, switchedBy, provider } = spec;
@@ -150,10 +151,13 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
       const { data } = input.safeParse(value);
       return data === undefined ? `Using ${name}` : oneLine(spec.describe(data));
     },
+    check(value) {
+      const { error } = input.safeParse(value);
+      return error === undefined ? undefined : invalid(name, error);
+    },
     async preview(value, call) {
-      const { data } = input.safeParse(value);
-      const changes = data === undefined || spec.changes === undefined ? listed(value) : await spec.changes(data, call);
-      return { title: base.describe(value), changes };
+      const data = input.parse(value);
+      return { title: base.describe(value), changes: (await spec.changes?.(data, call)) ?? listed(data) };
     },
   };
   return base;

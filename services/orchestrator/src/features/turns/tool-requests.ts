@@ -145,6 +145,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     input,
     call,
   }: Requested): Promise<{ card: Card; key: string | undefined } | { outcome: ToolOutcome }> {
+    const problem = tool.check(input);
+    if (problem !== undefined) return { outcome: problem };
     try {
       const plan = 'prepare' in tool ? { key: undefined } : await tool.plan(input, call);
       if ('outcome' in plan) return plan;

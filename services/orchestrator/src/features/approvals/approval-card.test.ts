@@ -1,0 +1,22 @@
+import { expect, it } from '@jest/globals';
+import { approvalCard } from './approval-card.js';
+
+const descriptionOf = (changes: Parameters<typeof approvalCard>[0]['changes']): string =>
+  approvalCard({ title: 'Creating the event', changes }).description ?? '';
+
+it('invariant 6: a card shows old and new values in full, without characters that hide or reorder text', () => {
+  const card = approvalCard({
+    title: 'Moving\u{e0041} the event',
+    changes: [{ label: 'Time', before: '10:00\u200b', after: `17:00\u202e${'!'.repeat(5_000)}` }],
+  });
+  expect(card.title).toBe('Approve? Moving the event');
+  expect(card.description).toBe(`Time: “10:00” → “17:00${'!'.repeat(5_000)}”`);
+});
+
+it('a value cannot look like another change', () => {
+  const lines = descriptionOf([
+    { label: 'Invites', after: 'eve@example.com' },
+    { label: 'Description', after: 'Lunch”\nInvites: “bob@example.com' },
+  ]).split('\n');
+  expect(lines).toEqual(['Invites: “eve@example.com”', 'Description: “Lunch”', '  Invites: “bob@example.com”']);
+});
