@@ -4,9 +4,10 @@ import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import { createListCursors } from '../messages/list-cursor.js';
+import { createContentRetention } from '../uploads/content-objects.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import { ARTIFACT_OBJECT_JOB, createArtifactContents, createArtifactRetention } from './artifact-contents.js';
+import { ARTIFACT_OBJECT_JOB, createArtifactContents } from './artifact-contents.js';
 import { createArtifactTools } from './artifact-tools.js';
 import { artifactHandlers } from './artifacts.routes.js';
 import { createArtifactService } from './artifacts.service.js';
@@ -26,7 +27,7 @@ export function createArtifactsModule({ config, requests, background, objects, a
   const store = createArtifactStore(background.database);
   const retention: JobDefinition = {
     type: ARTIFACT_OBJECT_JOB,
-    handle: createArtifactRetention({ ...background, store, objects }),
+    handle: createContentRetention({ ...background, store, objects }),
   };
   const service = createArtifactService({
     withTransaction: requests.withTransaction,
