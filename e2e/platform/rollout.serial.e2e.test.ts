@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
+import { openSearchEngine } from '../support/found-by-search.js';
 import { imageOf, openSession, serviceImages, type Session } from '../support/index.js';
 import {
   allUpToDate,
@@ -21,6 +22,7 @@ import {
   send,
   stoppedAt,
 } from '../support/rolling-swarms.js';
+import { storedJournal } from '../support/stored-journal.js';
 
 const SWARMS = 5;
 const words = (count: number): string =>
@@ -76,6 +78,8 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     expect(waited?.at).toBeLessThan(doneAt);
     await session.swarms.until(busy.name, 'Ready and up to date', isUpToDate, 120_000);
     expect(stoppedAt(session, workedWith)).toBeGreaterThan(doneAt);
+    // The queued turn started after the upgrade: the runtime of release 0.2 answered it without a journal.
+    expect(await storedJournal(session, busy)).toEqual([]);
   });
 
   it('replaces all pods, at most two concurrently, without losing a message', async () => {
@@ -84,6 +88,12 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     expect(await imagesOf(session, users)).toEqual(users.map(() => newImage));
     expect(mostStopped(session, users, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
     await everyUserIsAnswered(users, (nonce) => `Repeat ${nonce}`);
+  });
+
+  it('uses journals in a workspace whose runtime was replaced', async () => {
+    const findsWithSearch = await openSearchEngine(session);
+    await findsWithSearch(busy);
+    expect(await storedJournal(session, busy)).toEqual(['step', 'result web_search_tool']);
   });
 });
 

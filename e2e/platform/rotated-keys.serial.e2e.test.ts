@@ -1,6 +1,7 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { forwardPort, GENERATED_SECRET, NAMESPACE, openSession, secretValue, type Session } from '../support/index.js';
+import { openSearchEngine } from '../support/found-by-search.js';
+import { GENERATED_SECRET, NAMESPACE, openSession, secretValue, type Session } from '../support/index.js';
 import {
   AWAKE,
   createRollingRelease,
@@ -8,7 +9,7 @@ import {
   podNamesOf,
   type RollingRelease,
 } from '../support/rolling-release.js';
-import { answerWith, isUpToDate, mostStopped, type RuntimeUser, send } from '../support/rolling-swarms.js';
+import { isUpToDate, mostStopped, type RuntimeUser } from '../support/rolling-swarms.js';
 
 const SWARMS = 3;
 const SECRET = 'e2e-rotated-keys';
@@ -28,7 +29,7 @@ afterAll(() => session?.close());
 describe('a rotation of call key and signing key', () => {
   let rotatedAt: number;
   let former: (string | undefined)[];
-  let engine: string;
+  let findsWithSearch: (user: RuntimeUser) => Promise<void>;
 
   beforeAll(async () => {
     const pair = generateKeyPairSync('ed25519');
@@ -44,7 +45,7 @@ describe('a rotation of call key and signing key', () => {
     await session.api.delete('Secret', place);
     await session.api.create('Secret', { metadata: place, stringData });
     session.onClose(() => session.api.delete('Secret', place));
-    await openSearchEngine();
+    findsWithSearch = await openSearchEngine(session);
     former = users.map(({ name }) => session.swarms.current(name)?.status?.revision);
     rotatedAt = Date.now();
     await release.upgrade({
@@ -56,24 +57,7 @@ describe('a rotation of call key and signing key', () => {
     });
   });
 
-  async function openSearchEngine(): Promise<void> {
-    const forwarded = await forwardPort(session.tools, NAMESPACE.search, 'deployment/upstream', 8080);
-    session.onClose(() => forwarded.close());
-    engine = `http://127.0.0.1:${forwarded.port}`;
-  }
   /** A search uses both keys: the call key for the runtime, the signing key for the tool server. */
-  async function findsWithSearch(user: RuntimeUser): Promise<void> {
-    const nonce = randomUUID();
-    const url = `https://example.com/${randomUUID()}`;
-    const response = await fetch(`${engine}/results?q=${nonce}`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify([{ title: 'Found', url, content: 'Found' }]),
-    });
-    if (!response.ok) throw new Error(`the search upstream returned ${response.status}`);
-    await send(user, `Search the web for ${nonce} and answer with sources`);
-    await answerWith(user, url, 120_000);
-  }
   const everyUserFinds = async (): Promise<void> => void (await Promise.all(users.map(findsWithSearch)));
 
   it('reaches runtimes one at a time, while runtimes with old and new keys keep answering', async () => {
