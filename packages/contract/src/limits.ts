@@ -58,6 +58,8 @@ export const LIMITS = {
   sessionAuditKeptDays: 90,
   /** Days for which a durable event can be replayed. */
   eventsKeptDays: 7,
+  /** Days for which the journals of finished turns are kept. */
+  journalsKeptDays: 30,
   memoriesPerAgent: 500,
   /** UTF-8 bytes of a memory. */
   memoryBytes: 8 * 1024,

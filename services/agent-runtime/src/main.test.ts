@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import {
+  EntryKind,
   HistoryRole,
   health,
   Outcome,
@@ -80,11 +81,27 @@ describe('the runtime process', () => {
     expect(first).toMatchObject({
       workspaceId: WORKSPACE,
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
-      features: ['skills.1', 'retract.1', 'model-token.1', 'journal.1', 'tools.1'],
+      features: ['skills.1', 'retract.1', 'model-token.1', 'journal.1', 'tools.1', 'journal.2'],
     });
     expect((await runtime.identify({})).instanceId).toBe(first.instanceId);
     await all(runtime.runTurn(turn()));
     expect(stdout).toEqual([`{"event":"listening","port":${port}}`]);
+  });
+
+  it('continues a turn with the largest journal, and rejects a larger one', async () => {
+    const { runtime } = await start();
+    const step = (size: number): string => {
+      const around = { finish: 'length', text: '', message: { role: 'assistant', content: [] }, calls: [] };
+      const said = { type: 'text', text: 'x'.repeat(size - JSON.stringify({ ...around, said: '' }).length - 100) };
+      const body = JSON.stringify({ ...around, message: { role: 'assistant', content: [said] } });
+      return body + ' '.repeat(size - body.length);
+    };
+    const mebibytes = (...sizes: number[]) =>
+      sizes.map((size, index) => ({ number: index + 1, kind: EntryKind.STEP, body: step(size * 1024 * 1024) }));
+    const events = await all(runtime.runTurn(turn({ journaled: true, journal: mebibytes(6, 6, 4) })));
+    expect(events.at(-1)?.event).toMatchObject({ case: 'done', value: { outcome: Outcome.COMPLETED } });
+    const tooLarge = turn({ turnId: 'other', journaled: true, journal: mebibytes(6, 6, 5) });
+    await expect(all(runtime.runTurn(tooLarge))).rejects.toEqual(code(Code.InvalidArgument));
   });
 
   it('rejects calls without a valid, current token for its workspace', async () => {

@@ -16,7 +16,10 @@ import { lazyTools } from './tools/lazy-tools.js';
 import { noTools } from './tools/tool.js';
 import { createTurnRegistry } from './turns/turn-registry.js';
 
-const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** A request with the largest journal. */
+const READ_BYTES = 20 * 1024 * 1024;
+/** An event with the largest entry of a journal. */
+const WRITE_BYTES = 8 * 1024 * 1024;
 
 /** The part of the grace period that is reserved for closing connections. */
 const CLOSING_MS = 2_000;
@@ -26,9 +29,10 @@ const SUMMARIZE = 'summarize.1';
 /**
  * Optional parts of the protocol. `skills.1`: long prompts are sent as skill documents. `summarize.1`: `Summarize`.
  * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn. `journal.1`:
- * turns are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request.
+ * turns are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`: entries can be
+ * large, have what is committed with them, and feed later turns.
  */
-const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1', 'journal.1', 'tools.1'];
+const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1', 'journal.1', 'tools.1', 'journal.2'];
 
 /** The demo model cannot summarize: it only repeats. */
 const featuresOf = (provider: string): string[] =>
@@ -73,8 +77,8 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
   const identity = { workspaceId, version, instanceId: randomUUID(), features: featuresOf(config.provider) };
   const server = await listenHttp2(
     connectNodeAdapter({
-      readMaxBytes: MAX_MESSAGE_BYTES,
-      writeMaxBytes: MAX_MESSAGE_BYTES,
+      readMaxBytes: READ_BYTES,
+      writeMaxBytes: WRITE_BYTES,
       routes: (router) =>
         router
           .service(AgentRuntime, agentRuntimeRoutes({ turns, summarize, identity }), { requestGate })

@@ -111,11 +111,19 @@ const memory = fc.record({
   category: fc.constantFrom('core', 'taste'),
 });
 
+const recentCall = fc.record({
+  tool: text,
+  arguments: text,
+  failed: fc.boolean(),
+  sources: fc.array(fc.record({ title: text, address: text }), { maxLength: 3 }),
+});
+
 /** Everything that a prompt is built from, except the key of untrusted blocks. */
 export const promptParts = fc.record({
   history: fc.array(historyMessage, { minLength: 1, maxLength: 12 }),
   memories: fc.array(memory, { maxLength: 6 }),
   summary: fc.oneof(fc.constant(''), text),
+  recentCalls: fc.array(recentCall, { maxLength: 3 }),
   context: fc.constantFrom(undefined, { nowMs: 1_795_390_200_000n, timeZone: 'Pacific/Auckland', userName: 'Ada' }),
   turn: turnMessages,
   tools: fc.constantFrom([], [searchTool]),

@@ -79,7 +79,7 @@ describe('a call that needs the approval of the user', () => {
     );
   const turnJobs = () =>
     services.query(`SELECT FROM work WHERE kind = 'turn' AND workspace_id = $1`, [client.workspaceId]);
-  const kept = () => services.query('SELECT turn_id FROM turn_entries UNION SELECT turn_id FROM turn_contexts');
+  const kept = () => services.query('SELECT turn_id FROM tool_calls UNION SELECT turn_id FROM turn_contexts');
 
   /** Asks for something that needs an approval, and waits until the reply ends with a card. */
   async function ask(): Promise<{ card: Card; first: string }> {
@@ -157,6 +157,8 @@ describe('a call that needs the approval of the user', () => {
     const { card } = await ask();
     await client.api('DELETE', `/v1/workspaces/${client.workspaceId}/messages/${card.id}`);
     expect(await kept()).toEqual([]);
+    const entries = `SELECT FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = $1`;
+    expect(await services.query(entries, [client.workspaceId])).toEqual([]);
     expect((await choose(card, 'approve')).status).toBe(404);
   });
 

@@ -68,8 +68,10 @@ describe('a memory that is saved while a process is killed', () => {
       ),
       turns: await ofWorkspace('SELECT status, generation FROM turns WHERE workspace_id = $1'),
       prompts,
-      kept: await services.query(
-        'SELECT turn_id FROM turn_entries UNION SELECT turn_id FROM tool_calls UNION SELECT turn_id FROM turn_contexts',
+      kept: await services.query('SELECT turn_id FROM tool_calls UNION SELECT turn_id FROM turn_contexts'),
+      entries: await ofWorkspace(
+        `SELECT e.kind, e.call ->> 'tool' AS tool FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+         WHERE t.workspace_id = $1 ORDER BY e.number`,
       ),
     };
   }
@@ -81,6 +83,10 @@ describe('a memory that is saved while a process is killed', () => {
     // One call per step. The second has the instructions of the first: the new memory is not among them.
     prompts: [prompts[0], prompts[0]],
     kept: [],
+    entries: [
+      { kind: 'step', tool: null },
+      { kind: 'result', tool: 'remember' },
+    ],
   });
 
   it('is saved once if the runtime is killed', async () => {

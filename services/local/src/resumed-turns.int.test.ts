@@ -90,6 +90,20 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
       client.workspaceId,
     ]);
     expect(turns).toEqual([{ status: 'done', generation: STEPS + 1 }]);
-    expect(await services.query('SELECT FROM turn_entries')).toEqual([]);
+    const entries = await services.query('SELECT kind, generation FROM turn_entries ORDER BY number');
+    expect(entries).toEqual(
+      steps.flatMap((step) => [
+        { kind: 'step', generation: step + 1 },
+        { kind: 'result', generation: step + 1 },
+      ]),
+    );
+    // Each step of the journal has the usage of its model call, and the repeated calls have further steps.
+    const usage = await services.query<{ step: number }>('SELECT step FROM usage_entries ORDER BY step');
+    expect(usage.map(({ step }) => step)).toEqual(usage.map((_, index) => index + 1));
+    expect(usage.length).toBeGreaterThanOrEqual(STEPS + 1);
+    const lines = await services.query(
+      `SELECT content ->> 'state' AS state FROM messages WHERE turn_key LIKE 'tool:%'`,
+    );
+    expect(lines).toEqual(steps.map(() => ({ state: 'completed' })));
   });
 });

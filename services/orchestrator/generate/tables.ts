@@ -19,6 +19,8 @@ const COLUMN_TYPES: Record<string, string> = {
   'receipts.approval': '{ approved_at: string; title: string; description: string }',
   'receipts.arguments': 'Record<string, unknown>',
   'turn_contexts.context': 'Record<string, unknown>',
+  'turn_entries.call':
+    '{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }',
 };
 
 /** bigint columns are read as numbers: see src/database/database.ts. */

@@ -232,6 +232,8 @@ export const OrchestratorConfig = z.object({
   CONVERSATIONS_PER_WORKSPACE: z.coerce.number().int().min(1).max(10_000).default(LIMITS.conversationsPerWorkspace),
   /** Retention of durable events in days. */
   EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
+  /** Retention in days of what finished turns did: their model calls, tool calls and results. */
+  JOURNALS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.journalsKeptDays),
 
   /** Maintenance jobs of each type (pruning, files, tokens) that this process handles concurrently; 0 leaves them to other replicas. */
   UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(4),

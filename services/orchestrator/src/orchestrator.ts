@@ -34,6 +34,7 @@ async function startBackground(
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
+      ...chat.turns.jobs,
       ...chat.artifacts.jobs,
       ...chat.receipts.jobs,
       ...chat.messages.jobs,

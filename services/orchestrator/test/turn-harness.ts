@@ -14,13 +14,15 @@ import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { FoundApproval } from '../src/features/approvals/approvals.store.js';
-import type { JournalEntry } from '../src/features/turns/journal.store.js';
+import type { CallRecord } from '../src/features/turns/journal.store.js';
+import type { Refusal } from '../src/features/turns/reply-limit.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
 import type { SentReceipt } from '../src/features/receipts/receipts.store.js';
 import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
+import { createMemoryJournal } from './memory-journal.js';
 import { NO_TRANSACTION } from './transaction.js';
 
 export const NOW = new Date();
@@ -111,6 +113,10 @@ export function createTurnHarness(
     permission?: () => 'allow' | 'ask' | 'deny';
     /** The connection that tools use. */
     connection?: () => string;
+    /** Tool calls of earlier turns. */
+    recentCalls?: CallRecord[];
+    /** Called before the object store is used; may throw. */
+    onStore?: () => void;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
@@ -136,8 +142,10 @@ export function createTurnHarness(
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
+  const { entries, journal, bodies } = createMemoryJournal(more);
   const recorded = {
     requests,
+    journal: entries,
     runtimeMadeDue: 0,
     ended: undefined as { status: string; errorCode: string | null } | undefined,
     stops: [] as { turnId: string; generation: number }[],
@@ -149,6 +157,8 @@ export function createTurnHarness(
     modelRenewals: [] as string[],
     commits: [] as number[],
     resolutions: [] as string[],
+    refusals: [] as Refusal[],
+    usage: [] as number[],
     /** How often the turn was read from the store. */
     reads: 0,
   };
@@ -157,7 +167,6 @@ export function createTurnHarness(
   let instance = 'i';
   let tokens = 0;
   let deleted = false;
-  const journal: (JournalEntry & { generation: number })[] = [];
   /** Ids of messages by their key in the turn. */
   const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
@@ -193,7 +202,7 @@ export function createTurnHarness(
       start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
       setInstance: async (_id, instanceId) => void (turn.runtime_instance = instanceId),
       nextGeneration: async (_id, limit) => {
-        const progress = journal.at(-1)?.generation ?? 0;
+        const progress = entries.at(-1)?.generation ?? 0;
         return turn.generation - limit < progress ? (turn.generation += 1) : undefined;
       },
       postpone: async (_id, waitMs) => {
@@ -208,18 +217,11 @@ export function createTurnHarness(
       runningTools: async () => [],
       openCards: async () => [],
       stopRequested: async () => turn.stop_requested,
-      recordUsage: async () => true,
+      recordUsage: async ({ step }) => recorded.usage.push(step) > 0,
       nextStep: async () => 1,
     },
-    journal: {
-      append: async ({ generation }, appended) => {
-        if (appended.number > journal.length + 1) return false;
-        if (appended.number > journal.length) journal.push({ ...appended, generation });
-        return true;
-      },
-      entries: async () => journal,
-      isEmpty: async () => journal.length === 0,
-    },
+    journal,
+    bodies,
     agents: {
       members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
       setActivity: async () => undefined,
@@ -328,6 +330,14 @@ export function createTurnHarness(
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     publish: async () => true,
+    metrics: {
+      begun: () => undefined,
+      ended: () => undefined,
+      used: () => undefined,
+      toolEnded: () => undefined,
+      postponed: () => undefined,
+      refused: (refusal) => void recorded.refusals.push(refusal),
+    },
     ...(more.renewToolTokenMs === undefined ? {} : { renewToolTokenMs: more.renewToolTokenMs }),
     ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),
     clock: more.clock ?? systemClock,

@@ -29,6 +29,7 @@ export const MESSAGE_ERRORS = {
   runtime_refused: entry(false, 'The agents rejected this request.'),
   runtime_output_invalid: entry(true, 'The agents sent an invalid response. Please try again.'),
   runtime_unreachable: entry(true, 'The agents are unreachable. Please try again.'),
+  storage_unavailable: entry(true, 'The progress of the reply could not be stored or read. Please try again.'),
 
   reply_too_long: entry(true, 'The reply exceeded the length limit.'),
   reply_too_many_parts: entry(true, 'The agent exceeded the limit of tool calls and messages of a reply.'),

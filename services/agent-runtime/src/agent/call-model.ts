@@ -1,4 +1,5 @@
-import { AgentActivity, type Agent, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { create } from '@bufbuild/protobuf';
+import { AgentActivity, type Agent, type RunTurnRequest, type Usage, UsageSchema } from '@uswarm/runtime-proto';
 import type { ContextLimits } from '../context/budget.js';
 import { buildPrompt } from '../context/build-prompt.js';
 import type { Calibration } from '../context/calibrate.js';
@@ -9,6 +10,7 @@ import {
   type PromptMessage,
   type Step,
   type StepRequest,
+  type StepUsage,
 } from '../models/port.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { usageEvent } from '../turns/turn-events.js';
@@ -46,8 +48,15 @@ export interface ModelCall {
   continues: boolean;
 }
 
+/** A model call that ended. */
+export interface CalledModel {
+  step: Step;
+  /** The usage of the last attempt, which is not reported yet: it is committed with the entry of the step. */
+  usage: Usage | undefined;
+}
+
 /** Makes the model calls of one turn. */
-export type CallModel = (call: ModelCall) => Promise<Step>;
+export type CallModel = (call: ModelCall) => Promise<CalledModel>;
 
 export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallModel {
   const { request, agent, tools, limits } = input;
@@ -55,25 +64,40 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
   let usageStep = request.firstStep;
   let overflows = 0;
 
-  async function attempt({ turn, toolChoice }: ModelCall): Promise<Step> {
+  function toUsage({ model: name, estimated, ...tokens }: StepUsage): Usage {
+    const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = tokens;
+    const used = { promptTokens, completionTokens, cachedTokens, reasoningTokens };
+    const counts = Object.fromEntries(Object.entries(used).map(([key, count]) => [key, BigInt(Math.ceil(count))]));
+    const usage = create(UsageSchema, { step: usageStep, provider: model.provider, model: name, estimated, ...counts });
+    usageStep += 1;
+    return usage;
+  }
+
+  async function attempt({ turn, toolChoice }: ModelCall): Promise<CalledModel> {
     const scale = calibration.scale(agent.model);
     const { prompt, estimatedTokens } = buildPrompt({ ...input, turn, scale, untrusted });
     const start = writer.mark();
     const call = { model: agent.model, prompt, tools, toolChoice, maxOutputTokens: limits.maxOutputTokens };
-    for await (const event of model.step(call, { signal, token, onLongWait })) {
-      if (event.type === 'text') writer.write(event.text);
-      else if (event.type === 'retracted') writer.retract(start);
-      else if (event.type === 'end') return event.step;
-      else {
-        const { model: name, promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated } = event.usage;
-        const used = { promptTokens, completionTokens, cachedTokens, reasoningTokens };
-        const counts = Object.fromEntries(
-          Object.entries(used).map(([key, tokens]) => [key, BigInt(Math.ceil(tokens))]),
-        );
-        writer.event(usageEvent({ step: usageStep, provider: model.provider, model: name, estimated, ...counts }));
-        usageStep += 1;
-        if (!estimated) calibration.observe(agent.model, { estimated: estimatedTokens, scale, reported: promptTokens });
+    let last: Usage | undefined;
+    try {
+      for await (const event of model.step(call, { signal, token, onLongWait })) {
+        if (event.type === 'text') writer.write(event.text);
+        else if (event.type === 'retracted') writer.retract(start);
+        else if (event.type === 'end') {
+          const usage = last;
+          last = undefined;
+          return { step: event.step, usage };
+        } else {
+          const usage = toUsage(event.usage);
+          if (event.isLast === true) last = usage;
+          else writer.event(usageEvent(usage));
+          const { promptTokens: reported, estimated } = event.usage;
+          if (!estimated) calibration.observe(agent.model, { estimated: estimatedTokens, scale, reported });
+        }
       }
+    } finally {
+      // The step was interrupted after its usage.
+      if (last !== undefined) writer.event(usageEvent(last));
     }
     throw new TypeError('the model call ended without a result');
   }

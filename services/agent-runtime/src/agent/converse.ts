@@ -4,6 +4,7 @@ import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
 import { fittingTools, requestedTools } from '../tools/requested-tools.js';
 import type { ToolSource } from '../tools/tool.js';
+import { usageEvent } from '../turns/turn-events.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
 import { createJournal, stateOf } from './journal.js';
 import { waitingEvent } from '../turns/turn-events.js';
@@ -99,27 +100,35 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     return state.steps + 1 >= MAX_STEPS ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;
   }
 
+  function endOf(step: Step, forced: boolean): Done | undefined {
+    if (step.calls.length === 0) return afterText(step);
+    return forced ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;
+  }
+
   /** @returns the end of the turn; undefined if it continues */
   async function callStep(): Promise<Done | undefined> {
     const forced = mustAnswer();
     const before = writer.text.length;
     const { turn, continues } = state;
-    const step = await callModel({ turn, toolChoice: forced ? 'none' : 'auto', continues });
-    if (step.calls.length > 0 && forced) return failed(writer.text, 'step_limit_reached', limitSentence);
-    const done = step.calls.length === 0 ? afterText(step) : undefined;
-    if (done !== undefined) return done;
+    const { step, usage } = await callModel({ turn, toolChoice: forced ? 'none' : 'auto', continues });
+    const done = endOf(step, forced);
+    if (done !== undefined) {
+      if (usage !== undefined) writer.event(usageEvent(usage));
+      return done;
+    }
     const entry = stepEntry(step, writer.text.slice(before));
     state = afterStep(state, entry);
-    await journal.step(entry);
+    await journal.step(entry, usage);
     return undefined;
   }
 
   async function runCalls({ calls, results }: NonNullable<TurnState['open']>): Promise<Done | undefined> {
     await executeToolCalls(calls, new Set(results.keys()), {
       ...calling,
-      async onResult(result) {
-        state = afterResult(state, result);
-        await journal.result(result, state.open === undefined);
+      async onResult(result, produced) {
+        const kept = journal.kept(result);
+        state = afterResult(state, kept);
+        await journal.result(kept, { isLast: state.open === undefined, produced });
       },
     });
     if (!state.silent) return undefined;

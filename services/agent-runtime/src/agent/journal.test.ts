@@ -1,12 +1,13 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
 import { ACTION_CARD_TOOL } from '@uswarm/contract/agent-tools';
-import { type Entry, EntryKind, EntrySchema, Outcome } from '@uswarm/runtime-proto';
+import { type Entry, EntryKind, EntrySchema, Outcome, ToolState } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
-import { answer, end, request, run, search, searchTool, text } from '../../test/scripted-turn.js';
+import { answer, end, request, run, search, searchTool, text, usage } from '../../test/scripted-turn.js';
 import type { StepEvent, StepRequest, ToolCall } from '../models/port.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
-import { foldJournal, MAX_ENTRY_BYTES } from './journal.js';
+import { foldJournal } from './journal.js';
+import type { ToolPart } from '../tools/tool.js';
 
 type Move = readonly StepEvent[];
 
@@ -17,15 +18,23 @@ const entriesOf = (events: readonly TurnEventBody[]): Entry[] =>
 const prompts = (asked: readonly StepRequest[]): string[] =>
   asked.map(({ prompt }) => JSON.stringify(prompt).replaceAll(/untrusted-[\w-]+|id=\\"[^"]+\\"/g, 'boundary'));
 
+/** What orchestrators store that commit an entry with what it produces. */
+const LARGE = { entryBytes: 6 * 1024 * 1024, journalBytes: 16 * 1024 * 1024 };
+const SMALL_ENTRY = 128 * 1024;
+
+const image = (bytes: number): ToolPart => ({ type: 'image', mediaType: 'image/png', data: 'A'.repeat(bytes) });
+
 /** Runs a turn that continues after a journal. `steps`: how many model calls the journal has. */
-async function resume(moves: readonly Move[], journal: readonly Entry[]) {
+async function resume(moves: readonly Move[], journal: readonly Entry[], limits?: typeof LARGE, imageBytes = 0) {
   const called: string[] = [];
   const steps = journal.filter(({ kind }) => kind === EntryKind.STEP).length;
   const tools = searchTool(({ query }) => {
     called.push(String(query));
-    return { text: `found ${String(query)}`, failed: false };
+    const parts = imageBytes === 0 ? {} : { parts: [image(imageBytes)] };
+    return { text: `found ${String(query)}`, failed: false, ...parts };
   });
-  const turn = { journaled: true, journal: [...journal] };
+  const more = limits === undefined ? {} : { journalLimits: limits };
+  const turn = { journaled: true, journal: [...journal], limits: { images: true }, ...more };
   const { asked, events, done } = await run(moves.slice(steps), { tools, turn });
   return { asked, events, done, called, steps };
 }
@@ -53,14 +62,17 @@ const turns = fc
   ]);
 
 describe('a turn that continues after a prefix of its journal', () => {
-  it('sends the model what an unbroken turn sends, repeats no call with a result, and ends with the same reply', async () => {
+  it('invariant 3: sends the model what an unbroken turn sends, repeats no call with a result, and ends with the same reply', async () => {
+    const limits = fc.constantFrom(undefined, LARGE, { entryBytes: 2_000, journalBytes: 8_000 });
+    // Some images are too large for the journal, or for what is left of it.
+    const images = fc.constantFrom(0, 100, 1_500, SMALL_ENTRY);
     await fc.assert(
-      fc.asyncProperty(turns, async (moves) => {
-        const whole = await resume(moves, []);
+      fc.asyncProperty(turns, limits, images, async (moves, journalLimits, imageBytes) => {
+        const whole = await resume(moves, [], journalLimits, imageBytes);
         const journal = entriesOf(whole.events);
         for (let length = 0; length <= journal.length; length += 1) {
           const prefix = journal.slice(0, length);
-          const rest = await resume(moves, prefix);
+          const rest = await resume(moves, prefix, journalLimits, imageBytes);
           expect(prompts(rest.asked)).toEqual(prompts(whole.asked).slice(rest.steps));
           expect(rest.done).toEqual(whole.done);
           const known = prefix
@@ -72,11 +84,11 @@ describe('a turn that continues after a prefix of its journal', () => {
           );
         }
       }),
-      { numRuns: 50 },
+      { numRuns: 100 },
     );
   });
 
-  it('folds a prefix and then the rest as it folds the whole', async () => {
+  it('invariant 3: folds any prefix and then the rest as it folds the whole', async () => {
     const moves = [
       request(callOf('a'), callOf('b')),
       [text('Half '), end('length', 'Half ')],
@@ -85,6 +97,10 @@ describe('a turn that continues after a prefix of its journal', () => {
     ];
     const journal = entriesOf((await resume(moves as Move[], [])).events);
     expect(journal.map(({ kind }) => EntryKind[kind])).toEqual(['STEP', 'RESULT', 'RESULT', 'STEP', 'STEP', 'RESULT']);
+    for (let length = 0; length <= journal.length; length += 1) {
+      const prefix = foldJournal(journal.slice(0, length));
+      expect(foldJournal(journal.slice(length), prefix)).toEqual(foldJournal(journal));
+    }
     const { turn, text: reply, steps } = foldJournal(journal);
     expect({ roles: turn.map(({ role }) => role), reply, steps }).toEqual({
       roles: ['assistant', 'tool', 'assistant', 'user', 'assistant', 'tool'],
@@ -125,26 +141,99 @@ describe('the journal of a turn', () => {
     expect(entriesOf(events)).toEqual([]);
   });
 
-  it('ends before an entry that is too large, and the turn continues', async () => {
-    const tools = searchTool(({ query }) => ({
-      text: query === 'b' ? 'x'.repeat(MAX_ENTRY_BYTES) : 'short',
-      failed: false,
-    }));
-    const moves = [request(callOf('a')), request(callOf('b')), request(callOf('c')), answer('done')];
-    const { events, done } = await run(moves, { tools, turn: { journaled: true } });
-    expect(entriesOf(events).map(({ kind }) => EntryKind[kind])).toEqual(['STEP', 'RESULT', 'STEP']);
-    expect(done.text).toBe('done');
+  it.each([
+    { limits: undefined, bytes: SMALL_ENTRY, stored: ['STEP', 'RESULT', 'STEP'] },
+    { limits: LARGE, bytes: LARGE.entryBytes, stored: ['STEP', 'RESULT', 'STEP'] },
+    { limits: LARGE, bytes: SMALL_ENTRY, stored: ['STEP', 'RESULT', 'STEP', 'RESULT', 'STEP', 'RESULT'] },
+  ])(
+    'ends before an entry above its limit, and the turn continues: $bytes bytes',
+    async ({ limits, bytes, stored }) => {
+      const tools = searchTool(({ query }) => ({ text: query === 'b' ? 'x'.repeat(bytes) : 'short', failed: false }));
+      const moves = [request(callOf('a')), request(callOf('b')), request(callOf('c')), answer('done')];
+      const more = limits === undefined ? {} : { journalLimits: limits };
+      const { events, done } = await run(moves, { tools, turn: { journaled: true, ...more } });
+      expect(entriesOf(events).map(({ kind }) => EntryKind[kind])).toEqual(stored);
+      expect(done.text).toBe('done');
+    },
+  );
+
+  it.each([
+    { size: 'small', bytes: 1_000, limits: LARGE, hasImage: true },
+    {
+      size: 'too large for an orchestrator with small journals',
+      bytes: SMALL_ENTRY,
+      limits: undefined,
+      hasImage: false,
+    },
+    { size: 'larger than the journal', bytes: LARGE.entryBytes, limits: LARGE, hasImage: false },
+  ])('has the images that the model reads, and a note in place of others: an image that is $size', async (example) => {
+    const { events, asked } = await (async () => {
+      const more = example.limits === undefined ? {} : { journalLimits: example.limits };
+      const tools = searchTool(() => ({ text: 'a chart', failed: false, parts: [image(example.bytes)] }));
+      const turn = { journaled: true, limits: { images: true }, ...more };
+      return run([request(search), answer('done')], { tools, turn });
+    })();
+    const [, result] = entriesOf(events);
+    for (const read of [JSON.stringify(asked[1]?.prompt), result?.body ?? '']) {
+      expect(read.includes('AAAA')).toBe(example.hasImage);
+      expect(read.includes('no longer available')).toBe(!example.hasImage);
+    }
   });
 
-  it('has a note in place of images', async () => {
-    const parts = [{ type: 'image' as const, mediaType: 'image/png', data: 'AAAA' }];
-    const tools = searchTool(() => ({ text: 'a chart', failed: false, parts }));
-    const turn = { journaled: true, limits: { images: true } };
-    const { events, asked } = await run([request(search), answer('done')], { tools, turn });
-    expect(JSON.stringify(asked[1]?.prompt)).toContain('AAAA');
-    const [, result] = entriesOf(events);
-    expect(result?.body).toContain('no longer available');
-    expect(result?.body).not.toContain('AAAA');
+  it('invariant 2: has what an entry produces in the entry, so that it is committed with it', async () => {
+    const card: ToolCall = {
+      id: 'card',
+      name: ACTION_CARD_TOOL,
+      input: { title: 'Which?', actions: [{ label: 'One' }] },
+    };
+    const calls = [usage(7, 5, true), { ...usage(10, 3), isLast: true }, end('calls', '', [search, card])] as Move;
+    const { events } = await run([calls, [{ ...usage(20, 4), isLast: true }, ...answer('done')] as Move], {
+      tools: searchTool(() => ({ text: '{"results":[{"title":"Llama","url":"https://a.example/"}]}', failed: false })),
+      turn: { journaled: true, journalLimits: LARGE, tools: ['web_search_tool', ACTION_CARD_TOOL] },
+    });
+    const results = entriesOf(events).filter(({ kind }) => kind === EntryKind.RESULT);
+    expect({
+      // A failed attempt and the last step have no entry.
+      usage: events.flatMap((event) => (event.case === 'usage' ? [event.value.step] : [])),
+      step: entriesOf(events)[0]?.usage?.step,
+      tools: events.flatMap((event) => (event.case === 'tool' ? [ToolState[event.value.state]] : [])),
+      ended: results.flatMap(({ tool }) => (tool === undefined ? [] : [ToolState[tool.state]])),
+      messages: events.filter((event) => event.case === 'message').length,
+      cards: results.flatMap(({ message }) => (message === undefined ? [] : [message.key])),
+      records: results.flatMap(({ call }) => call?.sources.map(({ title, address }) => ({ title, address })) ?? []),
+    }).toEqual({
+      usage: [1, 3],
+      step: 2,
+      tools: ['RUNNING'],
+      ended: ['COMPLETED'],
+      messages: 0,
+      cards: ['card'],
+      records: [{ title: 'Llama', address: 'https://a.example/' }],
+    });
+  });
+
+  it('has nothing but the entry for an orchestrator without the feature, which stores the rest separately', async () => {
+    const { events } = await run(
+      [[{ ...usage(10, 3), isLast: true }, end('calls', '', [search])] as Move, answer('done')],
+      {
+        tools: searchTool(() => ({ text: 'found', failed: false })),
+        turn: { journaled: true },
+      },
+    );
+    for (const { usage: used, tool, message, call } of entriesOf(events)) {
+      expect({ used, tool, message, call }).toEqual({});
+    }
+    expect(events.map((event) => event.case)).toEqual([
+      'activity',
+      'activity',
+      'usage',
+      'entry',
+      'tool',
+      'tool',
+      'entry',
+      'activity',
+      'chunk',
+    ]);
   });
 
   it('cannot be folded if it has an unknown kind of entry', () => {

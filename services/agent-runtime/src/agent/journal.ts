@@ -1,5 +1,13 @@
-import { type Entry, EntryKind, type RunTurnRequest } from '@uswarm/runtime-proto';
-import { entryEvent } from '../turns/turn-events.js';
+import {
+  type CallRecord,
+  type Entry,
+  EntryKind,
+  type Message,
+  type RunTurnRequest,
+  type Tool,
+  type Usage,
+} from '@uswarm/runtime-proto';
+import { entryEvent, messageEvent, toolEvent, usageEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
 import {
   afterResult,
@@ -10,10 +18,10 @@ import {
   type TurnState,
 } from './turn-state.js';
 
-/** Bytes of the body of an entry, as in the protocol. */
-export const MAX_ENTRY_BYTES = 128 * 1024;
-/** Bytes of the bodies of all entries, as in the protocol. */
-export const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
+/** For orchestrators without other limits. */
+const SMALL = { entryBytes: 128 * 1024, journalBytes: 2 * 1024 * 1024 };
+/** The part of a journal that images may have, so that the rest of the turn has space. */
+const IMAGES = 3 / 4;
 
 const NO_IMAGE = '[The image is no longer available. Call the tool again if you still need it.]';
 
@@ -37,7 +45,6 @@ export function stateOf({ journal, shownEntries }: Pick<RunTurnRequest, 'journal
   return foldJournal(journal.slice(shownEntries), { ...shown, text: '' });
 }
 
-/** Images are too large for the journal. */
 function withoutImages(result: ResultEntry): ResultEntry {
   const { output } = result.part;
   if (output.type !== 'content') return result;
@@ -45,14 +52,26 @@ function withoutImages(result: ResultEntry): ResultEntry {
   return { ...result, part: { ...result.part, output: { ...output, value } } };
 }
 
+const bytesOf = (body: string): number => Buffer.byteLength(body);
+
+/** What an entry produces. The orchestrator commits it with the entry. */
+export interface Produced {
+  usage?: Usage | undefined;
+  tool?: Tool | undefined;
+  message?: Message | undefined;
+  call?: CallRecord | undefined;
+}
+
 /** Sends the entries of a turn to the orchestrator. */
 export interface Journal {
   /** Whether later entries are not stored. */
   readonly ended: boolean;
+  /** The result as later model calls of the turn read it: without its images if they are too large for the journal. */
+  kept(result: ResultEntry): ResultEntry;
   /** Resolves when the entry is committed if the step has tool calls, which run next. */
-  step(step: StepEntry): Promise<void>;
+  step(step: StepEntry, usage: Usage | undefined): Promise<void>;
   /** Resolves when the entry is committed if it is the last result of the step. */
-  result(result: ResultEntry, isLast: boolean): Promise<void>;
+  result(result: ResultEntry, more: { isLast: boolean; produced: Produced }): Promise<void>;
 }
 
 export interface JournalDeps {
@@ -63,30 +82,45 @@ export interface JournalDeps {
 
 /** The journal ends before an entry that exceeds a limit. The turn continues, and could be resumed before that entry. */
 export function createJournal(
-  { journaled, journal }: Pick<RunTurnRequest, 'journaled' | 'journal'>,
+  { journaled, journal, journalLimits }: Pick<RunTurnRequest, 'journaled' | 'journal' | 'journalLimits'>,
   { writer, committed }: JournalDeps,
 ): Journal {
+  const limits = journalLimits ?? SMALL;
   let number = journal.length;
-  let bytes = journal.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  let bytes = journal.reduce((sum, { body }) => sum + bytesOf(body), 0);
   let ended = !journaled;
 
-  async function add(kind: EntryKind, entry: StepEntry | ResultEntry, barrier: boolean): Promise<void> {
-    if (ended) return;
-    const body = JSON.stringify(entry);
-    const size = Buffer.byteLength(body);
-    ended = size > MAX_ENTRY_BYTES || bytes + size > MAX_JOURNAL_BYTES;
+  /** For entries that are not stored, and for orchestrators that commit it separately. */
+  function report({ usage, tool, message }: Produced): void {
+    if (usage !== undefined) writer.event(usageEvent(usage));
+    if (tool !== undefined) writer.event(toolEvent(tool));
+    if (message !== undefined) writer.event(messageEvent(message));
+  }
+
+  async function add(kind: EntryKind, entry: StepEntry | ResultEntry, barrier: boolean, produced: Produced) {
+    const body = ended ? '' : JSON.stringify(entry);
+    const size = bytesOf(body);
+    ended ||= size > limits.entryBytes || bytes + size > limits.journalBytes;
+    if (ended || journalLimits === undefined) report(produced);
     if (ended) return;
     bytes += size;
     number += 1;
-    writer.event(entryEvent({ number, kind, body }), barrier);
+    writer.event(entryEvent({ number, kind, body, ...(journalLimits === undefined ? {} : produced) }), barrier);
     if (barrier) await committed();
+  }
+
+  function hasSpaceForImages(result: ResultEntry): boolean {
+    const size = bytesOf(JSON.stringify(result));
+    return size <= limits.entryBytes && bytes + size <= limits.journalBytes * IMAGES;
   }
 
   return {
     get ended() {
       return ended;
     },
-    step: (step) => add(EntryKind.STEP, step, step.calls.length > 0),
-    result: (result, isLast) => add(EntryKind.RESULT, withoutImages(result), isLast),
+    kept: (result) =>
+      ended || result.part.output.type !== 'content' || hasSpaceForImages(result) ? result : withoutImages(result),
+    step: (step, usage) => add(EntryKind.STEP, step, step.calls.length > 0, { usage }),
+    result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast, produced),
   };
 }

@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { end, request, run, search, searchTool, text } from '../../test/scripted-turn.js';
 import type { StepOptions } from '../models/port.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
-import { MAX_ENTRY_BYTES } from './journal.js';
 
 const WAIT_MS = 600_000;
 const limited = (_signal: AbortSignal, { onLongWait }: StepOptions): Promise<void> =>
@@ -28,7 +27,7 @@ describe('a turn whose model provider asks for a long wait', () => {
   });
 
   it('does not report it after the end of its journal, because the steps after that would be repeated', async () => {
-    const large = { ...search, input: { query: 'x'.repeat(MAX_ENTRY_BYTES) } };
+    const large = { ...search, input: { query: 'x'.repeat(128 * 1024) } };
     const tools = searchTool(() => ({ text: 'found', failed: false }));
     const { events } = await run([request(large), call], { turn: { journaled: true, canWait: true }, tools });
     expect(events.some((event) => event.case === 'entry')).toBe(false);

@@ -12,7 +12,6 @@ import {
   toolNames,
 } from '../../test/scripted-turn.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
-import { MAX_ENTRY_BYTES } from './journal.js';
 
 const spec = { name: 'remember', description: 'Saves a fact.', inputSchema: '{"type":"object"}' };
 const call = { id: 'c1', name: 'remember', input: { key: 'tea' } };
@@ -75,7 +74,7 @@ describe('a tool that the orchestrator executes', () => {
   });
 
   it('is not called if its step is too large for the journal', async () => {
-    const large = { ...call, input: { key: 'x'.repeat(MAX_ENTRY_BYTES) } };
+    const large = { ...call, input: { key: 'x'.repeat(128 * 1024) } };
     const { asked, events } = await run([request(large), answer('Sorry.')], { turn });
     expect(requests(events)).toEqual([]);
     expect(JSON.stringify(lastMessage(asked[1]))).toContain('too long');

@@ -1,13 +1,15 @@
+import { create } from '@bufbuild/protobuf';
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
-import { type Resolution, ToolState } from '@uswarm/runtime-proto';
+import { MessageSchema, type Resolution, ToolSchema, ToolState } from '@uswarm/runtime-proto';
 import type { ToolCall } from '../models/port.js';
 import { INVALID_TOOL } from '../models/step-assembler.js';
 import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
+import { callRecord } from '../tools/sources.js';
 import type { ToolResult, ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
-import { messageEvent, requestEvent, toolEvent, waitingEvent } from '../turns/turn-events.js';
-import type { Journal } from './journal.js';
+import { requestEvent, toolEvent, waitingEvent } from '../turns/turn-events.js';
+import type { Journal, Produced } from './journal.js';
 import type { ReplyWriter } from './reply-writer.js';
 import type { ResultEntry, ResultPart } from './turn-state.js';
 
@@ -46,14 +48,13 @@ export interface ToolCallDeps {
   /** Whether the model accepts images. */
   images: boolean;
   signal: AbortSignal;
-  onResult: (result: ResultEntry) => Promise<void>;
+  onResult: (result: ResultEntry, produced: Produced) => Promise<void>;
 }
 
 const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
 const TURN_TOO_LONG = 'This reply has become too long for another call of this tool. Tell the user to ask again.';
 
-async function run(call: ToolCall, { tools, offered, signal }: ToolCallDeps): Promise<ToolResult> {
-  if (!offered.has(call.name)) return { text: `${oneLine(call.name)}: unknown tool.`, failed: true };
+async function run(call: ToolCall, { tools, signal }: ToolCallDeps): Promise<ToolResult> {
   if (call.input === undefined) return { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true };
   return await tools.call(call.name, call.input, signal);
 }
@@ -88,33 +89,47 @@ function toResult(
   };
 }
 
-/** Built-in tools emit no tool status: their effect is visible. */
-function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): ResultEntry {
-  const { writer, agentId } = deps;
+/** A result and what it produced. */
+interface Executed {
+  result: ResultEntry;
+  produced: Produced;
+}
+
+/** Built-in tools have no tool status: their effect is visible. */
+function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): Executed {
   const result: BuiltInToolResult =
     call.input === undefined ? { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true } : tool.run(call.input);
-  if (result.message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: result.message }));
-  return toResult(call, deps, { ...result, showsMessage: result.message !== undefined });
+  const { message: content } = result;
+  const message =
+    content === undefined ? undefined : create(MessageSchema, { key: call.id, agentId: deps.agentId, content });
+  return { result: toResult(call, deps, { ...result, showsMessage: content !== undefined }), produced: { message } };
 }
 
 /** The orchestrator shows the status of the tools that it executes. */
-async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<ResultEntry> {
+async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   const { requests, writer, untrusted } = deps;
-  if (call.input === undefined) return toResult(call, deps, { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true });
+  const refused = (text: string): Executed => ({ result: toResult(call, deps, { text, failed: true }), produced: {} });
+  if (call.input === undefined) return refused(`${call.name}: ${NOT_AN_OBJECT}`);
   // Without a journal, the next generation would repeat the call under another id.
-  if (requests.journal.ended) return toResult(call, deps, { text: TURN_TOO_LONG, failed: true });
+  if (requests.journal.ended) return refused(TURN_TOO_LONG);
   writer.event(requestEvent({ callId: call.id, tool: call.name, arguments: JSON.stringify(call.input) }));
   const { text, failed, message } = await requests.resolution(call.id);
-  return toResult(call, deps, { text: untrusted(call.name, text), failed, showsMessage: message });
+  return {
+    result: toResult(call, deps, { text: untrusted(call.name, text), failed, showsMessage: message }),
+    produced: { call: callRecord(call.name, call.input, { text, failed }) },
+  };
 }
 
-async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ResultEntry> {
+async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
   if (deps.requests.names.has(call.name)) return await runRequested(call, deps);
+  const tool = oneLine(call.name);
+  // Users are not shown calls of tools that do not exist.
+  if (!deps.offered.has(call.name))
+    return { result: toResult(call, deps, { text: `${tool}: unknown tool.`, failed: true }), produced: {} };
   const query =
     call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? oneLine(call.input['query']) : '';
-  const tool = oneLine(call.name);
   const event = { callId: call.id, tool, query };
   deps.writer.event(toolEvent({ ...event, state: ToolState.RUNNING, description: describe(tool, query) }));
   const result = await run(call, deps);
@@ -122,13 +137,18 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ResultEntry>
   const end = failed
     ? { state: ToolState.FAILED, description: oneLine(text) }
     : { state: ToolState.COMPLETED, description: describe(tool, query) };
-  deps.writer.event(toolEvent({ ...event, ...end }));
-  return toResult(call, deps, { ...result, text: deps.untrusted(tool, text) });
+  return {
+    result: toResult(call, deps, { ...result, text: deps.untrusted(tool, text) }),
+    produced: {
+      tool: create(ToolSchema, { ...event, ...end }),
+      call: call.input === undefined ? undefined : callRecord(tool, call.input, result),
+    },
+  };
 }
 
-function tooMany(call: ToolCall, deps: ToolCallDeps): ResultEntry {
+function tooMany(call: ToolCall, deps: ToolCallDeps): Executed {
   const text = `At most ${MAX_CALLS_PER_STEP} tool calls run in one step; this one did not.`;
-  return toResult(call, deps, { text, failed: true });
+  return { result: toResult(call, deps, { text, failed: true }), produced: {} };
 }
 
 /**
@@ -149,14 +169,14 @@ export async function executeToolCalls(
     const isRequest = index < MAX_CALLS_PER_STEP && deps.requests.names.has(call.name);
     const result = index < MAX_CALLS_PER_STEP ? execute(call, deps) : Promise.resolve(tooMany(call, deps));
     if (!isRequest) {
-      others.push(result.then(deps.onResult));
+      others.push(result.then((executed) => deps.onResult(executed.result, executed.produced)));
       continue;
     }
     open += 1;
     requests.push(
-      result.then((outcome) => {
+      result.then((executed) => {
         open -= 1;
-        return deps.onResult(outcome);
+        return deps.onResult(executed.result, executed.produced);
       }),
     );
   }

@@ -14,8 +14,9 @@ const untrusted = createUntrustedBlock(Buffer.alloc(32, 7));
 type Parts = typeof promptParts extends fc.Arbitrary<infer T> ? T : never;
 
 function build(parts: Parts): BuiltPrompt {
-  const { history, memories, summary, context, turn, tools, contextWindow, maxOutputTokens, scale } = parts;
-  const request = requestOf({ history, memories, summary, ...(context === undefined ? {} : { context }) });
+  const { history, memories, summary, recentCalls, context, turn, tools, contextWindow, maxOutputTokens, scale } =
+    parts;
+  const request = requestOf({ history, memories, summary, recentCalls, ...(context === undefined ? {} : { context }) });
   const limits = { contextWindow, maxOutputTokens };
   return buildPrompt({ request, agent: request.agent!, tools, turn, limits, scale, untrusted });
 }

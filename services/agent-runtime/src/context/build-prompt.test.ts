@@ -84,6 +84,35 @@ describe('a prompt', () => {
     expect(third).toMatch(/^user: <context>\nIt is Sunday.*\n<\/context>\n\nThree$/s);
   });
 
+  it('lists the tool calls for earlier messages before the context of the newest one, with numbered sources', () => {
+    const recentCalls = [
+      {
+        tool: 'web_search_tool',
+        arguments: '{"query":"llamas"}',
+        sources: [
+          { title: 'Llama', address: 'https://a.example/1' },
+          { title: 'Alpaca\nfarm', address: 'https://b.example/2' },
+        ],
+      },
+      { tool: 'find_mails', arguments: '{"query":"bob"}', failed: true },
+    ];
+    const listed = [
+      '- web_search_tool {"query":"llamas"}',
+      '  1. Llama https://a.example/1',
+      '  2. Alpaca farm https://b.example/2',
+      '- find_mails {"query":"bob"} failed',
+    ].join('\n');
+    const { prompt } = build({ history: [user('One'), own('Two'), user('And the second?')], recentCalls });
+    expect(said(prompt).at(-1)).toBe(
+      [
+        `user: Tool calls for earlier messages, with the sources of their results:\n${untrusted('tool_calls', listed)}`,
+        '<context>\nThe date is not known.\n</context>',
+        'And the second?',
+      ].join('\n\n'),
+    );
+    expect(said(prompt)[0]).toBe('user: One');
+  });
+
   it('explains in the context why tools are missing', () => {
     const { prompt } = build({ history: [user('Hi')] }, { toolProblem: 'The tool server could not be reached.' });
     expect(said(prompt)[0]).toContain('Your tools cannot be used right now. The tool server could not be reached.');
@@ -147,6 +176,7 @@ describe('untrusted content in a prompt', () => {
     ['a message of another agent', { history: [{ role: AGENT, agentId: 'a2', text: FORGED }, user('Hi')] }],
     ['a memory', { history: [user('Hi')], memories: [{ key: FORGED, content: FORGED, category: FORGED }] }],
     ['the summary', { history: [user('Hi')], summary: FORGED }],
+    ['a source of an earlier tool call', { history: [user('Hi')], recentCalls: [{ sources: [{ title: FORGED }] }] }],
   ])('cannot end its block if it is %s', (_name, init) => {
     const text = said(build(init).prompt)[0]!;
     const [, id = '', inside = ''] = /<untrusted id="(\w+)" source="\w+">\n([^]*)\n<\/untrusted id="\1">/.exec(text)!;
@@ -160,6 +190,7 @@ describe('untrusted content in a prompt', () => {
     ['earlier messages of the agent itself', { history: [user('Hi'), own(HIDDEN)] }],
     ['memories', { history: [user('Hi')], memories: [{ key: HIDDEN, content: HIDDEN, category: HIDDEN }] }],
     ['the summary', { history: [user('Hi')], summary: HIDDEN }],
+    ['earlier tool calls', { history: [user('Hi')], recentCalls: [{ tool: HIDDEN, arguments: HIDDEN }] }],
     ['the name of the user', { history: [user('Hi')], context: { nowMs: LATE, userName: HIDDEN } }],
   ])('has no invisible characters in %s', (_name, init) => {
     const text = said(build(init).prompt).join('\n');
@@ -225,6 +256,13 @@ describe('the stable head of a prompt', () => {
 });
 
 describe('a prompt that is too large', () => {
+  it('omits the tool calls for earlier messages before the history', () => {
+    const recentCalls = [{ tool: 'find', arguments: words(3_000) }];
+    const built = build({ history: [user('Old'), own('Answer'), user('Hi')], recentCalls }, { window: 4_000 });
+    expect(built.omitted.messages).toBe(0);
+    expect(said(built.prompt)).toEqual(['user: Old', 'assistant: Answer', 'user: Hi']);
+  });
+
   it('omits results of earlier steps first, and keeps the newest', () => {
     const turn = [...step('c1', words(6_000)), ...step('c2', words(200, 'new'))];
     const built = build({ history: [user('Old'), own('Answer'), user('Hi')] }, { window: 8_000, turn });

@@ -7,6 +7,7 @@ import { type ContextLimits, effectiveScale, promptBudget } from './budget.js';
 import { ContextTooSmall, type Draft, fit, type Omitted } from './compaction.js';
 import { type Entry, toEntries } from './conversation.js';
 import { describeContext } from './describe-context.js';
+import { describeCalls } from './recent-calls.js';
 import { estimatePrompt, estimateText, estimateTools, MESSAGE_TOKENS } from './estimate.js';
 import { withCacheBreakpoints } from './cache-breakpoints.js';
 import { mergeNeighbours, userMessage } from './messages.js';
@@ -37,6 +38,7 @@ export interface BuiltPrompt {
 }
 
 const MEMORIES_LABEL = 'Your memories of the user and the work:';
+const CALLS_LABEL = 'Tool calls for earlier messages, with the sources of their results:';
 const SUMMARY_LABEL = 'Summary of the earlier conversation:';
 const HISTORY_MARKER = '[Earlier messages are omitted to save context.]';
 const STEPS_MARKER = '[Earlier steps of your reply are omitted to save context.]';
@@ -59,6 +61,11 @@ function memoryLines({ memories }: RunTurnRequest): string[] {
 function contextLines({ request, toolProblem }: PromptInput): string[] {
   const problem = toolProblem === undefined ? [] : [`Your tools cannot be used right now. ${visibleText(toolProblem)}`];
   return [...describeContext(request.context), ...problem];
+}
+
+function callsBlock({ recentCalls }: RunTurnRequest, untrusted: UntrustedBlock): string {
+  const calls = describeCalls(recentCalls);
+  return calls === '' ? '' : `${CALLS_LABEL}\n${untrusted('tool_calls', calls)}`;
 }
 
 /** Starts the first message: data that earlier turns, models or the user wrote. */
@@ -88,8 +95,10 @@ function history(draft: Draft, context: readonly string[], untrusted: UntrustedB
   const newer = entries.slice(lastOwn + 1).map(({ text }) => text);
   const first = start.length === 0 && earlier[0]?.role === 'assistant' ? [AGENT_STARTS] : start;
   const steps = draft.omitted.steps === 0 ? [] : [STEPS_MARKER];
+  const calls = draft.recentCalls === '' ? [] : [draft.recentCalls];
   const final = [
-    ...contextBlock(context, earlier.length === 0 && start.length > 0),
+    ...calls,
+    ...contextBlock(context, calls.length > 0 || (earlier.length === 0 && start.length > 0)),
     ...(newer.length === 0 ? [NO_NEW_MESSAGE] : newer),
     ...steps,
   ];
@@ -122,6 +131,7 @@ export function buildPrompt(input: PromptInput): BuiltPrompt {
       fixedTokens: fixedTokens(input, system, context),
       memories: memoryLines(request),
       summary: modelText(request.summary).trim(),
+      recentCalls: callsBlock(request, untrusted),
       entries: toEntries(request, agent, untrusted),
       steps: toSteps(turn),
       omitted: { toolResults: 0, messages: 0, memories: 0, steps: 0 },

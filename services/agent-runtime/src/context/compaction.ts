@@ -1,6 +1,6 @@
 import { type Entry, toEntry } from './conversation.js';
 import { cutMiddle } from './cut.js';
-import { estimateText } from './estimate.js';
+import { estimateText, MESSAGE_TOKENS } from './estimate.js';
 import { limitResults, resultCount, resultTokens, type TurnStep } from './turn-steps.js';
 
 /** Content of a prompt that may be omitted, and the tokens of the rest. */
@@ -11,6 +11,8 @@ export interface Draft {
   memories: readonly string[];
   /** Empty if there is none. */
   summary: string;
+  /** The block with the tool calls of earlier turns; empty if there are none. */
+  recentCalls: string;
   /** Oldest first. */
   entries: readonly Entry[];
   /** Oldest first. */
@@ -42,10 +44,12 @@ const sum = <T>(list: readonly T[], tokens: (item: T) => number): number =>
 
 const lineTokens = (line: string): number => estimateText(line) + 1;
 
+const callsTokens = (block: string): number => (block === '' ? 0 : estimateText(block) + MESSAGE_TOKENS);
+
 /** The estimate of the whole prompt; not below the estimate of its messages. */
-function draftTokens({ fixedTokens, memories, summary, entries, steps }: Draft): number {
+function draftTokens({ fixedTokens, memories, summary, recentCalls, entries, steps }: Draft): number {
   const history = sum(entries, ({ tokens }) => tokens) + sum(steps, ({ tokens }) => tokens);
-  return fixedTokens + sum(memories, lineTokens) + estimateText(summary) + history;
+  return fixedTokens + sum(memories, lineTokens) + estimateText(summary) + callsTokens(recentCalls) + history;
 }
 
 type Stage = (draft: Draft, budget: number) => Draft;
@@ -77,6 +81,9 @@ const omitEarlierResults: Stage = (draft, budget) => {
   for (let index = 0; index < newest && draftTokens(next) > budget; index += 1) next = limitStep(next, index, 0);
   return next;
 };
+
+/** Leaves out the tool calls of earlier turns. Their replies say the most important. */
+const omitRecentCalls: Stage = (draft) => ({ ...draft, recentCalls: '' });
 
 /** Shortens the newest results, so that one long page does not displace the whole conversation. */
 const shortenNewestResults: Stage = (draft, budget) => limitStep(draft, newestWithResults(draft), budget * HALF);
@@ -135,6 +142,7 @@ const omitSteps: Stage = (draft, budget) => {
 /** In order; each runs only while the prompt is too long. */
 const STAGES: readonly Stage[] = [
   omitEarlierResults,
+  omitRecentCalls,
   shortenNewestResults,
   omitHistory,
   omitMemories,
@@ -165,8 +173,8 @@ function cutNewestMessage(draft: Draft, budget: number): Draft {
 }
 
 /**
- * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, long new results, the
- * oldest history, memories, the summary, then steps of the turn. The newest message of the user is cut only if it exceeds
+ * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, calls of earlier turns, long
+ * new results, the oldest history, memories, the summary, then steps of the turn. The newest message of the user is cut only if it exceeds
  * the budget alone.
  * @throws ContextTooSmall
  */

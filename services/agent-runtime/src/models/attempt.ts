@@ -58,9 +58,10 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   const assembler = createStepAssembler(offered);
   let answeringModel = name;
 
-  const usage = (complete: boolean): StepEvent => ({
+  const usage = (isLast: boolean): StepEvent => ({
     type: 'usage',
-    usage: meter.result({ model: answeringModel, requestBody: transport.requestBody, complete }),
+    usage: meter.result({ model: answeringModel, requestBody: transport.requestBody, complete: isLast }),
+    isLast,
   });
 
   try {

@@ -65,7 +65,12 @@ export type StepEvent =
   /** The text of this step so far is void: another attempt follows. */
   | { type: 'retracted' }
   /** Once per attempt that the provider may have counted, also if it failed or was aborted. */
-  | { type: 'usage'; usage: StepUsage }
+  | {
+      type: 'usage';
+      usage: StepUsage;
+      /** Whether the end follows immediately. */
+      isLast?: boolean;
+    }
   /** The last event. */
   | { type: 'end'; step: Step };
 

@@ -6,8 +6,9 @@ import {
   type SummarizeRequest,
   SummaryKind,
 } from '@uswarm/runtime-proto';
-import { MAX_JOURNAL_BYTES } from '../agent/journal.js';
 
+/** The largest journal that an orchestrator stores. */
+const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
 const MAX_HISTORY_MESSAGES = 200;
 const MAX_HISTORY_BYTES = 512 * 1024;
 

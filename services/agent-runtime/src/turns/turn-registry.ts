@@ -135,9 +135,16 @@ function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
   if (modelToken !== '') turn.modelToken = modelToken;
 }
 
-/** Releases the large field of an event when no orchestrator needs it any more. */
+/** Releases the large fields of an event when no orchestrator needs them any more. */
 function releaseLater({ number, event }: TurnEvent, commits: Commits): void {
-  if (event.case === 'entry') commits.onCommit(number, () => void (event.value.body = ''));
+  if (event.case === 'entry') {
+    const { value } = event;
+    commits.onCommit(number, () => {
+      value.body = '';
+      delete value.message;
+      delete value.call;
+    });
+  }
   // A request that waits for the user is executed later, possibly by another orchestrator.
   if (event.case === 'request') commits.onResolved(event.value.callId, () => void (event.value.arguments = ''));
 }

@@ -14,6 +14,7 @@ import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
+import { createJournalStore } from '../features/turns/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUsageStore } from '../features/usage/usage.store.js';
 import { createUserStore } from '../features/users/users.store.js';
@@ -63,6 +64,20 @@ describe('frequent statements without a sequential scan of a large table', () =>
   afterAll(() => db.close());
 
   it.each<[string, (database: Database) => Promise<unknown>]>([
+    [
+      'the turns before a message, and their calls',
+      async (database) => {
+        const journal = createJournalStore(database);
+        return journal.calls(await journal.turnsBefore(place.messageId, 3), 24);
+      },
+    ],
+    [
+      'the place of an entry in its journal',
+      (database) =>
+        createJournalStore(database).judge({ turnId: place.messageId, generation: 1, number: 1, size: 1 }, database),
+    ],
+    ['the entries to prune', (database) => createJournalStore(database).prune(new Date(0), 5_000)],
+    ['the entry of an object', (database) => createJournalStore(database).hasObject(place.messageId, database)],
     [
       'the user of an identity',
       (database) => createUserStore(database).find({ issuer: 'filled', subject: place.userId }),

@@ -332,8 +332,12 @@ export interface TurnEntriesTable {
   number: number;
   generation: number;
   kind: 'step' | 'result';
-  body: string;
+  body: string | null;
   created_at: Generated<Timestamp>;
+  object_id: string | null;
+  hash: Buffer | null;
+  size: number | null;
+  call: Json<{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }> | null;
 }
 
 export interface TurnsTable {

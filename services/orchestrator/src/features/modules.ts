@@ -212,6 +212,7 @@ function createChatModules(
     client: runtimes.client,
     platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
     receipts: receipts.log,
+    objects: uploads.objects,
     metrics,
     clock,
     logger,

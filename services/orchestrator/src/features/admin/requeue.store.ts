@@ -50,6 +50,9 @@ export function createRequeueStore(wakeTurns: () => void): RequeueStore {
             started_at = NULL, finished_at = NULL, generation = generation + 1
           WHERE id = ${turnId} AND status = 'failed'
           RETURNING id, workspace_id, conversation_id, user_message_id
+        ), entries AS (
+          -- The outcomes of its calls are deleted: a call without a result in the journal would be executed a second time.
+          DELETE FROM turn_entries WHERE turn_id IN (SELECT id FROM reopened)
         )
         INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key)
         SELECT 'turn', r.id, r.workspace_id, r.conversation_id, m.seq, w.owner_id

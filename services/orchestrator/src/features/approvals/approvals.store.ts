@@ -63,7 +63,7 @@ export interface ApprovalStore {
 const USABLE = sql`interval '1 hour'`;
 
 export function createApprovalStore(): ApprovalStore {
-  /** Closes open approvals, and deletes what turns that wait for them need to continue. */
+  /** Closes open approvals, and deletes what turns that wait for them need to continue, except their journals. */
   const close = async (
     status: 'expired' | 'superseded',
     cards: ReturnType<typeof sql>,
@@ -76,8 +76,6 @@ export function createApprovalStore(): ApprovalStore {
         RETURNING card_message_id, turn_id
       ), ended AS (
         SELECT id FROM turns WHERE id IN (SELECT turn_id FROM closed) AND status NOT IN ('queued', 'running')
-      ), entries AS (
-        DELETE FROM turn_entries WHERE turn_id IN (SELECT id FROM ended)
       ), contexts AS (
         DELETE FROM turn_contexts WHERE turn_id IN (SELECT id FROM ended)
       ), calls AS (

@@ -23,7 +23,7 @@ export interface MessageChangeStore {
   writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
   /** The ids of agents that wait only for a choice from these messages. */
   waitingOnlyFor(messageIds: readonly string[], db: Database): Promise<string[]>;
-  /** Deletes messages; their local ids stay used. @returns the ids of those that existed */
+  /** Deletes messages, and the journals of ended turns that they belong to; their local ids stay used. @returns the ids of those that existed */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
   /** The newest message of the user in a conversation. */
@@ -90,6 +90,16 @@ export function createMessageChangeStore(): MessageChangeStore {
     },
 
     async remove(messageIds, db) {
+      const ids = sql`ANY(${[...messageIds]}::uuid[])`;
+      // Later turns are told about the calls of the turns that these messages asked for or show.
+      await sql`
+        DELETE FROM turn_entries e USING turns t
+        WHERE e.turn_id = t.id AND t.status NOT IN ('queued', 'running') AND t.id IN (
+          SELECT id FROM turns WHERE user_message_id = ${ids}
+          UNION SELECT id FROM turns WHERE reply_message_id = ${ids}
+          UNION SELECT id FROM turns WHERE resumes_message_id = ${ids}
+          UNION SELECT turn_id FROM messages WHERE id = ${ids} AND turn_id IS NOT NULL
+        )`.execute(db);
       const { rows } = await sql<{ id: string }>`
         WITH removed AS (
           DELETE FROM messages WHERE id = ANY(${[...messageIds]}::uuid[])

@@ -2,11 +2,13 @@ import { createPublicKey } from 'node:crypto';
 import { createServer, type Http2Server } from 'node:http2';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
-import { AgentRuntime, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { AgentRuntime, EntryKind, type RunTurnRequest, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { generateCallKeys, verifyCallToken } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
+import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from '../turns/journal.store.js';
 import { createRuntimeClient, type RuntimeClient } from './runtime-client.js';
 
 describe('connections to runtimes', () => {
@@ -40,6 +42,42 @@ describe('connections to runtimes', () => {
       deleted: Code.Canceled,
       other: Code.DeadlineExceeded,
     });
+  });
+});
+
+describe('a turn with a large journal', () => {
+  it('is sent with its whole journal, and its largest entry is read', async () => {
+    const body = 'x'.repeat(MAX_ENTRY_BYTES);
+    let received = 0;
+    const adapter = connectNodeAdapter({
+      readMaxBytes: 2 * MAX_JOURNAL_BYTES,
+      routes: (router) =>
+        router.service(AgentRuntime, {
+          async *runTurn({ journal }) {
+            received = journal.reduce((sum, entry) => sum + entry.body.length, 0);
+            yield { number: 1n, event: { case: 'entry', value: { number: 4, kind: EntryKind.RESULT, body } } };
+          },
+        }),
+    });
+    const server = createServer(adapter);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = createRuntimeClient([generateCallKeys().privateKey]);
+    try {
+      const sizes = [MAX_ENTRY_BYTES, MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES - 2 * MAX_ENTRY_BYTES];
+      const journal = sizes.map((size, index) => ({ number: index + 1, body: 'x'.repeat(size) }));
+      // The largest history, in addition.
+      const history = [{ text: 'x'.repeat(512 * 1024) }];
+      const request = create(RunTurnRequestSchema, { turnId: 't', journal, history });
+      const target = { workspaceId: 'w', address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+      const read: number[] = [];
+      for await (const { event } of client.runTurn(target, request, new AbortController().signal)) {
+        if (event.case === 'entry') read.push(event.value.body.length);
+      }
+      expect({ received, read }).toEqual({ received: MAX_JOURNAL_BYTES, read: [MAX_ENTRY_BYTES] });
+    } finally {
+      client.close();
+      await new Promise((resolve) => server.close(resolve));
+    }
   });
 });
 

@@ -59,7 +59,10 @@ export interface RuntimeClient {
 const CALL_MS = 3_000;
 /** A model call with retries. */
 const SUMMARIZE_MS = 180_000;
-const MESSAGE_BYTES = 4 * 1024 * 1024;
+/** An event with the largest entry of a journal. */
+const READ_BYTES = 8 * 1024 * 1024;
+/** A request with the largest journal. */
+const WRITE_BYTES = 20 * 1024 * 1024;
 
 interface Connection {
   client: Client<typeof AgentRuntime>;
@@ -108,8 +111,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       baseUrl: address,
       sessionManager: session,
       interceptors: [authorize],
-      readMaxBytes: MESSAGE_BYTES,
-      writeMaxBytes: MESSAGE_BYTES,
+      readMaxBytes: READ_BYTES,
+      writeMaxBytes: WRITE_BYTES,
     });
     const connection: Connection = { client: createClient(AgentRuntime, transport), session, key: 0, uses: 0 };
     closeOldest(workspaceId);

@@ -138,7 +138,7 @@ export async function sendCall(
 
   const stored = deps.sent;
   if (stored !== undefined && !stored.argumentsHash.equals(argumentsHash))
-    throw new ReplyLimitExceeded('runtime_output_invalid');
+    throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
   if (stored !== undefined && stored.outcome !== null) {
     const { outcome: text, status } = stored;
     return withOutcome({ text, failed: status !== 'succeeded' });

@@ -1,55 +1,122 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
-export interface JournalEntry {
+/** What later turns of the conversation are told about a tool call. */
+export interface CallRecord {
+  tool: string;
+  /** JSON, or its beginning. */
+  arguments: string;
+  failed: boolean;
+  /** What the result refers to, in its order. */
+  sources: { title: string; address: string }[];
+}
+
+/** Where the body of an entry is: JSON that only runtimes read. */
+export type EntryBody = { body: string } | { objectId: string; hash: Buffer; size: number };
+
+export type StoredEntry = EntryBody & {
   /** From 1 without gaps, over all generations of the turn. */
   number: number;
   kind: 'step' | 'result';
-  /** JSON that only runtimes read. */
+};
+
+/** An entry with its body. */
+export interface JournalEntry {
+  number: number;
+  kind: StoredEntry['kind'];
   body: string;
 }
 
-/** Bytes of the body of an entry, as in the protocol. */
-export const MAX_ENTRY_BYTES = 128 * 1024;
-/** Bytes of the bodies of all entries of a turn, as in the protocol. */
-export const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
+/** Bytes of the body of an entry in a row. Larger bodies are in the object store. */
+export const MAX_ROW_BYTES = 128 * 1024;
+/** Bytes of the body of an entry: the result of a tool with four images of 1 MiB. */
+export const MAX_ENTRY_BYTES = 6 * 1024 * 1024;
+/** Bytes of the bodies of all entries of a turn. A runtime and an orchestrator have 512 MiB, and hold several copies of it. */
+export const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
 
-/** The entries of running turns. */
-export interface JournalStore {
-  /**
-   * Appends an entry, unless it was appended before. Requires the lease of the turn.
-   *
-   * @returns false if an entry before it is missing, or if the journal would be too large
-   */
-  append(turn: { id: string; generation: number }, entry: JournalEntry, db: Database): Promise<boolean>;
-  entries(turnId: string): Promise<JournalEntry[]>;
-  isEmpty(turnId: string, db: Database): Promise<boolean>;
+/**
+ * `new`: it is the next entry; `known`: it was appended before; `refused`: an entry before it is missing, or the journal would be
+ * too large; `stale`: the turn has a later generation.
+ */
+export type EntryVerdict = 'new' | 'known' | 'refused' | 'stale';
+
+/** An entry as a turn appends it. */
+export interface EntryPosition {
+  turnId: string;
+  generation: number;
+  number: number;
+  /** Bytes of its body. */
+  size: number;
 }
 
+/** The entries of running and of finished turns. */
+export interface JournalStore {
+  /** Whether an entry can be appended. */
+  judge(entry: EntryPosition, db: Database): Promise<EntryVerdict>;
+  /** Appends an entry if it is `new`. Requires the lease of the turn. */
+  append(
+    turn: { id: string; generation: number },
+    entry: StoredEntry & { call?: CallRecord | undefined },
+    db: Database,
+  ): Promise<EntryVerdict>;
+  entries(turnId: string): Promise<StoredEntry[]>;
+  isEmpty(turnId: string, db: Database): Promise<boolean>;
+  /** Whether an entry has its body in this object. */
+  hasObject(objectId: string, db: Database): Promise<boolean>;
+  /** Deletes up to `limit` entries of turns that ended before a time, the oldest first. @returns how many */
+  prune(before: Date, limit: number): Promise<number>;
+  /** The last `limit` turns of the conversation that ended, before those of a user message; the newest first. */
+  turnsBefore(userMessageId: string, limit: number): Promise<string[]>;
+  /** The last `limit` recorded calls of turns, in the order of the turns and of their calls. */
+  calls(turnIds: readonly string[], limit: number): Promise<CallRecord[]>;
+}
+
+const sizeOf = (entry: EntryBody): number => ('body' in entry ? Buffer.byteLength(entry.body) : entry.size);
+
 export function createJournalStore(database: Database): JournalStore {
+  async function judge({ turnId, generation, number, size }: EntryPosition, db: Database): Promise<EntryVerdict> {
+    const { rows } = await sql<{ generation: number; last: number; bytes: number }>`
+      SELECT t.generation, coalesce(max(e.number), 0) AS last,
+        coalesce(sum(coalesce(e.size, octet_length(e.body))), 0)::int AS bytes
+      FROM turns t LEFT JOIN turn_entries e ON e.turn_id = t.id WHERE t.id = ${turnId} GROUP BY t.id`.execute(db);
+    const [turn] = rows;
+    if (turn === undefined || turn.generation !== generation) return 'stale';
+    if (number <= turn.last) return 'known';
+    return number === turn.last + 1 && turn.bytes + size <= MAX_JOURNAL_BYTES ? 'new' : 'refused';
+  }
+
   return {
-    async append({ id, generation }, { number, kind, body }, db) {
-      const { last, bytes } = await db
-        .selectFrom('turn_entries')
-        .select(({ fn }) => [
-          fn.coalesce(fn.max('number'), sql<number>`0`).as('last'),
-          sql<number>`coalesce(sum(octet_length(body)), 0)::int`.as('bytes'),
-        ])
-        .where('turn_id', '=', id)
-        .executeTakeFirstOrThrow();
-      if (number <= last) return true;
-      if (number !== last + 1 || bytes + Buffer.byteLength(body) > MAX_JOURNAL_BYTES) return false;
-      await db.insertInto('turn_entries').values({ turn_id: id, generation, number, kind, body }).execute();
-      return true;
+    judge,
+
+    async append({ id, generation }, entry, db) {
+      const { number, kind, call } = entry;
+      const verdict = await judge({ turnId: id, generation, number, size: sizeOf(entry) }, db);
+      if (verdict !== 'new') return verdict;
+      const place =
+        'body' in entry
+          ? { body: entry.body }
+          : { body: null, object_id: entry.objectId, hash: entry.hash, size: entry.size };
+      const record = call === undefined ? {} : { call: JSON.stringify(call) };
+      await db
+        .insertInto('turn_entries')
+        .values({ turn_id: id, generation, number, kind, ...place, ...record })
+        .execute();
+      return verdict;
     },
 
-    entries: (turnId) =>
-      database
+    async entries(turnId) {
+      const rows = await database
         .selectFrom('turn_entries')
-        .select(['number', 'kind', 'body'])
+        .select(['number', 'kind', 'body', 'object_id', 'hash', 'size'])
         .where('turn_id', '=', turnId)
         .orderBy('number')
-        .execute(),
+        .execute();
+      return rows.map(({ number, kind, body, object_id: objectId, hash, size }) => {
+        if (body !== null) return { number, kind, body };
+        if (objectId === null || hash === null || size === null) throw new Error('an entry has no body');
+        return { number, kind, objectId, hash, size };
+      });
+    },
 
     async isEmpty(turnId, db) {
       const entry = await db
@@ -59,6 +126,44 @@ export function createJournalStore(database: Database): JournalStore {
         .limit(1)
         .executeTakeFirst();
       return entry === undefined;
+    },
+
+    async hasObject(objectId, db) {
+      const row = await db
+        .selectFrom('turn_entries')
+        .select('number')
+        .where('object_id', '=', objectId)
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async prune(before, limit) {
+      const { numAffectedRows } = await sql`
+        WITH old AS MATERIALIZED (
+          SELECT e.turn_id, e.number FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+          WHERE e.created_at < ${before} AND t.finished_at < ${before} ORDER BY e.created_at LIMIT ${limit}
+        )
+        DELETE FROM turn_entries e USING old WHERE e.turn_id = old.turn_id AND e.number = old.number`.execute(database);
+      return Number(numAffectedRows);
+    },
+
+    async turnsBefore(userMessageId, limit) {
+      const { rows } = await sql<{ id: string }>`
+        SELECT t.id FROM messages asked
+        JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
+        JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
+        WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${limit}`.execute(database);
+      return rows.map(({ id }) => id);
+    },
+
+    async calls(turnIds, limit) {
+      if (turnIds.length === 0) return [];
+      const { rows } = await sql<{ call: CallRecord }>`
+        SELECT e.call FROM unnest(${[...turnIds]}::uuid[]) WITH ORDINALITY AS wanted (id, place)
+        JOIN turn_entries e ON e.turn_id = wanted.id AND e.call IS NOT NULL
+        ORDER BY wanted.place DESC, e.number DESC LIMIT ${limit}`.execute(database);
+      return rows.map(({ call }) => call).toReversed();
     },
   };
 }

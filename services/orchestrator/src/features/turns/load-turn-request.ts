@@ -10,7 +10,8 @@ import type { HistoryRow } from './history.store.js';
 import type { Reply } from './reply.js';
 import { needsSummary } from '../summaries/summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
-import type { JournalStore } from './journal.store.js';
+import type { JournalBodies } from './journal-bodies.js';
+import type { JournalEntry, JournalStore } from './journal.store.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { boundedHistory, HISTORY_MESSAGES, JOURNAL, turnRequest } from './turn-request.js';
@@ -18,7 +19,8 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRequestDeps {
   turns: Pick<TurnStore, 'history' | 'nextStep'>;
-  journal: Pick<JournalStore, 'entries'>;
+  journal: Pick<JournalStore, 'entries' | 'turnsBefore' | 'calls'>;
+  bodies: Pick<JournalBodies, 'read'>;
   contexts: Pick<TurnContextStore, 'find'>;
   agents: Pick<AgentStore, 'members'>;
   users: Pick<UserStore, 'reader'>;
@@ -37,6 +39,10 @@ export interface TurnRequestDeps {
 
 /** The number of messages of the user for which memories are chosen. */
 const QUESTIONS = 3;
+/** The number of earlier turns whose tool calls the model is told. */
+const RECENT_TURNS = 3;
+/** The maximum number of these calls. */
+const RECENT_CALLS = 24;
 /** The profile if the user was deleted while the turn ran. */
 const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
@@ -56,10 +62,11 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     summary: TurnContext['summary'],
     question: Question,
   ): Promise<TurnContext> {
-    const [members, agentContext, reader] = await Promise.all([
+    const [members, agentContext, reader, recentTurns] = await Promise.all([
       deps.agents.members(turn.workspace_id),
       deps.loadAgentContext(turn.agent_id, question),
       deps.users.reader(turn.user_id),
+      deps.journal.turnsBefore(turn.user_message_id, RECENT_TURNS),
     ]);
     return {
       now: deps.clock.now().toISOString(),
@@ -68,13 +75,19 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       members,
       limits: deps.models.limits(agentContext.model) ?? null,
       summary,
+      recentTurns: recentTurns.toReversed(),
     };
+  }
+
+  /** The entries for a runtime that starts the turn. One that has it already does not need them. */
+  async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
+    return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
   }
 
   return async (
     turn: TurnRow,
     reply: Pick<Reply, 'generation' | 'events' | 'requests'>,
-    features: readonly string[],
+    { features, signal }: { features: readonly string[]; signal: AbortSignal },
   ): Promise<LoadedRequest> => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the message of that one.
@@ -84,11 +97,12 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const reading = deps.turns.history(answered, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
     const [context, newestFirst, firstStep, journal] = await Promise.all([
-      stored ?? startContext(turn, summary, question),
+      stored ?? startContext(answered, summary, question),
       reading,
       deps.turns.nextStep(turn.id),
-      deps.journal.entries(turn.id),
+      features.includes(JOURNAL) ? entriesFor(turn, reply.events, signal) : [],
     ]);
+    const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);
     const { tools, requestedTools } = context.agentContext;
     // An agent without tools needs no token.
     const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
@@ -104,6 +118,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       history: boundedHistory(newestFirst),
       firstStep,
       journal,
+      recentCalls,
       fromEvent: reply.events,
       toolToken,
       modelToken,

@@ -7,7 +7,9 @@ import { NO_TRANSACTION } from '../../../test/transaction.js';
 import type { AgentActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import { createReply, finishedReply } from './reply.js';
-import type { FinishedReply, ToolMessage, TurnWriter } from './turn-writer.js';
+import type { Refusal } from './reply-limit.js';
+import type { EntryParts, ToolMessage } from './turn-entries.js';
+import type { FinishedReply, TurnWriter } from './turn-writer.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
 
 const done = (outcome: Outcome, more: { text?: string; errorCode?: string; errorMessage?: string } = {}): Done =>
@@ -95,11 +97,15 @@ function noted(
     offers: { key: string; content: MessageContent }[];
     usage: UsageEntry[];
     finished: FinishedReply[];
+    entries: EntryParts[];
+    refusals: Refusal[];
   } = {
     tools: [],
     offers: [],
     usage: [],
     finished: [],
+    entries: [],
+    refusals: [],
   };
   const shown: {
     chunks: string[];
@@ -119,7 +125,11 @@ function noted(
     setInstance: async () => undefined,
     nextGeneration: async () => undefined,
     postpone: async () => undefined,
-    entry: async () => true,
+    judge: async () => 'new',
+    entry: async (_generation, entry) => {
+      stored.entries.push(entry);
+      return { verdict: 'new', isNewUsage: true };
+    },
     tool: async (tool) => stored.tools.push(tool),
     call: async (_call, commit) => {
       const { text, failed } = await commit(NO_TRANSACTION);
@@ -145,9 +155,20 @@ function noted(
   };
   const rules = { permission: async () => 'allow' as const, connection: async () => undefined };
   const reply = createReply(
-    { turn: { ...TURN }, writer, receipts: { finish: async () => undefined }, rules, live, logger: silentLogger },
+    {
+      turn: { ...TURN },
+      writer,
+      receipts: { finish: async () => undefined },
+      rules,
+      live,
+      bodies: { put: async ({ body }) => ({ body }) },
+      refused: (refusal) => void stored.refusals.push(refusal),
+      signal: new AbortController().signal,
+      logger: silentLogger,
+    },
     { replyId: 'r', seq: 1 },
   );
+  reply.tools = { has: (name) => name !== 'no_such_tool' };
   let number = 0n;
   const apply = (event: TurnEvent['event']) => reply.apply(create(TurnEventSchema, { number: (number += 1n), event }));
   return { reply, stored, shown, apply };

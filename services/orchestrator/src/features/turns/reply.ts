@@ -2,39 +2,30 @@ import { LIMITS, MESSAGE_ERRORS } from '@uswarm/contract';
 import {
   AgentActivity,
   Outcome,
-  ToolState as ProtoToolState,
   type Chunk,
   type Done,
   type Entry,
-  EntryKind,
   type Message,
   type Request,
   type Tool,
   type TurnEvent,
-  type Usage,
 } from '@uswarm/runtime-proto';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
-import { offeredContent, storable } from './agent-content-schema.js';
-import { type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
-import { ReplyLimitExceeded } from './reply-limit.js';
+import { type OfferedContent, offeredContent, storable } from './agent-content-schema.js';
+import type { JournalBodies } from './journal-bodies.js';
+import { MAX_ROW_BYTES } from './journal.store.js';
+import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
+import { callRecord, checkNames, journalEntry, MAX_NOTE_LENGTH, toolMessage, usageEntry } from './runtime-output.js';
 import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
-import type { TurnRow, UsageEntry } from './turns.store.js';
+import type { EntryParts, ToolMessage } from './turn-entries.js';
+import type { TurnRow } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
 
-/** Maximum length of keys, ids and names of tools, in UTF-16 code units. */
-const MAX_NAME_LENGTH = 256;
-/** Maximum length of descriptions of tools and errors, in UTF-16 code units. */
-const MAX_NOTE_LENGTH = 4_000;
 /** Maximum number of events that write to the database: a part can change several times. */
 const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
-
-/** @throws ReplyLimitExceeded */
-function checkNames(...names: string[]): void {
-  if (names.some((name) => name.length > MAX_NAME_LENGTH)) throw new ReplyLimitExceeded('runtime_output_invalid');
-}
 
 export interface ReplyDeps {
   turn: TurnRow;
@@ -42,6 +33,11 @@ export interface ReplyDeps {
   receipts: ToolRequestDeps['receipts'];
   rules: ToolRequestDeps['rules'];
   live: LiveEvents;
+  bodies: Pick<JournalBodies, 'put'>;
+  /** Counts output of the runtime that was refused, although the turn continues. */
+  refused: (refusal: Refusal) => void;
+  /** Aborts when the turn may no longer be written. */
+  signal: AbortSignal;
   logger: ToolRequestDeps['logger'];
 }
 
@@ -56,6 +52,8 @@ export interface Reply {
   /** Set once the token limit is reached while the runtime continues. */
   overLimit: LimitReached | undefined;
   requests: ToolRequests;
+  /** Names of the tools that the runtime may report calls of. */
+  tools: Pick<ReadonlySet<string>, 'has'>;
   /** Whether the turn has ended because requests wait for the user. */
   suspended: boolean;
   /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */
@@ -79,13 +77,8 @@ const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
   [AgentActivity.PENDING]: 'pending',
 };
 
-const ENTRY_KINDS: Partial<Record<EntryKind, JournalEntry['kind']>> = {
-  [EntryKind.STEP]: 'step',
-  [EntryKind.RESULT]: 'result',
-};
-
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, receipts, rules, live, logger } = deps;
+  const { turn, writer, receipts, rules, live, bodies, refused, signal, logger } = deps;
   let chunkSeq = 0;
   let bytes = 0;
   /** The text as the runtime sent it. */
@@ -106,6 +99,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     seq: begun.seq,
     overLimit: undefined,
     requests,
+    tools: new Set(),
     suspended: false,
     waitMs: undefined,
 
@@ -137,7 +131,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           showChunk(event.value);
           return false;
         case 'tool':
-          await showTool(event.value);
+          await applyTool(event.value);
           return false;
         case 'message':
           await offer(event.value);
@@ -173,16 +167,17 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   function countStoredEvent(): void {
     storedEvents += 1;
-    if (storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts');
+    if (storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
   }
 
   function countPart(part: string): void {
     parts.add(part);
-    if (parts.size > LIMITS.replyParts) throw new ReplyLimitExceeded('reply_too_many_parts');
+    if (parts.size > LIMITS.replyParts) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
   }
 
   async function end(done: Done): Promise<void> {
-    if (Buffer.byteLength(done.text) > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long');
+    if (Buffer.byteLength(done.text) > LIMITS.replyBytes)
+      throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     checkNames(done.errorCode);
     done.errorMessage = done.errorMessage.slice(0, MAX_NOTE_LENGTH);
     const finished = finishedReply(done, reply.text);
@@ -209,7 +204,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     const text = storable(chunk.text);
     if (text === '' && offset === undefined) return;
     bytes += Buffer.byteLength(text);
-    if (bytes > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long');
+    if (bytes > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     reply.text += text;
     chunkSeq += 1;
     live.chunk(
@@ -232,20 +227,53 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     live.status(activity, reply.seq);
   }
 
-  /** Ignores content that clients cannot display, for example from a newer or custom runtime. */
-  async function offer({ key, content }: Message): Promise<void> {
+  /** Undefined for content that clients cannot display, for example from a newer or custom runtime. */
+  function offeredMessage({ key, agentId, content }: Message): { key: string; content: OfferedContent } | undefined {
     checkNames(key);
     countPart(`message:${key}`);
+    if (agentId !== '' && agentId !== turn.agent_id) return void refused('other_agent');
     const offered = offeredContent(content);
-    if (offered !== undefined) reply.seq = await writer.offer(storable(key), offered);
+    return offered === undefined ? undefined : { key: storable(key), content: offered };
+  }
+
+  async function offer(message: Message): Promise<void> {
+    const offered = offeredMessage(message);
+    if (offered !== undefined) reply.seq = await writer.offer(offered.key, offered.content);
+  }
+
+  /** What later turns are told about a call, as far as the runtime may report it. */
+  function recordOf(call: Entry['call']): EntryParts['call'] {
+    if (call === undefined || !isOffered(call.tool)) return undefined;
+    const record = callRecord(call);
+    if (record === undefined) refused('record_too_large');
+    return record;
   }
 
   /** @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored */
-  async function store({ number, kind, body }: Entry): Promise<void> {
-    const storedKind = ENTRY_KINDS[kind];
-    const valid = storedKind !== undefined && body === storable(body) && Buffer.byteLength(body) <= MAX_ENTRY_BYTES;
-    if (valid && (await writer.entry(reply.generation, { number, kind: storedKind, body }))) return;
-    throw new ReplyLimitExceeded('runtime_output_invalid');
+  async function store(reported: Entry): Promise<void> {
+    const { usage, tool, message } = reported;
+    const { body, ...entry } = journalEntry(reported);
+    const outOfOrder = (): never => {
+      throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
+    };
+    const size = Buffer.byteLength(body);
+    // Before the body is stored outside of the database.
+    const verdict = size > MAX_ROW_BYTES ? await writer.judge(reply.generation, { number: entry.number, size }) : 'new';
+    if (verdict === 'known') return;
+    if (verdict === 'refused') outOfOrder();
+    const produced: EntryParts = {
+      usage: usage === undefined ? undefined : usageEntry(turn, usage),
+      tool: tool === undefined ? undefined : toolLine(tool),
+      message: message === undefined ? undefined : offeredMessage(message),
+      call: recordOf(reported.call),
+    };
+    const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
+    const appended = await writer.entry(reply.generation, { ...entry, ...stored, ...produced });
+    if (appended.verdict === 'refused') outOfOrder();
+    if (appended.verdict === 'known') return;
+    reply.seq = appended.seq ?? reply.seq;
+    if (produced.usage !== undefined) reached = appended.reached;
+    if (produced.tool !== undefined) showTool(produced.tool, tool?.query ?? '');
   }
 
   /** @throws ReplyLimitExceeded: see ToolRequests */
@@ -270,49 +298,32 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     return false;
   }
 
-  async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
-    checkNames(callId, tool);
-    countPart(`tool:${callId}`);
-    const running = state === ProtoToolState.RUNNING;
-    const failed = state === ProtoToolState.FAILED;
-    const toolState = running ? 'running' : failed ? 'failed' : 'completed';
-    reply.seq = await writer.tool({
-      callId: storable(callId),
-      content: {
-        type: 'tool_status',
-        tool: storable(tool),
-        description: storable(description.slice(0, MAX_NOTE_LENGTH)),
-        state: toolState,
-      },
-    });
-    live.tool(
-      {
-        tool: storable(tool),
-        running,
-        failed,
-        ...(query === '' ? {} : { query: storable(query.slice(0, MAX_NOTE_LENGTH)) }),
-      },
-      reply.seq,
-    );
+  function isOffered(tool: string): boolean {
+    if (reply.tools.has(tool)) return true;
+    refused('tool_not_offered');
+    return false;
+  }
+
+  /** Undefined for a tool that the agent may not use. */
+  function toolLine(tool: Tool): ToolMessage | undefined {
+    const line = toolMessage(tool);
+    countPart(`tool:${tool.callId}`);
+    return isOffered(tool.tool) ? line : undefined;
+  }
+
+  async function applyTool(tool: Tool): Promise<void> {
+    const line = toolLine(tool);
+    if (line === undefined) return;
+    reply.seq = await writer.tool(line);
+    showTool(line, tool.query);
+  }
+
+  function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
+    const shownQuery = query === '' ? {} : { query: storable(query.slice(0, MAX_NOTE_LENGTH)) };
+    live.tool({ tool, running: state === 'running', failed: state === 'failed', ...shownQuery }, reply.seq);
   }
 
   return reply;
-}
-
-function usageEntry(turn: TurnRow, usage: Usage): UsageEntry {
-  return {
-    turnId: turn.id,
-    userId: turn.user_id,
-    workspaceId: turn.workspace_id,
-    step: usage.step,
-    provider: storable(usage.provider.slice(0, MAX_NAME_LENGTH)),
-    model: storable(usage.model.slice(0, MAX_NAME_LENGTH)),
-    promptTokens: Number(usage.promptTokens),
-    completionTokens: Number(usage.completionTokens),
-    cachedTokens: Number(usage.cachedTokens),
-    reasoningTokens: Number(usage.reasoningTokens),
-    estimated: usage.estimated,
-  };
 }
 
 export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;

@@ -204,13 +204,14 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     async execute(request) {
       const { callId, tool: name } = request;
       const tool = offer.tools.find((one) => one.name === name);
-      if (tool === undefined || callId !== storable(callId)) throw new ReplyLimitExceeded('runtime_output_invalid');
+      if (tool === undefined || callId !== storable(callId))
+        throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
       const stored = await writer.findCall(callId);
       // The runtime no longer has the arguments of a call whose outcome it received.
       if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());
       const parsed = await requested(tool, request);
       if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
-        throw new ReplyLimitExceeded('runtime_output_invalid');
+        throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
       const verdict = await verdictOn(tool, stored);
       if (verdict === 'execute') return await prepareAndRun(parsed, stored);
       if (typeof verdict !== 'string') return await run(parsed, withOutcome(verdict));

@@ -17,6 +17,8 @@ export interface TurnContext {
   limits: ModelLimits | null;
   /** The summary of the messages before the history; null if there is none. */
   summary: Summary | null;
+  /** The last turns of the conversation before this one, oldest first. */
+  recentTurns: string[];
 }
 
 export interface TurnContextStore {

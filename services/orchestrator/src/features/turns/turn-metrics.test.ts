@@ -29,6 +29,17 @@ describe('the turn metrics', () => {
     );
   });
 
+  it('invariant 12: count refused output of runtimes by reason', async () => {
+    const { metrics, lines } = setUp();
+    metrics.refused('usage_out_of_range');
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'uswarm_runtime_output_refused_total{reason="usage_out_of_range"} 1',
+        'uswarm_runtime_output_refused_total{reason="tool_not_offered"} 0',
+      ]),
+    );
+  });
+
   it('count model calls and tokens', async () => {
     const { metrics, lines } = setUp();
     metrics.used({ provider: 'openai', promptTokens: 10, completionTokens: 5 });

@@ -3,6 +3,7 @@ import { MODEL_PROVIDERS } from '@uswarm/contract/providers';
 import { type Clock, initializedCounter, boundedLabel, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../../database/schema.js';
+import { type Refusal, REFUSALS } from './reply-limit.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
 
 type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
@@ -15,6 +16,8 @@ export interface TurnMetrics {
   postponed(): void;
   used(usage: Pick<UsageEntry, 'provider' | 'promptTokens' | 'completionTokens'>): void;
   toolEnded(tool: string, outcome: 'completed' | 'failed'): void;
+  /** Output of a runtime was refused. */
+  refused(reason: Refusal): void;
 }
 
 export interface TurnMetricsDeps {
@@ -70,6 +73,12 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     tool: [...tools, OTHER],
     outcome: ['completed', 'failed'],
   });
+  const refusals = initializedCounter(
+    registry,
+    'uswarm_runtime_output_refused_total',
+    'Total refused parts of the output of runtimes by reason.',
+    { reason: [...REFUSALS] },
+  );
   for (const status of STATUSES) duration.zero({ status });
 
   const since = ({ created_at }: Pick<TurnRow, 'created_at'>): number =>
@@ -88,6 +97,7 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
       tokens.inc({ provider, direction: 'prompt' }, promptTokens);
       tokens.inc({ provider, direction: 'completion' }, completionTokens);
     },
+    refused: (reason) => refusals.inc({ reason }),
     toolEnded: (tool, outcome) => toolCalls.inc({ tool: boundedLabel(toolNames, tool), outcome }),
   };
 }

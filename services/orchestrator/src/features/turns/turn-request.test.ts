@@ -75,6 +75,7 @@ describe('the request of a turn', () => {
     members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
     limits: null,
     summary: { text: 'They talked about tea.', throughSeq: 1 },
+    recentTurns: [],
   };
   const input = {
     turn: { id: 't', agent_id: 'b', shown_entries: 0 },
@@ -86,6 +87,7 @@ describe('the request of a turn', () => {
     features: [],
     firstStep: 3,
     journal: [],
+    recentCalls: [],
     fromEvent: 7,
     toolToken: 'token',
     modelToken: 'model-token',

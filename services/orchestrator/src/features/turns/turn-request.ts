@@ -3,10 +3,12 @@ import {
   AgentRole,
   AgentSchema,
   AnswerContextSchema,
+  CallRecordSchema,
   EntryKind,
   EntrySchema,
   HistoryMessageSchema,
   HistoryRole,
+  JournalLimitsSchema,
   MemorySchema,
   ModelLimitsSchema,
   RunTurnRequestSchema,
@@ -21,13 +23,15 @@ import type { AgentContext } from '../agents/agent-context.js';
 import type { ModelLimits } from '../core/models.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { HistoryRow } from './history.store.js';
-import type { JournalEntry } from './journal.store.js';
+import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from './journal.store.js';
 import { instructionsOf } from './skills.js';
 import type { TurnContext } from './turn-contexts.store.js';
 import type { TurnRow } from './turns.store.js';
 
 export const HISTORY_MESSAGES = 200;
 const HISTORY_BYTES = 512 * 1024;
+/** Bytes of the calls of earlier turns. */
+const CALLS_BYTES = 16 * 1024;
 
 /** The newest messages within the limits, oldest first; always contains the user message. Pure. */
 export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HISTORY_BYTES): HistoryRow[] {
@@ -44,6 +48,13 @@ export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HI
   return rows.filter((row) => kept.has(row)).toReversed();
 }
 
+/** The newest calls within the limit, oldest first. Pure. */
+function boundedCalls(calls: readonly CallRecord[]): CallRecord[] {
+  let bytes = 0;
+  const tooMany = calls.findLastIndex((call) => (bytes += Buffer.byteLength(JSON.stringify(call))) > CALLS_BYTES);
+  return calls.slice(tooMany + 1);
+}
+
 export interface TurnRequestInput {
   turn: Pick<TurnRow, 'id' | 'agent_id' | 'shown_entries'>;
   generation: number;
@@ -58,6 +69,8 @@ export interface TurnRequestInput {
   firstStep: number;
   /** The journal of the turn, empty for its first run. */
   journal: readonly JournalEntry[];
+  /** Tool calls of earlier turns, oldest first. */
+  recentCalls: readonly CallRecord[];
   /** The number of events that the caller has received. */
   fromEvent: number;
   /** The token for tool calls; empty if the agent has no tools. */
@@ -97,23 +110,37 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
 
 /** The feature of runtimes that continue from a journal. */
 export const JOURNAL = 'journal.1';
+/** The feature of runtimes with large entries, which have what is committed with them, and with calls of earlier turns. */
+const LARGE_JOURNAL = 'journal.2';
+/** Bytes of the journal for runtimes without this feature. */
+const SMALL_JOURNAL_BYTES = 2 * 1024 * 1024;
 const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
 
-/** Runtimes without the feature start from the beginning, and get no tools with effects. */
-function journalOf(input: Pick<TurnRequestInput, 'turn' | 'journal' | 'features' | 'requestedTools' | 'resolutions'>) {
+/** Runtimes without the feature start from the beginning, and get no tools with effects. So do those that cannot read the journal. */
+function journalOf(input: TurnRequestInput) {
   const { features } = input;
-  if (!features.includes(JOURNAL)) return {};
+  const isLarge = features.includes(LARGE_JOURNAL);
+  if (!features.includes(JOURNAL) || (!isLarge && bytesOf(input.journal) > SMALL_JOURNAL_BYTES)) return {};
   const journal = input.journal.map(({ number, kind, body }) =>
     create(EntrySchema, { number, kind: KINDS[kind], body }),
   );
+  const large = isLarge
+    ? {
+        journalLimits: create(JournalLimitsSchema, { entryBytes: MAX_ENTRY_BYTES, journalBytes: MAX_JOURNAL_BYTES }),
+        recentCalls: boundedCalls(input.recentCalls).map((call) => create(CallRecordSchema, call)),
+      }
+    : {};
   const { shown_entries: shownEntries } = input.turn;
-  const continued = { journaled: true, journal, canWait: true };
+  const continued = { journaled: true, journal, canWait: true, ...large };
   if (!features.includes('tools.1')) return continued;
   const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
     create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),
   );
   return { ...continued, shownEntries, requestedTools, resolutions: [...input.resolutions] };
 }
+
+const bytesOf = (journal: readonly JournalEntry[]): number =>
+  journal.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
 
 export function toLimits({ context_window, max_output_tokens, capabilities }: ModelLimits) {
   return create(ModelLimitsSchema, {

@@ -11,12 +11,13 @@ import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS } from '../runtimes/tool-tokens.js';
 import type { CallRules } from '../tools/call-rules.js';
 import type { FollowUps } from '../summaries/follow-ups.js';
+import { type JournalBodies, JournalUnavailable } from './journal-bodies.js';
 import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
 import { renewToolToken } from './renew-tool-token.js';
 import { outcomeOf } from './runtime-outcome.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
-import { ReplyLimitExceeded } from './reply-limit.js';
+import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
 import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { createTurnWriter, LeaseLost, TokensReserved, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
@@ -26,6 +27,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
+  bodies: JournalBodies;
   contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
   agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
   runtimes: Pick<RuntimeStore, 'get'>;
@@ -167,7 +169,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const { turn, writer, reply, signal } = run;
     const { instanceId, features } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
-    const { request: runRequest, context, requestedTools, needsSummary } = await loadRequest(turn, reply, features);
+    const {
+      request: runRequest,
+      context,
+      requestedTools,
+      needsSummary,
+    } = await loadRequest(turn, reply, { features, signal });
+    reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     run.needed.summary = needsSummary;
     if (turn.runtime_instance === null) {
       await writer.setInstance(instanceId, runRequest.journaled ? context : undefined);
@@ -362,12 +370,16 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const live = liveEvents(turn);
       const begun = await writer.begin();
       live.status('reading', begun.seq);
-      const reply = createReply({ turn, writer, receipts: deps.receipts, rules: deps.rules, live, logger }, begun);
+      const { receipts, rules, bodies } = deps;
+      const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
+      const reply = createReply({ turn, writer, receipts, rules, bodies, live, refused, signal, logger }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
         runToEnd(run).catch((error: unknown) => {
+          if (error instanceof JournalUnavailable) return cutOff(run, 'storage_unavailable');
           if (!(error instanceof ReplyLimitExceeded)) throw error;
+          refused(error.refusal);
           return cutOff(run, error.code);
         }),
       );

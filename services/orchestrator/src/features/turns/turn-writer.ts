@@ -12,9 +12,10 @@ import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
-import type { JournalEntry, JournalStore } from './journal.store.js';
+import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
-import { createTurnMessages, type ToolStatus, type TurnMessagesDeps } from './turn-messages.js';
+import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
+import { createTurnMessages, type TurnMessagesDeps } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
@@ -55,7 +56,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'answeredElsewhere'
     | 'suspend'
   >;
-  journal: Pick<JournalStore, 'append' | 'isEmpty'>;
+  journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
   agents: Pick<AgentStore, 'setActivity'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve'>;
   contexts: Pick<TurnContextStore, 'insert'>;
@@ -65,11 +66,6 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
-}
-
-export interface ToolMessage {
-  callId: string;
-  content: ToolStatus;
 }
 
 /** A call of a tool that the orchestrator executes. */
@@ -134,8 +130,10 @@ export interface TurnWriter {
   nextGeneration(limit: number): Promise<number | undefined>;
   /** Lets the turn continue after a wait in milliseconds, with its next generation. */
   postpone(waitMs: number): Promise<void>;
-  /** Appends an entry to the journal. @returns false if it is invalid: see JournalStore */
-  entry(generation: number, entry: JournalEntry): Promise<boolean>;
+  /** Whether an entry can be appended to the journal. @throws LeaseLost if the turn has a later generation */
+  judge(generation: number, entry: { number: number; size: number }): Promise<EntryVerdict>;
+  /** Appends an entry to the journal, in one transaction with what it produces. @throws LeaseLost as `judge` */
+  entry(generation: number, entry: StoredEntry & EntryParts): Promise<AppendedEntry>;
   /** @returns the sequence of its event */
   tool(tool: ToolMessage): Promise<number>;
   /**
@@ -212,6 +210,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     turn.reply_message_id = id;
     replySeq = seq;
     return { replyId: id, seq };
+  }
+
+  function toolEnded({ content: { tool, state } }: ToolMessage): void {
+    if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
   /** Marks tools without a result as failed. */
@@ -316,11 +318,24 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       metrics?.postponed();
     },
 
-    entry: (generation, entry) => fenced((tx) => deps.journal.append({ id: turn.id, generation }, entry, tx)),
+    async judge(generation, entry) {
+      const verdict = await fenced((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
+      if (verdict === 'stale') throw new LeaseLost();
+      return verdict;
+    },
 
-    async tool({ callId, content }) {
-      const shown = await fenced((tx) => shownMessages.tool(callId, content, replySeq, tx));
-      if (content.state !== 'running') metrics?.toolEnded(content.tool, content.state);
+    async entry(generation, entry) {
+      const place = { id: turn.id, workspaceId, generation, replySeq };
+      const appended = await fenced((tx) => appendEntry(deps, shownMessages, place, entry, tx));
+      if (appended.verdict === 'stale') throw new LeaseLost();
+      if (appended.isNewUsage && entry.usage !== undefined) metrics?.used(entry.usage);
+      if (appended.verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
+      return appended;
+    },
+
+    async tool(tool) {
+      const shown = await fenced((tx) => shownMessages.tool(tool.callId, tool.content, replySeq, tx));
+      toolEnded(tool);
       return shown;
     },
 

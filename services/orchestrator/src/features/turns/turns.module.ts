@@ -26,8 +26,12 @@ import { createSummaryStore } from '../summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
 import { createUsageStore } from '../usage/usage.store.js';
 import { createUserStore } from '../users/users.store.js';
+import { createContentObjects } from '../uploads/content-objects.js';
+import type { ObjectStore } from '../uploads/object-store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
+import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
+import { journalJobs } from './journal-retention.js';
 import { createJournalStore } from './journal.store.js';
 import { createLiveEvents, type LiveEventsContext } from './live-events.js';
 import { createStopService } from './stop.service.js';
@@ -51,6 +55,7 @@ export interface TurnsModuleDeps {
   /** The tools that the orchestrator executes for agents. */
   platformTools: readonly PlatformTool[];
   receipts: ReceiptLog;
+  objects: ObjectStore;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -92,6 +97,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     live,
     metrics: turnMetrics,
     urgentJobs: [turnJob(deps, turnMetrics)],
+    jobs: journalJobs(deps),
   };
 }
 
@@ -103,6 +109,10 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     jobs,
     turns: createTurnStore(database),
     journal: createJournalStore(database),
+    bodies: createJournalBodies({
+      contents: createContentObjects({ ...background, job: JOURNAL_OBJECT_JOB, objects: deps.objects }),
+      logger,
+    }),
     agents: createAgentStore(database),
     messages: createMessageStore(database),
     users: createUserStore(database),

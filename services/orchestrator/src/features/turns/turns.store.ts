@@ -76,7 +76,7 @@ export interface TurnStore {
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
-  /** Also deletes the journal, the context and the tool calls. */
+  /** Also deletes the context and the tool calls. The journal is kept for later turns. */
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
@@ -231,9 +231,12 @@ export function createTurnStore(database: Database): TurnStore {
         .set({ status, error_code: errorCode, finished_at: sql<Date>`now()` })
         .where('id', '=', id)
         .execute();
+      // The journal stays, unless it continues the turn of a message that was deleted in the meantime.
       await sql`
-        WITH entries AS (DELETE FROM turn_entries WHERE turn_id = ${id}),
-          contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id})
+        WITH entries AS (
+          DELETE FROM turn_entries e USING turns t
+          WHERE e.turn_id = ${id} AND t.id = ${id} AND t.shown_entries > 0 AND t.resumes_message_id IS NULL
+        ), contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id})
         DELETE FROM tool_calls WHERE turn_id = ${id}`.execute(db);
     },
 

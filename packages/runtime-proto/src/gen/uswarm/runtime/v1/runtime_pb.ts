@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIoQBCg5BZHZhbmNlUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SGQoRY29tbWl0dGVkX3Rocm91Z2gYAyABKAQSMgoLcmVzb2x1dGlvbnMYBCADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uIkwKClJlc29sdXRpb24SDwoHY2FsbF9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEg4KBmZhaWxlZBgDIAEoCBIPCgdtZXNzYWdlGAQgASgIIhEKD0FkdmFuY2VSZXNwb25zZSJlChVSZW5ld1Rvb2xUb2tlblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCnRvb2xfdG9rZW4YAyABKAkSEwoLbW9kZWxfdG9rZW4YBCABKAkiGAoWUmVuZXdUb29sVG9rZW5SZXNwb25zZSKSBQoOUnVuVHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCmZyb21fZXZlbnQYAyABKAQSJwoFYWdlbnQYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIsCgpjb2xsZWFndWVzGAUgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSMgoHaGlzdG9yeRgGIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEg0KBXRvb2xzGAcgAygJEisKCG1lbW9yaWVzGAggAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuTWVtb3J5EhIKCmZpcnN0X3N0ZXAYCSABKA0SMQoHY29udGV4dBgKIAEoCzIgLnVzd2FybS5ydW50aW1lLnYxLkFuc3dlckNvbnRleHQSEgoKdG9vbF90b2tlbhgLIAEoCRIuCgZsaW1pdHMYDCABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIPCgdzdW1tYXJ5GA0gASgJEhMKC21vZGVsX3Rva2VuGA4gASgJEhEKCWpvdXJuYWxlZBgPIAEoCBIpCgdqb3VybmFsGBAgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnkSNAoPcmVxdWVzdGVkX3Rvb2xzGBEgAygLMhsudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFNwZWMSMgoLcmVzb2x1dGlvbnMYEiADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uEhUKDXNob3duX2VudHJpZXMYEyABKA0SEAoIY2FuX3dhaXQYHiABKAgiQwoIVG9vbFNwZWMSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIUCgxpbnB1dF9zY2hlbWEYAyABKAkiUAoLTW9kZWxMaW1pdHMSFgoOY29udGV4dF93aW5kb3cYASABKA0SGQoRbWF4X291dHB1dF90b2tlbnMYAiABKA0SDgoGaW1hZ2VzGAMgASgIIpYCChBTdW1tYXJpemVSZXF1ZXN0EiwKBGtpbmQYASABKA4yHi51c3dhcm0ucnVudGltZS52MS5TdW1tYXJ5S2luZBINCgVtb2RlbBgCIAEoCRIuCgZsaW1pdHMYAyABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIQCghwcmV2aW91cxgEIAEoCRIyCgdoaXN0b3J5GAUgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USKAoGYWdlbnRzGAYgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSEAoIbGFuZ3VhZ2UYByABKAkSEwoLbW9kZWxfdG9rZW4YCCABKAkiSgoRU3VtbWFyaXplUmVzcG9uc2USDAoEdGV4dBgBIAEoCRInCgV1c2FnZRgCIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlIlcKDUFuc3dlckNvbnRleHQSDgoGbm93X21zGAEgASgDEhEKCXRpbWVfem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRIRCgl1c2VyX25hbWUYBCABKAki9AEKBUFnZW50EgoKAmlkGAEgASgJEgwKBHNsdWcYAiABKAkSDAoEbmFtZRgDIAEoCRIqCgRyb2xlGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRSb2xlEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnNraWxscxgGIAMoCRINCgVtb2RlbBgHIAEoCRIXCg9yZXNwb25zZV9sZW5ndGgYCCABKAkSDwoHcHJvbXB0cxgJIAMoCRI5Cg9za2lsbF9kb2N1bWVudHMYCiADKAsyIC51c3dhcm0ucnVudGltZS52MS5Ta2lsbERvY3VtZW50IkMKDVNraWxsRG9jdW1lbnQSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdjb250ZW50GAMgASgJImoKDkhpc3RvcnlNZXNzYWdlEgoKAmlkGAEgASgJEiwKBHJvbGUYAiABKA4yHi51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5Um9sZRIQCghhZ2VudF9pZBgDIAEoCRIMCgR0ZXh0GAQgASgJIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSL7AwoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAEikKBWVudHJ5GAkgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlIABItCgdyZXF1ZXN0GAsgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuUmVxdWVzdEgAEi0KB3dhaXRpbmcYDCABKAsyGi51c3dhcm0ucnVudGltZS52MS5XYWl0aW5nSAASDwoHYmFycmllchgKIAEoCEIHCgVldmVudCIhCgdXYWl0aW5nEhYKDnJldHJ5X2FmdGVyX21zGAEgASgNIlEKBUVudHJ5Eg4KBm51bWJlchgBIAEoDRIqCgRraW5kGAIgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlLaW5kEgwKBGJvZHkYAyABKAkiOwoHUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEQoJYXJndW1lbnRzGAMgASgJIj4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy5gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElAKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZRJlCg5SZW5ld1Rvb2xUb2tlbhIoLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVxdWVzdBopLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVzcG9uc2USVgoJU3VtbWFyaXplEiMudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVxdWVzdBokLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIoQBCg5BZHZhbmNlUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SGQoRY29tbWl0dGVkX3Rocm91Z2gYAyABKAQSMgoLcmVzb2x1dGlvbnMYBCADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uIkwKClJlc29sdXRpb24SDwoHY2FsbF9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEg4KBmZhaWxlZBgDIAEoCBIPCgdtZXNzYWdlGAQgASgIIhEKD0FkdmFuY2VSZXNwb25zZSJlChVSZW5ld1Rvb2xUb2tlblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCnRvb2xfdG9rZW4YAyABKAkSEwoLbW9kZWxfdG9rZW4YBCABKAkiGAoWUmVuZXdUb29sVG9rZW5SZXNwb25zZSKBBgoOUnVuVHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCmZyb21fZXZlbnQYAyABKAQSJwoFYWdlbnQYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIsCgpjb2xsZWFndWVzGAUgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSMgoHaGlzdG9yeRgGIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEg0KBXRvb2xzGAcgAygJEisKCG1lbW9yaWVzGAggAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuTWVtb3J5EhIKCmZpcnN0X3N0ZXAYCSABKA0SMQoHY29udGV4dBgKIAEoCzIgLnVzd2FybS5ydW50aW1lLnYxLkFuc3dlckNvbnRleHQSEgoKdG9vbF90b2tlbhgLIAEoCRIuCgZsaW1pdHMYDCABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIPCgdzdW1tYXJ5GA0gASgJEhMKC21vZGVsX3Rva2VuGA4gASgJEhEKCWpvdXJuYWxlZBgPIAEoCBIpCgdqb3VybmFsGBAgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnkSNAoPcmVxdWVzdGVkX3Rvb2xzGBEgAygLMhsudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFNwZWMSMgoLcmVzb2x1dGlvbnMYEiADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uEhUKDXNob3duX2VudHJpZXMYEyABKA0SEAoIY2FuX3dhaXQYHiABKAgSOAoOam91cm5hbF9saW1pdHMYKCABKAsyIC51c3dhcm0ucnVudGltZS52MS5Kb3VybmFsTGltaXRzEjMKDHJlY2VudF9jYWxscxgpIAMoCzIdLnVzd2FybS5ydW50aW1lLnYxLkNhbGxSZWNvcmQiOwoNSm91cm5hbExpbWl0cxITCgtlbnRyeV9ieXRlcxgBIAEoDRIVCg1qb3VybmFsX2J5dGVzGAIgASgNIkMKCFRvb2xTcGVjEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFAoMaW5wdXRfc2NoZW1hGAMgASgJIlAKC01vZGVsTGltaXRzEhYKDmNvbnRleHRfd2luZG93GAEgASgNEhkKEW1heF9vdXRwdXRfdG9rZW5zGAIgASgNEg4KBmltYWdlcxgDIAEoCCKWAgoQU3VtbWFyaXplUmVxdWVzdBIsCgRraW5kGAEgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyeUtpbmQSDQoFbW9kZWwYAiABKAkSLgoGbGltaXRzGAMgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSEAoIcHJldmlvdXMYBCABKAkSMgoHaGlzdG9yeRgFIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEigKBmFnZW50cxgGIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EhAKCGxhbmd1YWdlGAcgASgJEhMKC21vZGVsX3Rva2VuGAggASgJIkoKEVN1bW1hcml6ZVJlc3BvbnNlEgwKBHRleHQYASABKAkSJwoFdXNhZ2UYAiADKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZSJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIvQBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkSOQoPc2tpbGxfZG9jdW1lbnRzGAogAygLMiAudXN3YXJtLnJ1bnRpbWUudjEuU2tpbGxEb2N1bWVudCJDCg1Ta2lsbERvY3VtZW50EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHY29udGVudBgDIAEoCSJqCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCSI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAki+wMKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIABIpCgVlbnRyeRgJIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5SAASLQoHcmVxdWVzdBgLIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLlJlcXVlc3RIABItCgd3YWl0aW5nGAwgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuV2FpdGluZ0gAEg8KB2JhcnJpZXIYCiABKAhCBwoFZXZlbnQiIQoHV2FpdGluZxIWCg5yZXRyeV9hZnRlcl9tcxgBIAEoDSL7AQoFRW50cnkSDgoGbnVtYmVyGAEgASgNEioKBGtpbmQYAiABKA4yHC51c3dhcm0ucnVudGltZS52MS5FbnRyeUtpbmQSDAoEYm9keRgDIAEoCRInCgV1c2FnZRgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlEiUKBHRvb2wYBSABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sEisKB21lc3NhZ2UYBiABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlEisKBGNhbGwYByABKAsyHS51c3dhcm0ucnVudGltZS52MS5DYWxsUmVjb3JkImkKCkNhbGxSZWNvcmQSDAoEdG9vbBgBIAEoCRIRCglhcmd1bWVudHMYAiABKAkSDgoGZmFpbGVkGAMgASgIEioKB3NvdXJjZXMYBCADKAsyGS51c3dhcm0ucnVudGltZS52MS5Tb3VyY2UiKAoGU291cmNlEg0KBXRpdGxlGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiOwoHUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEQoJYXJndW1lbnRzGAMgASgJIj4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkirAEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy5gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElAKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZRJlCg5SZW5ld1Rvb2xUb2tlbhIoLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVxdWVzdBopLnVzd2FybS5ydW50aW1lLnYxLlJlbmV3VG9vbFRva2VuUmVzcG9uc2USVgoJU3VtbWFyaXplEiMudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVxdWVzdBokLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -414,7 +414,7 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
   journaled: boolean;
 
   /**
-   * The entries of earlier generations, from 1 without gaps. At most 2 MiB.
+   * The entries of earlier generations, from 1 without gaps. At most 2 MiB, or as in `journal_limits`.
    *
    * @generated from field: repeated uswarm.runtime.v1.Entry journal = 16;
    */
@@ -447,6 +447,21 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
    * @generated from field: bool can_wait = 30;
    */
   canWait: boolean;
+
+  /**
+   * Only for runtimes with the feature `journal.2`. Entries then have the fields `usage`, `tool`, `message` and `call`. Absent:
+   * an entry has at most 128 KiB, a journal 2 MiB, and no entry has these fields.
+   *
+   * @generated from field: uswarm.runtime.v1.JournalLimits journal_limits = 40;
+   */
+  journalLimits?: JournalLimits | undefined;
+
+  /**
+   * Tool calls of the last turns of the conversation, oldest first. Only for runtimes with the feature `journal.2`.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.CallRecord recent_calls = 41;
+   */
+  recentCalls: CallRecord[];
 };
 
 /**
@@ -455,6 +470,30 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_uswarm_runtime_v1_runtime, 12);
+
+/**
+ * Bytes of the bodies of entries.
+ *
+ * @generated from message uswarm.runtime.v1.JournalLimits
+ */
+export type JournalLimits = Message$1<"uswarm.runtime.v1.JournalLimits"> & {
+  /**
+   * @generated from field: uint32 entry_bytes = 1;
+   */
+  entryBytes: number;
+
+  /**
+   * @generated from field: uint32 journal_bytes = 2;
+   */
+  journalBytes: number;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.JournalLimits.
+ * Use `create(JournalLimitsSchema)` to create a new message.
+ */
+export const JournalLimitsSchema: GenMessage<JournalLimits> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * A tool as the model sees it.
@@ -485,7 +524,7 @@ export type ToolSpec = Message$1<"uswarm.runtime.v1.ToolSpec"> & {
  * Use `create(ToolSpecSchema)` to create a new message.
  */
 export const ToolSpecSchema: GenMessage<ToolSpec> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * Limits and capabilities of a model. 0 and false mean unknown: the runtime uses its defaults.
@@ -520,7 +559,7 @@ export type ModelLimits = Message$1<"uswarm.runtime.v1.ModelLimits"> & {
  * Use `create(ModelLimitsSchema)` to create a new message.
  */
 export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeRequest
@@ -584,7 +623,7 @@ export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> &
  * Use `create(SummarizeRequestSchema)` to create a new message.
  */
 export const SummarizeRequestSchema: GenMessage<SummarizeRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeResponse
@@ -608,7 +647,7 @@ export type SummarizeResponse = Message$1<"uswarm.runtime.v1.SummarizeResponse">
  * Use `create(SummarizeResponseSchema)` to create a new message.
  */
 export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * Input of a reply in addition to the conversation.
@@ -650,7 +689,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -721,7 +760,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * @generated from message uswarm.runtime.v1.SkillDocument
@@ -752,7 +791,7 @@ export type SkillDocument = Message$1<"uswarm.runtime.v1.SkillDocument"> & {
  * Use `create(SkillDocumentSchema)` to create a new message.
  */
 export const SkillDocumentSchema: GenMessage<SkillDocument> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -786,7 +825,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -813,7 +852,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 21);
+  messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -904,7 +943,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 22);
+  messageDesc(file_uswarm_runtime_v1_runtime, 23);
 
 /**
  * Nothing happens in the turn until a time or an event outside the runtime.
@@ -928,7 +967,7 @@ export type Waiting = Message$1<"uswarm.runtime.v1.Waiting"> & {
  * Use `create(WaitingSchema)` to create a new message.
  */
 export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 23);
+  messageDesc(file_uswarm_runtime_v1_runtime, 24);
 
 /**
  * A completed part of a turn. Another runtime continues the turn after it.
@@ -949,11 +988,40 @@ export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
   kind: EntryKind;
 
   /**
-   * JSON for runtimes, at most 128 KiB.
+   * JSON for runtimes, at most 128 KiB, or as in `journal_limits`.
    *
    * @generated from field: string body = 3;
    */
   body: string;
+
+  /**
+   * What is committed in the same transaction as the entry. A repeated entry does not repeat it.
+   * The usage of the model call of a step.
+   *
+   * @generated from field: uswarm.runtime.v1.Usage usage = 4;
+   */
+  usage?: Usage | undefined;
+
+  /**
+   * The end of the call of a result.
+   *
+   * @generated from field: uswarm.runtime.v1.Tool tool = 5;
+   */
+  tool?: Tool | undefined;
+
+  /**
+   * The separate message that the call of a result showed.
+   *
+   * @generated from field: uswarm.runtime.v1.Message message = 6;
+   */
+  message?: Message | undefined;
+
+  /**
+   * What later turns of the conversation are told about the call of a result.
+   *
+   * @generated from field: uswarm.runtime.v1.CallRecord call = 7;
+   */
+  call?: CallRecord | undefined;
 };
 
 /**
@@ -961,7 +1029,67 @@ export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 24);
+  messageDesc(file_uswarm_runtime_v1_runtime, 25);
+
+/**
+ * A tool call of an earlier turn. At most 4 KiB.
+ *
+ * @generated from message uswarm.runtime.v1.CallRecord
+ */
+export type CallRecord = Message$1<"uswarm.runtime.v1.CallRecord"> & {
+  /**
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * JSON, or its beginning.
+   *
+   * @generated from field: string arguments = 2;
+   */
+  arguments: string;
+
+  /**
+   * @generated from field: bool failed = 3;
+   */
+  failed: boolean;
+
+  /**
+   * What the result refers to, in its order.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.Source sources = 4;
+   */
+  sources: Source[];
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.CallRecord.
+ * Use `create(CallRecordSchema)` to create a new message.
+ */
+export const CallRecordSchema: GenMessage<CallRecord> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 26);
+
+/**
+ * @generated from message uswarm.runtime.v1.Source
+ */
+export type Source = Message$1<"uswarm.runtime.v1.Source"> & {
+  /**
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string address = 2;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.Source.
+ * Use `create(SourceSchema)` to create a new message.
+ */
+export const SourceSchema: GenMessage<Source> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 27);
 
 /**
  * A call of one of the `requested_tools`. The caller executes it once per (turn_id, call_id), whichever generation requests it,
@@ -993,7 +1121,7 @@ export type Request = Message$1<"uswarm.runtime.v1.Request"> & {
  * Use `create(RequestSchema)` to create a new message.
  */
 export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 25);
+  messageDesc(file_uswarm_runtime_v1_runtime, 28);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -1010,7 +1138,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 26);
+  messageDesc(file_uswarm_runtime_v1_runtime, 29);
 
 /**
  * A part of the text of the reply, coalesced over 40–60 ms.
@@ -1037,7 +1165,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 27);
+  messageDesc(file_uswarm_runtime_v1_runtime, 30);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -1080,7 +1208,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 28);
+  messageDesc(file_uswarm_runtime_v1_runtime, 31);
 
 /**
  * Usage of one model call, once per (turn, step). Each attempt that the provider may have counted has its own step.
@@ -1142,7 +1270,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 29);
+  messageDesc(file_uswarm_runtime_v1_runtime, 32);
 
 /**
  * A sub-agent has received a task (RUNNING) or has finished it.
@@ -1181,7 +1309,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 30);
+  messageDesc(file_uswarm_runtime_v1_runtime, 33);
 
 /**
  * A separate message in addition to the reply (action card, artifact, workflow). The content is a
@@ -1211,7 +1339,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 31);
+  messageDesc(file_uswarm_runtime_v1_runtime, 34);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -1251,7 +1379,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 32);
+  messageDesc(file_uswarm_runtime_v1_runtime, 35);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity

@@ -1,0 +1,62 @@
+import type { Transaction } from '../../database/database.js';
+import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
+import type { OfferedContent } from './agent-content-schema.js';
+import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
+import type { ToolStatus, TurnMessages } from './turn-messages.js';
+import type { TurnStore, UsageEntry } from './turns.store.js';
+
+export interface ToolMessage {
+  callId: string;
+  content: ToolStatus;
+}
+
+/** What an entry produces. It is committed with the entry, or not at all. */
+export interface EntryParts {
+  usage?: UsageEntry | undefined;
+  tool?: ToolMessage | undefined;
+  message?: { key: string; content: OfferedContent } | undefined;
+  /** What later turns are told about the call. */
+  call?: CallRecord | undefined;
+}
+
+export interface AppendedEntry {
+  verdict: EntryVerdict;
+  /** The sequence of the last event of the entry, if it has one. */
+  seq?: number;
+  isNewUsage: boolean;
+  /** The token limit, if the usage has reached it. */
+  reached?: LimitReached | undefined;
+}
+
+export interface EntryDeps {
+  journal: Pick<JournalStore, 'append'>;
+  turns: Pick<TurnStore, 'recordUsage'>;
+  limits: Pick<UsageLimits, 'reached'>;
+}
+
+export interface AppendedTo {
+  id: string;
+  workspaceId: string;
+  generation: number;
+  /** The sequence of the reply, before which tool calls are listed. */
+  replySeq: number | undefined;
+}
+
+/** Appends an entry with what it produces. A repeated entry changes nothing. Call it under the lease of the turn. */
+export async function appendEntry(
+  { journal, turns, limits }: EntryDeps,
+  shown: Pick<TurnMessages, 'tool' | 'offer'>,
+  turn: AppendedTo,
+  entry: StoredEntry & EntryParts,
+  tx: Transaction,
+): Promise<AppendedEntry> {
+  const { usage, tool, message } = entry;
+  const verdict = await journal.append(turn, entry, tx);
+  if (verdict !== 'new') return { verdict, isNewUsage: false };
+  const isNewUsage = usage !== undefined && (await turns.recordUsage(usage, tx));
+  // Before the events, which lock the workspace.
+  const reached = usage === undefined ? undefined : await limits.reached(turn.workspaceId, tx);
+  let seq = tool === undefined ? undefined : await shown.tool(tool.callId, tool.content, turn.replySeq, tx);
+  if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
+  return { verdict, isNewUsage, reached, ...(seq === undefined ? {} : { seq }) };
+}

@@ -1,0 +1,51 @@
+import { silentLogger } from '@uswarm/service-kit';
+import { createJournalBodies } from '../src/features/turns/journal-bodies.js';
+import type { CallRecord, EntryVerdict, StoredEntry } from '../src/features/turns/journal.store.js';
+import type { EntryParts } from '../src/features/turns/turn-entries.js';
+import type { TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
+
+type Entry = StoredEntry & EntryParts & { generation: number };
+
+/** The journal of one turn in memory. `onStore` is called before the object store is used, and may throw. */
+export function createMemoryJournal({
+  recentCalls = [],
+  onStore,
+}: {
+  recentCalls?: CallRecord[];
+  onStore?: () => void;
+}) {
+  const entries: Entry[] = [];
+  const objects = new Map<string, string>();
+  const judge = (number: number): EntryVerdict => {
+    if (number <= entries.length) return 'known';
+    return number === entries.length + 1 ? 'new' : 'refused';
+  };
+  const journal: TurnRunnerDeps['journal'] = {
+    judge: async ({ number }) => judge(number),
+    append: async ({ generation }, appended) => {
+      const verdict = judge(appended.number);
+      if (verdict === 'new') entries.push({ ...appended, generation });
+      return verdict;
+    },
+    entries: async () => entries,
+    isEmpty: async () => entries.length === 0,
+    turnsBefore: async () => ['earlier'],
+    calls: async () => recentCalls,
+  };
+  const bodies = createJournalBodies({
+    contents: {
+      put: async (owner, content) => {
+        onStore?.();
+        objects.set(owner.join(), content);
+        return owner.join();
+      },
+      read: async (key) => {
+        onStore?.();
+        return objects.get(key) ?? '';
+      },
+    },
+    retryForMs: 500,
+    logger: silentLogger,
+  });
+  return { entries, journal, bodies };
+}
