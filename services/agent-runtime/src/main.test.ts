@@ -126,7 +126,7 @@ describe('the runtime process', () => {
 
   it('rejects an unauthenticated call without reading its body, and any oversized message', async () => {
     const { clientWith, runtime } = await start();
-    const history = [{ role: HistoryRole.USER, text: 'x'.repeat(5 * 1024 * 1024) }];
+    const history = [{ role: HistoryRole.USER, text: 'x'.repeat(21 * 1024 * 1024) }];
     await expect(all(clientWith(undefined).runTurn(turn({ history })))).rejects.toEqual(code(Code.Unauthenticated));
     await expect(all(runtime.runTurn(turn({ history })))).rejects.toEqual(code(Code.ResourceExhausted));
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Outcome } from '@uswarm/runtime-proto';
+import { Outcome, ToolState } from '@uswarm/runtime-proto';
 import {
   answer,
   brief,
@@ -94,8 +94,13 @@ describe('the agent loop', () => {
       role: 'tool',
       content: [{ toolCallId: 'c1', output: { type: 'error-text', value: expect.stringContaining(error) } }],
     });
+    const states = events.flatMap((event) => (event.case === 'tool' ? [event.value] : []));
     // Users see no calls of tools that do not exist.
-    expect(events.filter((event) => event.case === 'tool')).toEqual([]);
+    expect(states).toMatchObject(
+      call.name === 'secret_tool'
+        ? []
+        : [{ state: ToolState.RUNNING }, { state: ToolState.FAILED, description: error }],
+    );
     expect(done.outcome).toBe(Outcome.COMPLETED);
   });
 
