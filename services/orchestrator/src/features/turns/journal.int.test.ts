@@ -109,7 +109,10 @@ describe('the journal of a turn', () => {
   it('is kept after the end of the turn, without its context and the outcomes of its calls', async () => {
     const { job, writer, entries } = await begin();
     await writer.entry(1, step(1));
-    await writer.call({ id: 'c', tool: 't', description: '', stoppable: true }, async () => ({ text: '', failed: false }));
+    await writer.call({ id: 'c', tool: 't', description: '', stoppable: true }, async () => ({
+      text: '',
+      failed: false,
+    }));
     await writer.finish(DONE);
     expect(await entries()).toEqual([step(1)]);
     const { database } = world.uswarm;
