@@ -39,6 +39,7 @@ describe('the journal of a finished turn', () => {
     worker = createTestTurnWorker(uswarm.database);
   });
   beforeEach(async () => {
+    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
     user = await uswarm.user();
     home = await uswarm.home(user);
   });
