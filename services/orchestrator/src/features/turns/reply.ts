@@ -113,7 +113,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       parts.clear();
     },
 
-    async apply({ number, event }) {
+    async apply({ number, event, barrier }) {
       if (Number(number) <= reply.events) return false;
       if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent();
       if (!markedRead) {
@@ -138,6 +138,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           return false;
         case 'entry':
           await store(event.value);
+          // After a barrier, the turn continues with tools or with another model call.
+          if (barrier) reply.overLimit = reached;
           return false;
         case 'request':
           await execute(event.value);

@@ -211,9 +211,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
           else if (reply.suspended) await stopInRuntime(run);
           return 'done';
         }
+        await stopOverLimit(run, to);
         if (event.barrier || reply.requests.resolutions.length > 0) await advance(run, to, event.number);
         if (overdue(run)) return 'interrupted';
-        await stopOverLimit(run, to);
       }
       return 'interrupted';
     } finally {
