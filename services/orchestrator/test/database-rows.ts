@@ -4,8 +4,7 @@ import type { Database } from '../src/database/database.js';
 /** Reads the table names from the catalogue, so that new tables are included. */
 async function tables(database: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
-    SELECT table_name AS name FROM information_schema.tables
-    WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`.execute(database);
+    SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`.execute(database);
   return rows.map(({ name }) => name);
 }
 
@@ -28,15 +27,16 @@ export async function rowsContaining(database: Database, texts: readonly string[
   );
 }
 
-/** As `rowsContaining`, but case-sensitive and searched by Postgres, for large tables. */
+/** As `rowsContaining`, but case-sensitive and searched by Postgres in one statement, for large tables. */
 export async function searchRows(database: Database, texts: readonly string[]): Promise<string[]> {
   const patterns = texts.map((text) => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`);
-  const found: string[] = [];
-  for (const table of await tables(database)) {
-    const { rows } = await sql<{ row: string }>`
-      SELECT row FROM (SELECT (to_jsonb(t) - 'published_at')::text AS row FROM ${sql.table(table)} t) stored
-      WHERE row LIKE ANY (${patterns}) ORDER BY 1`.execute(database);
-    found.push(...rows.map(({ row }) => `${table}: ${row}`));
-  }
-  return found;
+  const searches = (await tables(database)).map(
+    (table) => sql`
+      SELECT ${table}::text AS name, row
+      FROM (SELECT (to_jsonb(t) - 'published_at')::text AS row FROM ${sql.table(table)} t) stored
+      WHERE row LIKE ANY (${patterns}::text[])`,
+  );
+  const all = sql<{ name: string; row: string }>`${sql.join(searches, sql` UNION ALL `)} ORDER BY name, row`;
+  const { rows } = await all.execute(database);
+  return rows.map(({ name, row }) => `${name}: ${row}`);
 }

@@ -18,7 +18,7 @@ import { integrationEnvironment, startProviderServer } from '../../test/integrat
 import { searchRows } from '../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
-/** Operations that succeed only once. The owner calls them after the other callers were rejected. */
+/** Operations that succeed only once. The owner calls them after all other callers were rejected. */
 const ONCE = new Set<OperationId>([
   'logout',
   'logoutEverywhere',
@@ -63,21 +63,24 @@ function changes(before: readonly string[], after: readonly string[]): string[] 
 
 const codeOf = ({ body }: SeenAnswer): string | undefined => (body as ErrorBody | undefined)?.code;
 
-interface SuccessfulOwner {
-  owner: UserResources;
-  /** The responses that are not successful. */
-  ownersFailures: SeenAnswer[];
-}
-
 describe('authorisation', () => {
   let uswarm: TestOrchestrator;
   let server: OAuthServer;
   let operations: Map<string, Operation>;
+  /** A user whose requests are all rejected, so that the resources serve the tests of every operation. */
+  let outsider: UserResources;
+  /** A user who has deleted the account, with a token from before the deletion. */
+  let former: UserResources;
+  let formerToken: Pick<ApiClient, 'headers'>;
   beforeAll(async () => {
     server = await startProviderServer();
     uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
     const document = await readDocument(uswarm.url);
     operations = new Map(operationsOf(document).map((operation) => [operation.operationId, operation]));
+    outsider = await own();
+    former = await own();
+    formerToken = await tokenOf(former);
+    await former.user.delete('/v1/auth/delete', {}, 204);
   });
   afterAll(async () => {
     await uswarm.close();
@@ -122,21 +125,7 @@ describe('authorisation', () => {
     };
   }
   /** All calls return the code, existing and missing resources are indistinguishable, and nothing is written. */
-  const refusedAs = (code: ErrorCode) => ({ ownersFailures: [], codes: [code], distinguishable: [], written: [] });
-
-  /** Runs the check after a successful call of the owner, or before it if the operation succeeds only once. */
-  async function asOwner<Seen>(operation: Operation, owner: UserResources, check: () => Promise<Seen>) {
-    const once = ONCE.has(operation.operationId as OperationId);
-    const first = once ? [] : await failures(operation, owner);
-    const seen = await check();
-    return { ownersFailures: once ? await failures(operation, owner) : first, ...seen };
-  }
-
-  /** Creates an owner who then calls the operation. */
-  async function successfulOwner(operation: Operation): Promise<SuccessfulOwner> {
-    const owner = await own();
-    return { owner, ownersFailures: await failures(operation, owner) };
-  }
+  const refusedAs = (code: ErrorCode) => ({ codes: [code], distinguishable: [], written: [] });
 
   const setBanned = ({ user }: UserResources, banned: boolean) =>
     uswarm.database.updateTable('users').set({ is_banned: banned }).where('email', '=', user.email).execute();
@@ -160,79 +149,73 @@ describe('authorisation', () => {
 
   describe.each(OPERATIONS)('%s', (operationId) => {
     const operation = (): Operation => operations.get(operationId)!;
+    const once = ONCE.has(operationId);
+    /** Rejected requests write nothing, so all tests of the operation share one owner. */
+    let owner: UserResources;
+    let ownersFailures: SeenAnswer[];
+    beforeAll(async () => {
+      owner = await own();
+      if (!once) ownersFailures = await failures(operation(), owner);
+    });
     // The tests read whole tables several times, so the rows of earlier operations would slow down each of them.
-    afterAll(() => uswarm.database.deleteFrom('users').execute());
-
-    let shared: Promise<SuccessfulOwner> | undefined;
-    /** Rejections write nothing, so they share an owner unless the operation succeeds only once. */
-    async function withOwner<Seen>(check: (owner: UserResources) => Promise<Seen>) {
-      if (ONCE.has(operationId)) {
-        const owner = await own();
-        return asOwner(operation(), owner, () => check(owner));
-      }
-      shared ??= successfulOwner(operation());
-      const { owner, ownersFailures } = await shared;
-      return { ownersFailures, ...(await check(owner)) };
-    }
+    afterAll(() => {
+      const kept = [outsider.user.email, former.user.email];
+      return uswarm.database.deleteFrom('users').where('email', 'not in', kept).execute();
+    });
 
     it('rejects a request without a token', async () => {
-      const seen = await withOwner((owner) => refusal(operation(), uswarm.anonymous, owner));
-      expect(seen).toEqual(refusedAs('token_missing'));
+      expect(await refusal(operation(), uswarm.anonymous, owner)).toEqual(refusedAs('token_missing'));
     });
 
     it('rejects an expired token', async () => {
-      const seen = await withOwner(async (owner) => refusal(operation(), await tokenOf(owner, -60), owner));
-      expect(seen).toEqual(refusedAs('token_expired'));
+      expect(await refusal(operation(), await tokenOf(owner, -60), owner)).toEqual(refusedAs('token_expired'));
     });
 
     it('rejects a banned user, also for own resources', async () => {
-      const seen = await withOwner(async (owner) => {
-        await setBanned(owner, true);
-        try {
-          return await refusal(operation(), owner.user, owner);
-        } finally {
-          await setBanned(owner, false);
-        }
-      });
-      expect(seen).toEqual(refusedAs('user_banned'));
+      await setBanned(owner, true);
+      try {
+        expect(await refusal(operation(), owner.user, owner)).toEqual(refusedAs('user_banned'));
+      } finally {
+        await setBanned(owner, false);
+      }
     });
 
-    it('rejects a deleted user, also for former resources', async () => {
-      const owner = await own();
-      // The owner cannot call the operation after the deletion, so another user shows that it succeeds.
-      const ownersFailures = await failures(operation(), ONCE.has(operationId) ? await own() : owner);
-      const later = await tokenOf(owner);
-      await owner.user.delete('/v1/auth/delete', {}, 204);
-      const signsUp = operationId === 'signUp';
-      const seen = signsUp ? refusedAs('user_deleted') : await refusal(operation(), later, owner);
-      expect({ ...seen, ownersFailures }).toEqual(refusedAs('user_deleted'));
-      // Another sign-up creates a different user.
-      const again = uswarm.anonymous.with(later.headers);
-      await again.post('/v1/auth/sign-up', undefined, 204);
-      expect((await uswarm.home(again)).workspaceId).not.toBe(owner.home.workspaceId);
-    });
+    // A deleted user can sign up again: see below.
+    if (operationId !== 'signUp') {
+      it('rejects a deleted user, also for former resources', async () => {
+        expect(await refusal(operation(), formerToken, former)).toEqual(refusedAs('user_deleted'));
+      });
+    }
 
     it('neither returns nor changes resources of another user, nor reveals that they exist', async () => {
-      const [owner, other] = [await own(), await own()];
-      const seen = await asOwner(operation(), owner, async () => {
-        const before = await rowsOf(owner);
-        const distinguishable = [];
-        const allowed = [];
-        for (const foreign of subsets(idsIn(operation()))) {
-          const { existing, missing } = await callWithForeignIds(operation(), foreign, owner, other);
-          allowed.push(...existing.filter(({ status }) => status < 400));
-          distinguishable.push(...differences(existing, missing));
-        }
-        // An operation without ids concerns resources of the caller.
-        const answers = idsIn(operation()).length > 0 ? [] : await sendAll(operation(), other.user, other.values);
-        const secrets = [owner.user.email, ...IDS.map((id) => owner.values[id] ?? '')];
-        const shown = secrets.filter((text) => JSON.stringify(answers).includes(text));
-        const written = changes(before, await rowsOf(owner));
-        return { allowed, distinguishable, shown, written };
-      });
-      expect(seen).toEqual({ ownersFailures: [], allowed: [], distinguishable: [], shown: [], written: [] });
+      const ids = idsIn(operation());
+      const before = await rowsOf(owner);
+      const distinguishable = [];
+      const allowed = [];
+      for (const foreign of subsets(ids)) {
+        const { existing, missing } = await callWithForeignIds(operation(), foreign, owner, outsider);
+        allowed.push(...existing.filter(({ status }) => status < 400));
+        distinguishable.push(...differences(existing, missing));
+      }
+      const answers = ids.length > 0 ? [] : await callForOwnResources(operation());
+      const secrets = [owner.user.email, ...IDS.map((id) => owner.values[id] ?? '')];
+      const shown = secrets.filter((text) => JSON.stringify(answers).includes(text));
+      const written = changes(before, await rowsOf(owner));
+      const nothing = { allowed: [], distinguishable: [], shown: [], written: [] };
+      expect({ allowed, distinguishable, shown, written }).toEqual(nothing);
+    });
+
+    it('succeeds for the owner of the resources that others were refused', async () => {
+      if (once) ownersFailures = await failures(operation(), owner);
+      expect(ownersFailures).toEqual([]);
     });
   });
+
+  /** An operation without ids concerns resources of the caller and can change them, so the caller is a new user. */
+  async function callForOwnResources(operation: Operation): Promise<SeenAnswer[]> {
+    const other = await own();
+    return sendAll(operation, other.user, other.values);
+  }
 
   /** Calls the operation as `other`, with some ids of the owner, and again with random ids instead. */
   async function callWithForeignIds(
@@ -253,6 +236,14 @@ describe('authorisation', () => {
     };
   }
 
+  it('a deleted user who signs up again is a different user with a different workspace', async () => {
+    const owner = await own();
+    const again = uswarm.anonymous.with((await tokenOf(owner)).headers);
+    await owner.user.delete('/v1/auth/delete', {}, 204);
+    await again.post('/v1/auth/sign-up', undefined, 204);
+    expect((await uswarm.home(again)).workspaceId).not.toBe(owner.home.workspaceId);
+  });
+
   it.each([
     ['getUpload', EXAMPLE.linkSignature],
     ['getExportArchive', EXAMPLE.exportSignature],
@@ -262,6 +253,6 @@ describe('authorisation', () => {
     expect(await failures(operation, owner)).toEqual([]);
     const withOther = { ...owner.values, [signature]: other.values[signature] ?? '' };
     const seen = await refusal(operation, other.user, { ...owner, values: withOther });
-    expect({ ownersFailures: [], ...seen }).toEqual(refusedAs('upload_link_invalid'));
+    expect(seen).toEqual(refusedAs('upload_link_invalid'));
   });
 });
