@@ -13,4 +13,4 @@ export {
 export { describeWith } from './parts.js';
 export { type AlertScenario, askPrometheus, type Expression, type RuleVerdict } from './prometheus.js';
 export { runSchemathesis } from './schemathesis.js';
-export { createTestDatabase, SERVING_ROLE, type TestDatabase } from './test-database.js';
+export { createTestDatabase, type DatabaseTemplate, SERVING_ROLE, type TestDatabase } from './test-database.js';

@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { silentLogger } from '@uswarm/service-kit';
-import { createTestDatabase } from '@uswarm/testkit';
+import { createTestDatabase, type DatabaseTemplate, SERVING_ROLE } from '@uswarm/testkit';
 import { type Database, openDatabase, type WithTransaction } from '../src/database/database.js';
 import { createWithTransaction } from '../src/database/transaction.js';
 import { migrate } from '../src/database/migrate.js';
@@ -11,13 +14,28 @@ export interface MigratedDatabase {
   close(): Promise<void>;
 }
 
+/** The migrated schema, with the rights of the serving role. */
+export const SCHEMA: DatabaseTemplate = {
+  key: schemaKey(),
+  prepare: (url) => migrate(url, silentLogger, SERVING_ROLE),
+};
+
+/** A Postgres that several runs share has one template for each content of these files. */
+function schemaKey(): string {
+  const service = path.join(import.meta.dirname, '..');
+  const migrations = readdirSync(path.join(service, 'migrations')).toSorted();
+  const files = [...migrations.map((file) => `migrations/${file}`), 'src/database/serving-role.ts'];
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(service, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
 /** Long enough for the insertion of bulk data on a busy machine. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
 /** Creates a migrated database without rows, for tests of stores. */
 export async function createMigratedDatabase(maxConnections = 10): Promise<MigratedDatabase> {
-  const { url, drop } = await createTestDatabase();
-  await migrate(url, silentLogger);
+  const { url, drop } = await createTestDatabase(SCHEMA);
   const database = openDatabase({
     url,
     maxConnections,

@@ -15,15 +15,15 @@ import {
   silentLogger,
 } from '@uswarm/service-kit';
 import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
-import { createTestDatabase, SERVING_ROLE } from '@uswarm/testkit';
+import { createTestDatabase } from '@uswarm/testkit';
 import { OrchestratorConfig } from '../src/config.js';
 import { type Database, openDatabase } from '../src/database/database.js';
-import { migrate } from '../src/database/migrate.js';
 import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
 import type { Handlers } from '../src/http/handlers.js';
 import { createModules, handlersOf } from '../src/features/modules.js';
 import { startOrchestrator } from '../src/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
+import { SCHEMA } from './database.js';
 import { type LogWatch, watchLogs } from './log-watch.js';
 
 export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
@@ -147,7 +147,7 @@ async function readHome(user: ApiClient): Promise<Home> {
  * response against the contract.
  */
 export async function startTestOrchestrator(options: TestOrchestratorOptions = {}): Promise<TestOrchestrator> {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase(SCHEMA);
   const issuer = await startOidcIssuer();
   // The serving role: a statement that needs more rights fails in every test.
   const databaseUrl = options.reachDatabaseBy?.(testDatabase.servingUrl) ?? testDatabase.servingUrl;
@@ -155,7 +155,6 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const settings: Record<string, string> = { ...testEnvironment(databaseUrl, issuer), OBJECT_DIRECTORY: objects };
   const environment = { ...settings, ...options.environment };
   const config = loadConfig(OrchestratorConfig, environment);
-  await migrate(testDatabase.url, silentLogger, SERVING_ROLE);
   const bus = createMemoryBus({ logger: silentLogger });
   const logs = watchLogs(options.logTo);
   for (const [name, value] of Object.entries(environment)) if (IS_SECRET.test(name)) logs.plant(value);

@@ -8,7 +8,6 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { MessageData, Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { AgentRuntime } from '@uswarm/runtime-proto';
-import { silentLogger } from '@uswarm/service-kit';
 import { type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -17,9 +16,9 @@ import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/test
 import { type ApiClient, createApiClient } from '../../../test/api-client.js';
 import { recordApplies, USER_SWARMS } from '../../../test/applied-user-swarms.js';
 import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
+import { SCHEMA } from '../../../test/database.js';
 import { testEnvironment } from '../../../test/test-orchestrator.js';
 import { openDatabase } from '../../database/database.js';
-import { migrate } from '../../database/migrate.js';
 
 const WITHIN_MS = 60_000;
 
@@ -38,8 +37,7 @@ describe('the state of a runtime with several replicas', () => {
 
   beforeAll(async () => {
     issuer = await startOidcIssuer();
-    testDatabase = await createTestDatabase();
-    await migrate(testDatabase.url, silentLogger);
+    testDatabase = await createTestDatabase(SCHEMA);
     proxy = await startFaultInjectionProxy(testDatabase.url);
     server = await startScriptedApi();
     recordApplies(server);
