@@ -26,6 +26,29 @@ describe('the steps of a run', () => {
     expect(allPassed(results)).toBe(false);
   });
 
+  it('run together if they are concurrent neighbours, and before and after the others', async () => {
+    const started = [];
+    const both = Promise.withResolvers();
+    const meeting = (name) => ({
+      name,
+      needs: ['types'],
+      concurrent: true,
+      run: async () => {
+        if (started.push(name) === 2) both.resolve();
+        await both.promise;
+        return { ok: name !== 'prose' };
+      },
+    });
+    const last = { name: 'tests', needs: ['dead code'], run: async () => ({ ok: started.length === 2 }) };
+    const results = await runSteps([passing('types'), meeting('prose'), meeting('dead code'), last], () => {});
+    expect(results.map(({ name, status }) => ({ name, status }))).toEqual([
+      { name: 'types', status: 'passed' },
+      { name: 'prose', status: 'failed' },
+      { name: 'dead code', status: 'passed' },
+      { name: 'tests', status: 'passed' },
+    ]);
+  });
+
   it('print one line per feature that the machine does not have', () => {
     const line = (part, suite) => JSON.stringify({ part, suite, reason: `No ${part}.`, install: 'Install it.' });
     const lines = [line('valkey', 'bus'), line('searxng', 'search'), line('valkey', 'gateway'), ''].join('\n');

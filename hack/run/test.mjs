@@ -14,9 +14,13 @@ const TYPES = 'types';
 const TESTS = 'tests';
 const LEDGER = 'requirement ledger';
 
+const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench'];
+/** Generated requests per operation of the API with `--all`. */
+const GENERATED_BY_ALL = '25';
+
 /**
- * `npm test`: every check; with `--all` also the mutation check of routes, which takes minutes. Other arguments
- * are passed to jest and select tests: only these and the types are checked. @returns the exit code
+ * `npm test`: every check; with `--all` also the mutation check of routes and more generated requests, which takes minutes.
+ * Other arguments are passed to jest and select tests: only these and the types are checked. @returns the exit code
  */
 export async function runTests(args) {
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-run-'));
@@ -39,27 +43,27 @@ export async function runTests(args) {
 /** @returns the steps that these arguments of `npm test` select */
 export function selectSteps(args, files) {
   if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, { USWARM_SKIPS_FILE: files.skips })];
-  return [...standardSteps(files), ...(args.length > 0 ? [mutationCheck(files.ledger)] : [])];
+  const all = args.length > 0;
+  return [...standardSteps(files, { all }), ...(all ? [mutationCheck(files.ledger)] : [])];
 }
 
-function standardSteps({ skips, ledger, results }) {
+function standardSteps({ skips, ledger, results }, { all }) {
   return [
     tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
     tool('lint', 'oxlint', ['--deny-warnings']),
     commitsStep(),
     typeCheck(),
-    proseStep({ needs: [TYPES], skipsFile: skips }),
-    tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
-    tool('dependency direction', 'depcruise', [
-      '--config',
-      '.dependency-cruiser.cjs',
-      'packages',
-      'services',
-      'charts',
-      'e2e',
-      'bench',
-    ]),
-    tests(['--json', `--outputFile=${results}`], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
+    // Each of these uses one core.
+    ...[
+      proseStep({ needs: [TYPES], skipsFile: skips }),
+      tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
+      tool('dependency direction', 'depcruise', ['--config', '.dependency-cruiser.cjs', ...CHECKED_FOLDERS]),
+    ].map((step) => ({ ...step, concurrent: true })),
+    tests(['--json', `--outputFile=${results}`], {
+      USWARM_SKIPS_FILE: skips,
+      USWARM_LEDGER_FILE: ledger,
+      ...(all && { USWARM_FUZZ_EXAMPLES: GENERATED_BY_ALL }),
+    }),
     ledgerProgram({ name: LEDGER, needs: [TESTS], script: 'report.js', ledger }),
   ];
 }
