@@ -18,8 +18,10 @@ import { allPassed, runSteps, summary } from './steps.mjs';
 import { fileTimes, timeReport } from './timings.mjs';
 
 const BUILD = 'build';
+const DOCKER = 'docker and node image';
 const CLUSTER = 'cluster';
 const IMAGES = 'images';
+const LOAD = 'load images';
 const LEDGER = 'requirement ledger';
 
 /** `npm run e2e`: the tests on a real cluster; e2e/settings.mjs has the usage. @returns the exit code */
@@ -36,7 +38,7 @@ async function runOnCluster(settings) {
   try {
     const results = await runSteps(steps(state).map(interruptible));
     const ok = verdict(state, results);
-    if (!ok && state.provided) await explain(state);
+    if (!ok && state.cluster) await explain(state);
     await release(state);
     const files = selectProjects(settings).map(({ project }) => resultsFile(artifacts, project));
     for (const line of timeReport(results, fileTimes(files))) console.log(line);
@@ -52,11 +54,13 @@ function steps(state) {
   const { settings } = state;
   const projects = selectProjects(settings).map((project) => projectStep(project, state));
   const complete = settings.all && settings.patterns.length === 0;
-  const ledger = { name: LEDGER, needs: [IMAGES, ...projects.map(({ name }) => name)], run: () => judgeLedger(state) };
+  const ledger = { name: LEDGER, needs: [LOAD, ...projects.map(({ name }) => name)], run: () => judgeLedger(state) };
   return [
     { name: BUILD, run: buildAll },
-    { name: CLUSTER, needs: [BUILD], run: () => startCluster(state) },
-    { name: IMAGES, needs: [CLUSTER], run: () => makeImages(state) },
+    { name: DOCKER, needs: [BUILD], run: () => provide(state) },
+    { name: CLUSTER, needs: [DOCKER], concurrent: true, run: () => startCluster(state) },
+    { name: IMAGES, needs: [DOCKER], concurrent: true, run: () => makeImages(state) },
+    { name: LOAD, needs: [CLUSTER, IMAGES], run: () => loadImages(state) },
     ...projects,
     // Rows whose tests did not run are not judged.
     ...(complete ? [ledger] : []),
@@ -81,7 +85,7 @@ async function buildAll() {
   return { ok: code === 0, output: tail(output) };
 }
 
-async function startCluster(state) {
+async function provide(state) {
   // An earlier step builds it, so it cannot be imported at the top.
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   if (!process.env.E2E_IMAGES_FILE) await prepareImages();
@@ -90,16 +94,17 @@ async function startCluster(state) {
   return { ok: true };
 }
 
+async function startCluster(state) {
+  state.cluster = await state.provided.start();
+  return { ok: true };
+}
+
 async function makeImages(state) {
-  const { provided, artifacts } = state;
   const previous = await unpackPreviousRelease();
   state.previousChart = join(previous, 'charts/uswarm');
-  if (provided.load) {
-    const local = provided.localImages;
-    const images = { ...(await buildImages({ local })), ...(await buildPreviousImages({ folder: previous, local })) };
-    await provided.load(Object.values(images));
-    await removeOtherImages(images);
-    state.imagesFile = writeImagesFile(images, artifacts);
+  if (state.provided.load) {
+    const local = state.provided.localImages;
+    state.images = { ...(await buildImages({ local })), ...(await buildPreviousImages({ folder: previous, local })) };
     return { ok: true };
   }
   const file = process.env.E2E_IMAGES_FILE;
@@ -107,7 +112,17 @@ async function makeImages(state) {
     throw new RunError(
       'Images cannot be loaded into this cluster: set E2E_IMAGES_FILE to a file with images that it can pull.',
     );
-  state.imagesFile = writeImagesFile(readImagesFile(file), artifacts);
+  state.images = readImagesFile(file);
+  return { ok: true };
+}
+
+async function loadImages(state) {
+  const { provided, images, artifacts } = state;
+  if (provided.load) {
+    await provided.load(Object.values(images));
+    await removeOtherImages(images);
+  }
+  state.imagesFile = writeImagesFile(images, artifacts);
   return { ok: true };
 }
 
@@ -119,18 +134,13 @@ function projectStep(project, state) {
       state.skipped += 1;
       return { ok: true, output: '' };
     }
-    const variables = testVariables({
-      ...state,
-      cluster: state.provided.cluster,
-      disruptive: settings.disruptive,
-      ledger,
-    });
+    const variables = testVariables({ ...state, disruptive: settings.disruptive, ledger });
     const { ok, ran, skipped } = await runProject(project, { variables, artifacts });
     state.ran += ran;
     state.skipped += skipped;
     return { ok };
   };
-  return { name, needs: [IMAGES], run };
+  return { name, needs: [LOAD], run };
 }
 
 async function judgeLedger({ ledger }) {
@@ -151,18 +161,18 @@ function verdict({ settings, ran, skipped }, results) {
   return ran > 0 && !(settings.ci && skipped > 0);
 }
 
-async function explain({ provided, tools, artifacts }) {
+async function explain({ cluster, tools, artifacts }) {
   console.log('Collecting diagnostics from the cluster…');
   const folder = join(artifacts, 'cluster');
-  await collectDiagnostics({ cluster: provided.cluster, tools, folder });
+  await collectDiagnostics({ cluster, tools, folder });
   console.log(`Diagnostics are in ${relative(process.cwd(), folder)}.`);
 }
 
-async function release({ provided, settings, tools }) {
+async function release({ provided, cluster, settings, tools }) {
   if (!provided) return;
   await provided.release();
-  if (!settings.keep || settings.given) return;
-  const { kubeconfig } = provided.cluster;
+  if (!settings.keep || settings.given || !cluster) return;
+  const { kubeconfig } = cluster;
   const { DOCKER_HOST } = process.env;
   console.log(`The cluster keeps running. To use it:
   export KUBECONFIG=${kubeconfig} PATH=${join(tools.kubectl, '..')}:$PATH${DOCKER_HOST ? ` DOCKER_HOST=${DOCKER_HOST}` : ''}

@@ -33,7 +33,7 @@ async function runOnCluster(settings) {
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const provided = await provideCluster({ settings, tools: await kubeTools(), folder: artifactsRoot });
   try {
-    const { kubeconfig, context, auditLog } = provided.cluster;
+    const { kubeconfig, context, auditLog } = await provided.start();
     const options = JSON.stringify({ kubeconfig, context, auditLog, artifacts, swarms, limitsLifted });
     const program = join(repositoryRoot, 'e2e/dist/scale/measure-main.js');
     const code = await runForeground(nodeBinary, [program, options], { interactive: false, env: serviceEnvironment() });

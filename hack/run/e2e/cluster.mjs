@@ -9,16 +9,20 @@ import { kindProgram, publicNodeImage } from './public-kind.mjs';
 import { clusterName } from './settings.mjs';
 
 /**
- * The cluster of a run, with functions to load images and to release it.
+ * The cluster of a run, with functions to start it, to load images and to release it.
  *
  * @typedef {object} Provided
- * @property {import('./kind.mjs').Cluster} cluster
+ * @property {() => Promise<import('./kind.mjs').Cluster>} start images can be built meanwhile
  * @property {boolean} localImages whether images are built without a registry
  * @property {((images: string[]) => Promise<void>) | undefined} load undefined if the run does not manage the cluster
  * @property {() => Promise<void>} release
  */
 
-/** @returns {Promise<Provided>} @throws RunError */
+/**
+ * Provides Docker and a node image, or selects an existing cluster.
+ *
+ * @returns {Promise<Provided>} @throws RunError
+ */
 export async function provideCluster({ settings, tools, folder, report = console.log }) {
   if (settings.given) return provideGiven(settings.given, tools);
   const docker = await findDocker({ report });
@@ -35,21 +39,23 @@ export async function provideCluster({ settings, tools, folder, report = console
       limitsLifted,
       report,
     });
-    const kept = settings.keep ? await ours.existing() : undefined;
-    if (kept) report(`  using the existing cluster ${name}`);
+    const start = async () => {
+      const kept = settings.keep ? await ours.existing() : undefined;
+      if (kept) report(`  using the existing cluster ${name}`);
+      return kept ?? (await createOrRemove(ours));
+    };
     const release = async () => {
       if (!settings.keep) await ours.remove();
       await docker.release();
     };
-    const cluster = kept ?? (await createOrRelease(ours));
-    return { cluster, localImages: built, load: ours.load, release };
+    return { start, localImages: built, load: ours.load, release };
   } catch (error) {
     await docker.release();
     throw error;
   }
 }
 
-async function createOrRelease(ours) {
+async function createOrRemove(ours) {
   try {
     return await ours.create();
   } catch (error) {
@@ -61,7 +67,7 @@ async function createOrRelease(ours) {
 async function provideGiven(given, { kubectl, kind = 'kind' }) {
   const cluster = await givenCluster(given, kubectl);
   const load = cluster.node && loadBy(kind, given.context.slice('kind-'.length));
-  return { cluster, localImages: false, load, release: async () => {} };
+  return { start: async () => cluster, localImages: false, load, release: async () => {} };
 }
 
 function loadBy(kind, name) {

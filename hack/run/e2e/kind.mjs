@@ -54,9 +54,10 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
     chmodSync(auditLog, 0o666);
     writeFileSync(join(folder, 'kind.json'), config);
     const args = ['create', 'cluster', '--name', name, '--image', image, '--config', join(folder, 'kind.json')];
-    await mustRun(kind, [...args, '--wait', '180s'], {
+    // Images are built at the same time.
+    await mustRun(kind, [...args, '--wait', '300s'], {
       env,
-      limitS: 300,
+      limitS: 480,
       failure: 'kind could not create the cluster',
     });
     // kind's policy would start the node of an interrupted run with the next Docker daemon.

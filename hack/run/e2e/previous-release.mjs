@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeBinary, repositoryRoot } from '../environment.mjs';
-import { mustRun } from './commands.mjs';
+import { mustRun, run } from './commands.mjs';
 
 // The previous release for upgrade tests: its chart, its CRD, and images that its own commands build from its sources.
 const archive = join(repositoryRoot, 'e2e/fixtures/previous-release.tar.gz');
@@ -21,18 +21,28 @@ export async function unpackPreviousRelease() {
 }
 
 /**
- * Builds its service images with separate tags.
+ * Builds its service images with separate tags, unless an earlier run has built them from the same sources.
  *
  * @returns {Promise<Record<string, string>>} `previous-<name>` → reference
  */
 export async function buildPreviousImages({ folder, local }) {
-  const list = join(folder, 'images.json');
+  const list = join(folder, local ? 'images-local.json' : 'images.json');
+  const known = existsSync(list) ? readImages(list) : undefined;
+  if (known && (await allExist(Object.values(known)))) return known;
   const base = local ? ['--base', 'local'] : [];
   await mustRun(nodeBinary, ['hack/run.mjs', 'images', '--tag', 'content', '--list', list, ...base], {
     cwd: folder,
     limitS: 900,
     failure: 'The images of the release before could not be built',
   });
+  return readImages(list);
+}
+
+function readImages(list) {
   const images = JSON.parse(readFileSync(list, 'utf8'));
   return Object.fromEntries(Object.entries(images).map(([name, ref]) => [`previous-${name}`, ref]));
+}
+
+async function allExist(refs) {
+  return (await run('docker', ['image', 'inspect', ...refs])).code === 0;
 }
