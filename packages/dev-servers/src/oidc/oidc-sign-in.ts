@@ -7,19 +7,19 @@ import { readBody } from './request-body.js';
 export const SIGN_IN_PATH = '/sign-in/';
 const SCOPES = 'openid email profile offline_access';
 
-const person = z.object({ email: z.email(), name: z.string().trim().min(1).max(200) });
+const profile = z.object({ email: z.email(), name: z.string().trim().min(1).max(200) });
 
-export type Person = z.infer<typeof person>;
+export type Profile = z.infer<typeof profile>;
 
-/** The users who signed in since the start of the issuer. */
-export interface People {
-  remember(subject: string, who: Person): void;
+/** The users who have signed in since the start of the issuer. */
+export interface AccountRegistry {
+  remember(subject: string, given: Profile): void;
 }
 
 /** The sign-in page: e-mail address and name without a password; signing in grants all scopes. */
 export async function answerSignIn(
   provider: Provider,
-  people: People,
+  accounts: AccountRegistry,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -29,13 +29,13 @@ export async function answerSignIn(
     return;
   }
   const form = Object.fromEntries(new URLSearchParams((await readBody(request)) ?? ''));
-  const who = person.safeParse(form);
-  if (!who.success) {
+  const given = profile.safeParse(form);
+  if (!given.success) {
     showForm(response, 400, '<p>Please give an e-mail address and a name.</p>');
     return;
   }
-  const accountId = subjectOf(who.data.email);
-  people.remember(accountId, who.data);
+  const accountId = subjectOf(given.data.email);
+  accounts.remember(accountId, given.data);
   const grant = new provider.Grant({ accountId, clientId: String(params['client_id']) });
   grant.addOIDCScope(SCOPES);
   const grantId = await grant.save();

@@ -140,7 +140,7 @@ async function signInByFlow(issuer: string, who: { email: string; name: string }
     }),
   });
   const body = (await exchange.json()) as { id_token: string };
-  expect([exchange.status, body]).toEqual([200, expect.objectContaining({ id_token: expect.any(String) })]);
+  expect({ status: exchange.status, body }).toMatchObject({ status: 200, body: { id_token: expect.any(String) } });
   return body.id_token;
 }
 
@@ -189,7 +189,7 @@ describe('development tokens', () => {
   it('can only be requested with POST', async () => {
     const { issuer } = await started();
     const response = await askForToken(issuer, '', 'GET');
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+    expect({ status: response.status, allow: response.headers.get('allow') }).toEqual({ status: 405, allow: 'POST' });
   });
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider';
 import { LocalError } from '../local-error.js';
 import { generateKey, loadKeys, type PrivateKey, saveKeys, SIGNING_ALGORITHM } from './oidc-keys.js';
-import { answerSignIn, type Person, SIGN_IN_PATH } from './oidc-sign-in.js';
+import { answerSignIn, type Profile, SIGN_IN_PATH } from './oidc-sign-in.js';
 import { createOidcStore } from './oidc-store.js';
 import { answerTokenRequest, signIdToken, TOKEN_SECONDS, type TokenRequest } from './oidc-token.js';
 
@@ -98,7 +98,7 @@ function createIssuer({ clients, close, issuer, keysFile, ...parts }: IssuerPart
     else {
       // The provider derives its mount path from the difference.
       Object.assign(request, { originalUrl: url, url: below });
-      if (path.startsWith(SIGN_IN_PATH)) await answerSignIn(provider, base.people, request, response);
+      if (path.startsWith(SIGN_IN_PATH)) await answerSignIn(provider, base.accounts, request, response);
       else await provider.callback()(request, response);
     }
   };
@@ -137,7 +137,7 @@ const developmentClient: ClientMetadata = {
 
 /** Sets all options for whose defaults the library prints warnings. */
 function baseConfiguration(clients: ClientMetadata[], prefix: string) {
-  const accounts = new Map<string, Person>();
+  const accounts = new Map<string, Profile>();
   const day = 24 * 60 * 60;
   const configuration: Configuration = {
     adapter: createOidcStore(),
@@ -165,6 +165,6 @@ function baseConfiguration(clients: ClientMetadata[], prefix: string) {
   };
   return {
     configuration,
-    people: { remember: (subject: string, who: Person) => void accounts.set(subject, who) },
+    accounts: { remember: (subject: string, profile: Profile) => void accounts.set(subject, profile) },
   };
 }

@@ -37,6 +37,12 @@ export const raw = (...parts: (string | Uint8Array)[]): ModelStep[] => [
   { end: true },
 ];
 
+/** A script whose first response has these packets. */
+export const rawOnce =
+  (...parts: (string | Uint8Array)[]): Dialect['script'] =>
+  (index) =>
+    index > 0 ? undefined : raw(...parts);
+
 /** A text, its end and usage, as a server without deviations sends them. */
 export const ANSWER = [choice({ role: 'assistant', content: 'Hello.' }), STOP, usageChunk(20, 5), DONE];
 

@@ -1,30 +1,19 @@
 import type { Dialect } from '../dialect.js';
-import { call, FINISHED, raw, toolCalls } from '../wire.js';
+import { onlyCalls } from '../expected.js';
+import { call, FINISHED, rawOnce, toolCalls } from '../wire.js';
 
 export const allZeroInParts: Dialect = {
   name: 'All calls have the index 0, and the parts of their arguments have an empty id.',
   protocol: 'openai',
   server: 'vLLM, some tool parsers',
   source: 'https://github.com/InternLM/lmdeploy/issues/3412',
-  script: (index) =>
-    index > 0
-      ? undefined
-      : raw(
-          toolCalls(call({ index: 0, id: 'a' }, 'web_search', '')),
-          toolCalls(call({ index: 0, id: '' }, undefined, '{"query":')),
-          toolCalls(call({ index: 0, id: '' }, undefined, '"one"}')),
-          toolCalls(call({ index: 0, id: 'b' }, 'read_page', '')),
-          toolCalls(call({ index: 0, id: '' }, undefined, '{"url":"two"}')),
-          ...FINISHED,
-        ),
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [
-      { name: 'web_search', input: { query: 'one' } },
-      { name: 'read_page', input: { url: 'two' } },
-    ],
-    requests: 1,
-    usage: ['reported'],
-  },
+  script: rawOnce(
+    toolCalls(call({ index: 0, id: 'a' }, 'web_search', '')),
+    toolCalls(call({ index: 0, id: '' }, undefined, '{"query":')),
+    toolCalls(call({ index: 0, id: '' }, undefined, '"one"}')),
+    toolCalls(call({ index: 0, id: 'b' }, 'read_page', '')),
+    toolCalls(call({ index: 0, id: '' }, undefined, '{"url":"two"}')),
+    ...FINISHED,
+  ),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }, { name: 'read_page', input: { url: 'two' } }),
 };

@@ -1,25 +1,17 @@
 import type { Dialect } from '../dialect.js';
-import { call, FINISHED, raw, toolCalls } from '../wire.js';
+import { onlyCalls } from '../expected.js';
+import { call, FINISHED, rawOnce, toolCalls } from '../wire.js';
 
 export const nameRepeated: Dialect = {
   name: 'Each part of a call repeats its name.',
   protocol: 'openai',
   server: 'MiniMax M2.7 on NVIDIA NIM',
   source: 'https://github.com/NousResearch/hermes-agent/pull/11984',
-  script: (index) =>
-    index > 0
-      ? undefined
-      : raw(
-          toolCalls(call({ index: 0, id: 'a' }, 'web_search', '{"query"')),
-          toolCalls(call({ index: 0 }, 'web_search', ':"one"')),
-          toolCalls(call({ index: 0 }, 'web_search', '}')),
-          ...FINISHED,
-        ),
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [{ name: 'web_search', input: { query: 'one' } }],
-    requests: 1,
-    usage: ['reported'],
-  },
+  script: rawOnce(
+    toolCalls(call({ index: 0, id: 'a' }, 'web_search', '{"query"')),
+    toolCalls(call({ index: 0 }, 'web_search', ':"one"')),
+    toolCalls(call({ index: 0 }, 'web_search', '}')),
+    ...FINISHED,
+  ),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
 import { arrived, call, FINISHED, raw, refuse, toolCalls } from '../wire.js';
 
 export const thoughtSignature: Dialect = {
@@ -15,11 +16,5 @@ export const thoughtSignature: Dialect = {
     const isSigned = JSON.stringify(assistant['tool_calls']).includes('"thought_signature":"c2lnbmVk"');
     return isSigned ? undefined : refuse(400, 'Function call is missing a thought_signature in functionCall parts.');
   },
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [{ name: 'web_search', input: { query: 'one' } }],
-    requests: 1,
-    usage: ['reported'],
-  },
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

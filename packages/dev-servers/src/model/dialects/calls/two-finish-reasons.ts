@@ -1,22 +1,19 @@
 import type { Dialect } from '../dialect.js';
-import { call, choice, DONE, raw, STOP, toolCalls, usageChunk } from '../wire.js';
+import { call, choice, DONE, rawOnce, STOP, toolCalls, usageChunk } from '../wire.js';
 
 export const twoFinishReasons: Dialect = {
   name: 'The finish reason of a call with text is repeated as stop.',
   protocol: 'openai',
   server: 'ChatMock',
   source: 'https://github.com/RayBytes/ChatMock/pull/114',
-  script: (index) =>
-    index > 0
-      ? undefined
-      : raw(
-          choice({ content: 'Let me look that up.' }),
-          toolCalls(call({ index: 0, id: 'a' }, 'web_search', '{"query":"one"}')),
-          choice({}, 'tool_calls'),
-          STOP,
-          usageChunk(20, 5),
-          DONE,
-        ),
+  script: rawOnce(
+    choice({ content: 'Let me look that up.' }),
+    toolCalls(call({ index: 0, id: 'a' }, 'web_search', '{"query":"one"}')),
+    choice({}, 'tool_calls'),
+    STOP,
+    usageChunk(20, 5),
+    DONE,
+  ),
   expected: {
     text: 'Let me look that up.',
     finish: 'calls',

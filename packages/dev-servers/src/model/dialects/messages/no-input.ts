@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
 import { anthropicStream } from '../wire.js';
 
 export const noInput: Dialect = {
@@ -13,11 +14,5 @@ export const noInput: Dialect = {
           start: { type: 'tool_use', id: 'toolu_1', name: 'list_pages', input: {} },
           deltas: [{ type: 'input_json_delta', partial_json: '' }],
         }),
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [{ name: 'list_pages', input: {} }],
-    requests: 1,
-    usage: ['reported'],
-  },
+  expected: onlyCalls({ name: 'list_pages', input: {} }),
 };

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
 import { arrived, refuse } from '../wire.js';
 
 export const redactedThinking: Dialect = {
@@ -20,11 +21,5 @@ export const redactedThinking: Dialect = {
       ? undefined
       : refuse(400, '`redacted_thinking` blocks in the latest assistant message cannot be modified.');
   },
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [{ name: 'web_search', input: { query: 'one' } }],
-    requests: 1,
-    usage: ['reported'],
-  },
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
 import { arrived, refuse } from '../wire.js';
 
 export const thinking: Dialect = {
@@ -22,11 +23,5 @@ export const thinking: Dialect = {
     const isWhole = JSON.stringify(blocks) === '[["I must search.","c2lnbmVk"],["Twice.","dHdpY2U="]]';
     return isWhole ? undefined : refuse(400, '`thinking` blocks in the latest assistant message cannot be modified.');
   },
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [{ name: 'web_search', input: { query: 'one' } }],
-    requests: 1,
-    usage: ['reported'],
-  },
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

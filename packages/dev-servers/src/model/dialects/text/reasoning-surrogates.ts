@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
 import { arrived, call, choice, FINISHED, raw, refuse, toolCalls } from '../wire.js';
 
 export const reasoningSurrogates: Dialect = {
@@ -20,11 +21,5 @@ export const reasoningSurrogates: Dialect = {
       ? undefined
       : refuse(400, 'messages[1].reasoning_content: lone leading surrogate in hex escape');
   },
-  expected: {
-    text: '',
-    finish: 'calls',
-    calls: [{ name: 'web_search', input: { query: 'one' } }],
-    requests: 1,
-    usage: ['reported'],
-  },
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };
