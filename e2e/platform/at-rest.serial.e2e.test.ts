@@ -151,7 +151,7 @@ const { auditLog } = loadSettings();
     const place = { name: childName(observed), namespace: NAMESPACE.runtime };
     const { metadata, spec } = await session.api.get('Service', place);
     const mark = await audit.mark();
-    const changed = await session.api.merge('Service', place, { spec: { selector: { somebody: 'else' } } });
+    const changed = await session.api.merge('Service', place, { spec: { selector: { changed: 'true' } } });
     expect(changed.spec?.selector).not.toEqual(spec?.selector);
     await eventually(
       async () => {
@@ -163,6 +163,6 @@ const { auditLog } = loadSettings();
       { description: 'the selector is the old one', timeoutMs: SHOWN_WITHIN_MS },
     );
     const writes = (await ourWrites(mark)).filter(({ resource }) => resource === 'services');
-    expect(writes.map(({ name, user }) => [user, name])).toContainEqual([CONTROLLER, place.name]);
+    expect(writes.map(({ name, user }) => ({ name, user }))).toContainEqual({ name: place.name, user: CONTROLLER });
   });
 });

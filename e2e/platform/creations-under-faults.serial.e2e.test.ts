@@ -17,9 +17,9 @@ import { type TestAccount, createTestAccounts } from '../support/test-accounts.j
 import { openContainerKiller } from '../support/container-killer.js';
 import { type CrashFault, crashFaults, type CrashTarget, CRASH_TARGETS } from '../support/crash-faults.js';
 
-const PEOPLE = 4;
+const ACCOUNTS = 4;
 const WORKSPACES = 5;
-const ALL = PEOPLE * WORKSPACES;
+const ALL = ACCOUNTS * WORKSPACES;
 const FEWEST = 5;
 const MOST = 15;
 /** Attempts until a fault falls into the window. */
@@ -45,7 +45,7 @@ const phaseOf = (name: string): string | undefined => session.swarms.current(nam
 const readyOf = (names: readonly string[]): number => names.filter((name) => phaseOf(name) === 'Ready').length;
 
 interface Round {
-  people: TestAccount[];
+  accounts: TestAccount[];
   names: string[];
   since: AuditMark;
   /** How many were Ready right before and right after. */
@@ -57,16 +57,16 @@ interface Round {
 async function runRound(inject: CrashFault): Promise<Round> {
   const audit = auditLog();
   const since = (await audit?.mark()) ?? 0;
-  const people = await createTestAccounts(session, PEOPLE);
+  const accounts = await createTestAccounts(session, ACCOUNTS);
   const signUpAll = async (some: TestAccount[]): Promise<string[]> =>
-    (await Promise.all(some.map((person) => person.signUp(WORKSPACES)))).flat();
-  const first = await signUpAll(people.slice(0, PEOPLE / 2));
+    (await Promise.all(some.map((account) => account.signUp(WORKSPACES)))).flat();
+  const first = await signUpAll(accounts.slice(0, ACCOUNTS / 2));
   await eventually(async () => readyOf(first) >= FEWEST, {
     description: `${FEWEST} are Ready`,
     timeoutMs: 120_000,
     intervalMs: 100,
   });
-  const names = [...first, ...(await signUpAll(people.slice(PEOPLE / 2)))];
+  const names = [...first, ...(await signUpAll(accounts.slice(ACCOUNTS / 2)))];
   const before = readyOf(names);
   const killed = performance.now();
   const replaced = await inject();
@@ -77,7 +77,7 @@ async function runRound(inject: CrashFault): Promise<Round> {
     replaced().then(seconds),
   ]);
   return {
-    people,
+    accounts,
     names,
     since,
     ready: [before, after],
@@ -106,8 +106,8 @@ async function createdTwice({ names, since }: Round): Promise<string[]> {
   return created.filter((request, at) => created.indexOf(request) !== at);
 }
 
-async function deleteAll({ people, names }: Pick<Round, 'people' | 'names'>): Promise<void> {
-  await Promise.all(people.map((person) => person.deleteAccount()));
+async function deleteAll({ accounts, names }: Pick<Round, 'accounts' | 'names'>): Promise<void> {
+  await Promise.all(accounts.map((account) => account.deleteAccount()));
   await Promise.all(names.map((name) => session.deleted(name, 120_000)));
   await eventually(
     async () => {
@@ -141,14 +141,14 @@ describe(`${ALL} creations, while 5 to 15 of them are Ready`, () => {
     'survive a crash of %s: all become Ready, without duplicates or stuck ones',
     async (target) => {
       const round = await roundWithFault(target);
-      const { names, people } = round;
+      const { names, accounts } = round;
       expect(new Set(names).size).toBe(ALL);
 
       const shown = await Promise.all(
-        people.map((person) =>
+        accounts.map((account) =>
           eventually(
             async () => {
-              const runtimes = (await person.workspaces()).map(({ runtime }) => runtime);
+              const runtimes = (await account.workspaces()).map(({ runtime }) => runtime);
               const waiting = runtimes.filter(({ status, verified }) => status !== 'ready' || !verified);
               if (waiting.length > 0) throw new Error(JSON.stringify(waiting));
               return runtimes.length;
@@ -157,7 +157,7 @@ describe(`${ALL} creations, while 5 to 15 of them are Ready`, () => {
           ),
         ),
       );
-      expect(shown).toEqual(people.map(() => WORKSPACES));
+      expect(shown).toEqual(accounts.map(() => WORKSPACES));
 
       // A UserSwarm that was Ready and due during the outage of the webhook may not have been synced again.
       const isSynced = (swarm?: UserSwarm): boolean =>

@@ -99,10 +99,8 @@ describe('a UserSwarm that is suspended', () => {
     });
     const { deployment, service, serviceAccount } = await session.children(name);
     expect(deployment?.spec?.replicas).toBe(0);
-    expect([service?.metadata?.name, serviceAccount?.metadata?.name]).toEqual([
-      `agent-runtime-${name}`,
-      `agent-runtime-${name}`,
-    ]);
+    const metadata = { name: `agent-runtime-${name}` };
+    expect({ service, serviceAccount }).toMatchObject({ service: { metadata }, serviceAccount: { metadata } });
 
     const seen = session.swarms.history(name).length;
     await session.patch(name, { suspend: false });

@@ -23,15 +23,15 @@ export async function createTestAccounts(session: Session, count: number): Promi
   onClose(() => edge.close());
   const issuer = await openIssuer(tools);
   try {
-    const people = await Promise.all(
+    const accounts = await Promise.all(
       Array.from({ length: count }, async () => {
         const token = await issuer.issue(`${randomUUID()}@example.com`);
         const credentials = await signedHeaders(kube, token);
         return testAccount(createApi({ restUrl: edge.url, credentials, fetch: edge.fetch }));
       }),
     );
-    onClose(() => Promise.all(people.map((person) => person.deleteAccount())));
-    return people;
+    onClose(() => Promise.all(accounts.map((account) => account.deleteAccount())));
+    return accounts;
   } finally {
     await issuer.close();
   }

@@ -21,11 +21,11 @@ export interface TestUser {
 export interface TestUsers {
   signUp(): Promise<TestUser>;
   /** @returns the status of the answer. */
-  send(person: TestUser, text: string): Promise<number>;
+  send(user: TestUser, text: string): Promise<number>;
   /** Deletes the account. @throws Error when the deletion does not succeed within a minute */
-  deleteAccount(person: TestUser): Promise<unknown>;
+  deleteAccount(user: TestUser): Promise<unknown>;
   /** The newest messages of the conversation. */
-  messages(person: TestUser): Promise<ListedMessage[]>;
+  messages(user: TestUser): Promise<ListedMessage[]>;
 }
 
 type Json = Record<string, never>;
@@ -69,9 +69,9 @@ export async function openTestUsers(session: Session): Promise<TestUsers> {
       const conversationId = await first(token, `/v1/workspaces/${workspaceId}/conversations`);
       return { token, workspaceId, conversationId, swarm: userSwarmName(workspaceId), signedUpAt };
     },
-    async send(person, text) {
+    async send(user, text) {
       const content = { content: { type: 'text', text }, mentions: [], attachments: [] };
-      const [status] = await call(person.token, 'POST', messages(person), content);
+      const [status] = await call(user.token, 'POST', messages(user), content);
       return status;
     },
     deleteAccount: ({ token }) =>
@@ -83,8 +83,8 @@ export async function openTestUsers(session: Session): Promise<TestUsers> {
         },
         { description: 'the account is deleted', timeoutMs: 60_000 },
       ),
-    async messages(person) {
-      const [, { data }] = await call(person.token, 'GET', messages(person));
+    async messages(user) {
+      const [, { data }] = await call(user.token, 'GET', messages(user));
       return (data ?? []) as ListedMessage[];
     },
   };

@@ -17,9 +17,9 @@ import { waitForEdge } from '../support/changed-release.js';
 import { type TestUsers, openTestUsers, keepBusy, type TestUser } from '../support/test-users.js';
 import { createExternalDatabase, createExternalKeys } from '../support/external-database.js';
 
-const PEOPLE = 8;
+const SIGN_UPS = 8;
 /** Users who sign up before the first runtime is deleted, and the same number afterwards. */
-const LATE_PEOPLE = 3;
+const LATE_SIGN_UPS = 3;
 const READY_MS = 240_000;
 /** Interval of sign-ups in milliseconds. */
 const LATE_EVERY_MS = 1_500;
@@ -74,9 +74,9 @@ async function leftovers(): Promise<string[]> {
 describe('a release in use with an external database', () => {
   let users: TestUsers;
   let values: object;
-  let people: TestUser[];
+  let signedUp: TestUser[];
   const late: TestUser[] = [];
-  const written: { person: TestUser; text: string }[] = [];
+  const written: { user: TestUser; text: string }[] = [];
   let made: string;
   let kept: string;
   let keptPod: string | undefined;
@@ -93,13 +93,13 @@ describe('a release in use with an external database', () => {
     await edge();
     users = await openTestUsers(session);
     session.swarms.onChange((name) => seenNames.add(name));
-    people = await Promise.all(Array.from({ length: PEOPLE }, () => users.signUp()));
+    signedUp = await Promise.all(Array.from({ length: SIGN_UPS }, () => users.signUp()));
     [made, kept] = await Promise.all([session.create(), session.create()]);
     await label(kept);
-    const names = [...people.map(({ swarm }) => swarm), made, kept];
+    const names = [...signedUp.map(({ swarm }) => swarm), made, kept];
     await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
     keptPod = await podOf(kept);
-    await eventually(async () => (await users.send(people[0]!, 'before')) === 201, {
+    await eventually(async () => (await users.send(signedUp[0]!, 'before')) === 201, {
       description: 'a message is taken',
       timeoutMs: 60_000,
     });
@@ -112,15 +112,15 @@ describe('a release in use with an external database', () => {
   it('is uninstalled while users sign up and send messages', async () => {
     const signUps = keepBusy(async () => {
       const before = late.filter(({ signedUpAt }) => drainedAt === undefined || signedUpAt <= drainedAt).length;
-      const enough = (drainedAt === undefined ? before : late.length - before) >= LATE_PEOPLE;
+      const enough = (drainedAt === undefined ? before : late.length - before) >= LATE_SIGN_UPS;
       if (!enough && (await session.api.find('ConfigMap', FLAG))) late.push(await users.signUp());
     }, LATE_EVERY_MS);
     let turn = 0;
     const writing = keepBusy(async () => {
       turn += 1;
-      const person = people[turn % PEOPLE]!;
+      const user = signedUp[turn % SIGN_UPS]!;
       const text = `while it goes ${turn}`;
-      if ((await users.send(person, text)) === 201 && drainedAt !== undefined) written.push({ person, text });
+      if ((await users.send(user, text)) === 201 && drainedAt !== undefined) written.push({ user, text });
     }, 200);
     session.swarms.onChange((_name, { object }) => {
       if (object === undefined) drainedAt ??= Date.now();
@@ -180,7 +180,7 @@ describe('a release in use with an external database', () => {
     expect(goneAt).toBeGreaterThan(drainedAt);
     await installRelease(session, values);
     await edge();
-    const names = [...people, ...late].map(({ swarm }) => swarm);
+    const names = [...signedUp, ...late].map(({ swarm }) => swarm);
     await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
     const again = await session.shows(kept, 'Ready', 'Available', READY_MS);
     expect(again.metadata.finalizers).toHaveLength(1);
@@ -188,11 +188,11 @@ describe('a release in use with an external database', () => {
   });
 
   it('has lost no message and answers the queued ones', async () => {
-    const sent = [{ person: people[0]!, text: 'before' }, ...written];
-    for (const { person, text } of sent) {
+    const sent = [{ user: signedUp[0]!, text: 'before' }, ...written];
+    for (const { user, text } of sent) {
       await eventually(
         async () => {
-          const found = (await users.messages(person)).find(
+          const found = (await users.messages(user)).find(
             ({ content }) => content.type === 'text' && content.text === text,
           );
           if (found === undefined) throw new Error('it is not there');
@@ -261,8 +261,8 @@ describe('a release with a failing webhook and ten UserSwarms', () => {
 describe('an uninstallation that fails', () => {
   it('can be reverted: the drain flag is removed, and workspaces get their runtimes again', async () => {
     const users = await openTestUsers(session);
-    const person = await users.signUp();
-    const { swarm } = person;
+    const user = await users.signUp();
+    const { swarm } = user;
     const before = await session.ready(swarm);
     const { helm } = session.tools;
     const release = [RELEASE, '-n', NAMESPACE.release];
@@ -285,7 +285,7 @@ describe('an uninstallation that fails', () => {
     expect(again.metadata.uid).not.toBe(before.metadata.uid);
     await edge();
     await waitForEdge(session);
-    await users.deleteAccount(person);
+    await users.deleteAccount(user);
     await session.deleted(swarm, 90_000);
   });
 });
