@@ -106,13 +106,13 @@ describe('the runtime process', () => {
 
   it('rejects calls without a valid, current token for its workspace', async () => {
     const { clientWith } = await start();
-    const strangersKey = createPrivateKey(generateCallKeys().privateKey);
+    const foreignKey = createPrivateKey(generateCallKeys().privateKey);
     const invalid: Record<string, string | undefined> = {
       'no token': undefined,
       'another scheme': 'Basic dXNlcjpwYXNz',
       'no JWT': 'Bearer nonsense',
       'another workspace': `Bearer ${await callToken('another-workspace')}`,
-      'another key': `Bearer ${await signCallToken(strangersKey, { subject: 'orchestrator', audience: WORKSPACE })}`,
+      'another key': `Bearer ${await signCallToken(foreignKey, { subject: 'orchestrator', audience: WORKSPACE })}`,
       'an expired token': `Bearer ${expiredToken()}`,
     };
     for (const authorization of Object.values(invalid)) {

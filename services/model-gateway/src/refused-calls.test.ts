@@ -23,6 +23,10 @@ afterEach(async () => {
 
 const errorOf = async (response: Response) => ({ status: response.status, body: await response.json() });
 
+/** What calls have caused: requests to the provider and reservations of tokens. */
+const effects = () => ({ sent: provider.requests, reserved: gateway.reserved });
+const NO_EFFECTS = { sent: [], reserved: [] };
+
 describe('a call that is not allowed', () => {
   const headersWith = (token: string) => ({ headers: { authorization: token } });
 
@@ -35,7 +39,7 @@ describe('a call that is not allowed', () => {
   ])('because of %s is refused with 401 before it is read', async (_what, token) => {
     const response = await gateway.openai(CHAT, headersWith(await token()));
     expect(await errorOf(response)).toMatchObject({ status: 401, body: { error: { code: 'token_invalid' } } });
-    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+    expect(effects()).toEqual(NO_EFFECTS);
   });
 
   it.each([
@@ -49,7 +53,7 @@ describe('a call that is not allowed', () => {
       status,
       body: { error: { code } },
     });
-    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+    expect(effects()).toEqual(NO_EFFECTS);
   });
 
   it.each([
@@ -59,7 +63,7 @@ describe('a call that is not allowed', () => {
   ])('of the Messages protocol because of %s never reaches the provider', async (_what, change) => {
     const response = await gateway.anthropic({ ...MESSAGE, ...change });
     expect(await errorOf(response)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } });
-    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+    expect(effects()).toEqual(NO_EFFECTS);
   });
 
   it.each([
@@ -73,7 +77,7 @@ describe('a call that is not allowed', () => {
     const response = await gateway.openai(CHAT);
     expect(response.headers.get('retry-after')).toBe('1');
     expect(await errorOf(response)).toEqual({ status, body: { error: { message: 'No.', type: code, code } } });
-    expect([provider.requests, gateway.settled.size]).toEqual([[], 0]);
+    expect({ sent: provider.requests, settled: gateway.settled.size }).toEqual({ sent: [], settled: 0 });
   });
 
   it('because of its size is refused with 413', async () => {
@@ -93,7 +97,7 @@ describe('a call that is not allowed', () => {
     });
     const unsized = await gateway.openai({}, { body: stream, duplex: 'half' } as RequestInit);
     expect(unsized.status).toBe(413);
-    expect([provider.requests, gateway.reserved]).toEqual([[], []]);
+    expect(effects()).toEqual(NO_EFFECTS);
   });
 
   it('because of its route or method is refused with 404', async () => {

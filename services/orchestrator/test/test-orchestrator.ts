@@ -79,6 +79,8 @@ export interface TestOrchestrator {
   newIdentity(): Promise<TestUser>;
   /** Creates a user with a first workspace. */
   user(): Promise<TestUser>;
+  /** Returns the id of the user. */
+  idOf(user: Pick<TestUser, 'email'>): Promise<string>;
   /** Returns the first workspace of the user. */
   home(user: ApiClient): Promise<Home>;
   close(): Promise<void>;
@@ -201,6 +203,10 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
       const client = await newIdentity();
       await client.post('/v1/auth/sign-up', undefined, 204);
       return client;
+    },
+    async idOf({ email }) {
+      const row = database.selectFrom('users').select('id').where('email', '=', email);
+      return (await row.executeTakeFirstOrThrow()).id;
     },
     home: readHome,
     async close() {

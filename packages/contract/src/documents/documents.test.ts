@@ -172,7 +172,11 @@ describe('openapi.json', () => {
     expect(times.length).toBeGreaterThan(10);
     for (const [name, schema, where] of times) {
       const format = where.endsWith('UserPatch') ? '"date"' : '"date-time"';
-      expect([where, name, JSON.stringify(schema)]).toEqual([where, name, expect.stringContaining(format)]);
+      expect({ where, name, schema: JSON.stringify(schema) }).toEqual({
+        where,
+        name,
+        schema: expect.stringContaining(format),
+      });
     }
   });
 

@@ -29,12 +29,9 @@ describe('the internal API', () => {
     uswarm = await startTestOrchestrator({ bypass: true });
     user = await uswarm.user();
     home = await uswarm.home(user);
-    userId = await idOf(user);
+    userId = await uswarm.idOf(user);
   });
   afterAll(() => uswarm.close());
-
-  const idOf = async ({ email }: TestUser) =>
-    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
 
   interface Call {
     path: string;
@@ -162,7 +159,7 @@ describe('the internal API', () => {
     ];
     const sessions = await Promise.all(
       [active, loggedOut, banned, deleted].map(async (each) => ({
-        user_id: await idOf(each),
+        user_id: await uswarm.idOf(each),
         token_hash: tokenHash(each.token).toString('hex') as string | null,
       })),
     );
@@ -231,7 +228,7 @@ describe('the internal API', () => {
     });
 
     it('returns workspace_not_found for the workspace of another user', async () => {
-      const subject = await idOf(await uswarm.user());
+      const subject = await uswarm.idOf(await uswarm.user());
       const before = await allRows(uswarm.database);
       expect(await refusal({ path: INTERNAL_PATHS.send, body: send(), subject })).toBe('workspace_not_found');
       expect(await allRows(uswarm.database)).toEqual(before);
@@ -257,7 +254,7 @@ describe('the internal API', () => {
       async (_what, code, loseAccess) => {
         const other = await uswarm.user();
         const { workspaceId, conversationId } = await uswarm.home(other);
-        const subject = await idOf(other);
+        const subject = await uswarm.idOf(other);
         const calls = () => [
           { path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: [workspaceId] }, subject },
           {

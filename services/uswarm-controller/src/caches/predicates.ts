@@ -29,7 +29,7 @@ function childConcern(child: KubernetesObject | undefined, available?: boolean):
   return canonical({
     ...fields,
     metadata: kept,
-    status: child.kind === 'Deployment' ? standing(child, available) : status,
+    status: child.kind === 'Deployment' ? rolloutState(child, available) : status,
   });
 }
 
@@ -49,7 +49,7 @@ function isAvailable(deployment: KubernetesObject): boolean {
 }
 
 /** The availability and the failure conditions. */
-function standing(deployment: KubernetesObject, available = isAvailable(deployment)): object {
+function rolloutState(deployment: KubernetesObject, available = isAvailable(deployment)): object {
   const { conditions = [] } = statusOf(deployment);
   const failing = conditions.filter(({ type, status: is }) => is === (type === 'ReplicaFailure' ? 'True' : 'False'));
   return {

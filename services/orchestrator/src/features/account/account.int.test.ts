@@ -19,10 +19,10 @@ describe('accounts', () => {
 
   describe('sign-up', () => {
     it('REST-007 POST /v1/auth/sign-up returns 204 and creates a user', async () => {
-      const person = await uswarm.newIdentity();
-      expect((await person.post(SIGN_UP, undefined, 204)).body).toBeUndefined();
-      const { body } = await person.get<{ data: UserProfile }>('/v1/users/profile');
-      expect(body.data).toMatchObject({ email: person.email, name: person.name });
+      const identity = await uswarm.newIdentity();
+      expect((await identity.post(SIGN_UP, undefined, 204)).body).toBeUndefined();
+      const { body } = await identity.get<{ data: UserProfile }>('/v1/users/profile');
+      expect(body.data).toMatchObject({ email: identity.email, name: identity.name });
     });
 
     it('CONV-006 creates a workspace with a manager, sub-agents and a swarm conversation, and requests its runtime', async () => {
@@ -44,10 +44,10 @@ describe('accounts', () => {
     });
 
     it('creates one user with one workspace for ten concurrent requests', async () => {
-      const person = await uswarm.newIdentity();
-      await Promise.all(Array.from({ length: 10 }, () => person.post(SIGN_UP, undefined, 204)));
-      expect(await rowsContaining(uswarm.database, [person.email])).toHaveLength(1);
-      expect(await workspaces(person)).toHaveLength(1);
+      const identity = await uswarm.newIdentity();
+      await Promise.all(Array.from({ length: 10 }, () => identity.post(SIGN_UP, undefined, 204)));
+      expect(await rowsContaining(uswarm.database, [identity.email])).toHaveLength(1);
+      expect(await workspaces(identity)).toHaveLength(1);
     });
 
     it('shares nothing between two users', async () => {
@@ -63,9 +63,9 @@ describe('accounts', () => {
     it('accepts an identity without e-mail address and name', async () => {
       const subject = crypto.randomUUID();
       const token = await uswarm.issuer.issueToken({ email: '', name: '', subject });
-      const person = uswarm.anonymous.with({ 'x-token': token });
-      await person.post(SIGN_UP, undefined, 204);
-      const { body } = await person.get<{ data: UserProfile }>('/v1/users/profile');
+      const identity = uswarm.anonymous.with({ 'x-token': token });
+      await identity.post(SIGN_UP, undefined, 204);
+      const { body } = await identity.get<{ data: UserProfile }>('/v1/users/profile');
       expect(body.data).toMatchObject({ idp_uid: subject, email: '', name: '' });
     });
 
@@ -83,9 +83,9 @@ describe('accounts', () => {
     });
 
     it('rejects an identity that never signed up, and stores nothing', async () => {
-      const person = await uswarm.newIdentity();
+      const identity = await uswarm.newIdentity();
       const before = await allRows(uswarm.database);
-      expect(await person.refusal('POST', SIGN_IN)).toBe('user_not_found');
+      expect(await identity.refusal('POST', SIGN_IN)).toBe('user_not_found');
       expect(await allRows(uswarm.database)).toEqual(before);
     });
 
@@ -107,9 +107,9 @@ describe('accounts', () => {
   });
 
   it('other routes return sign_up_required for an identity that never signed up', async () => {
-    const person = await uswarm.newIdentity();
+    const identity = await uswarm.newIdentity();
     for (const path of ['/v1/users/profile', '/v1/workspaces']) {
-      expect(await person.refusal('GET', path)).toBe('sign_up_required');
+      expect(await identity.refusal('GET', path)).toBe('sign_up_required');
     }
   });
 

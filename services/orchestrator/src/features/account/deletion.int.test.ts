@@ -69,8 +69,8 @@ describe('account deletion', () => {
   });
 
   it('returns user_not_found for an identity that never signed up', async () => {
-    const person = await uswarm.newIdentity();
-    expect(await person.refusal('DELETE', DELETE, {})).toBe('user_not_found');
+    const identity = await uswarm.newIdentity();
+    expect(await identity.refusal('DELETE', DELETE, {})).toBe('user_not_found');
   });
 
   it.each([

@@ -22,8 +22,6 @@ describe('logout from all devices', () => {
   });
   afterAll(() => uswarm.close());
 
-  const idOf = async ({ email }: Pick<TestUser, 'email'>) =>
-    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
   const anotherToken = ({ email, name }: TestUser, more: { issuedInSeconds?: number; claims?: object } = {}) =>
     uswarm.issuer.issueToken({ email, name, ...more, claims: { jti: crypto.randomUUID(), ...more.claims } });
   const by = (token: string) => uswarm.anonymous.with({ 'x-token': token });
@@ -84,14 +82,14 @@ describe('logout from all devices', () => {
 
   it('notifies the gateways, which close all sockets of the user', async () => {
     const user = await uswarm.user();
-    const userId = await idOf(user);
+    const userId = await uswarm.idOf(user);
     await user.post(LOGOUT_ALL, undefined, 204);
     expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
   });
 
   it('is visible to gateways that check the issue time of the token of a socket', async () => {
     const user = await uswarm.user();
-    const userId = await idOf(user);
+    const userId = await uswarm.idOf(user);
     await user.post(LOGOUT_ALL, undefined, 204);
     const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
     const hash = 'ab'.repeat(32);
@@ -121,7 +119,7 @@ describe('logout from all devices', () => {
     const rows = await uswarm.database
       .selectFrom('devices')
       .select(['device_id', 'push_token'])
-      .where('user_id', '=', await idOf(user))
+      .where('user_id', '=', await uswarm.idOf(user))
       .where('device_id', 'in', ['phone', 'tablet'])
       .orderBy('device_id')
       .execute();
@@ -135,7 +133,7 @@ describe('logout from all devices', () => {
     const email = `${crypto.randomUUID()}@ci.example.com`;
     const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
     await robot.post(LOGOUT_ALL, undefined, 204);
-    const userId = await idOf({ email });
+    const userId = await uswarm.idOf({ email });
     expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
     expect((await robot.get(PROFILE)).status).toBe(200);
   });

@@ -4,12 +4,7 @@ import { parseSigningKey, signInternalToken, tokenHash, tokenTextHash } from '@u
 import { eventually } from '@uswarm/testkit/eventually';
 import { request } from 'undici';
 import { allRows } from '../../../test/database-rows.js';
-import {
-  E2E_TOKEN,
-  startTestOrchestrator,
-  type TestOrchestrator,
-  type TestUser,
-} from '../../../test/test-orchestrator.js';
+import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 const LOGOUT = '/v1/auth/logout';
 const PROFILE = '/v1/users/profile';
@@ -23,8 +18,6 @@ describe('logout', () => {
   });
   afterAll(() => uswarm.close());
 
-  const idOf = async ({ email }: Pick<TestUser, 'email'>) =>
-    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
   const endsOf = (userId: string) => ended.filter(({ user_id }) => user_id === userId);
   const pushTokens = async (userId: string) => {
     const rows = await uswarm.database
@@ -110,7 +103,7 @@ describe('logout', () => {
 
   it('notifies the gateways, which close the sockets of this token', async () => {
     const user = await uswarm.user();
-    const userId = await idOf(user);
+    const userId = await uswarm.idOf(user);
     await user.post(LOGOUT, undefined, 204);
     const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 1 });
     expect(ends).toEqual(
@@ -130,7 +123,7 @@ describe('logout', () => {
     await phone.post('/v1/push-token', { push_token: one }, 200);
     await tablet.post('/v1/push-token', { push_token: other }, 200);
     await phone.post(LOGOUT, undefined, 204);
-    expect(await pushTokens(await idOf(user))).toEqual([
+    expect(await pushTokens(await uswarm.idOf(user))).toEqual([
       ['phone', null],
       ['tablet', other],
     ]);
@@ -152,7 +145,7 @@ describe('logout', () => {
     const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
     const [before] = [await allRows(uswarm.database)];
     await robot.post(LOGOUT, undefined, 204);
-    const userId = await idOf({ email });
+    const userId = await uswarm.idOf({ email });
     const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });
     expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
     expect((await allRows(uswarm.database))['revoked_tokens']).toEqual(before['revoked_tokens']);
@@ -171,7 +164,7 @@ describe('logout', () => {
 
   it('is rejected after an account deletion, which closed all sockets', async () => {
     const user = await uswarm.user();
-    const userId = await idOf(user);
+    const userId = await uswarm.idOf(user);
     await user.delete('/v1/auth/delete', {}, 204);
     expect(await user.refusal('POST', LOGOUT)).toBe('user_deleted');
     const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });

@@ -26,8 +26,6 @@ describe('the operator API', () => {
   });
   afterAll(() => uswarm.close());
 
-  const idOf = async ({ email }: TestUser) =>
-    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
   const auditOf = async (user_id: string) =>
     (await admin.call('audit.list', { user_id })).entries
       // Omit actions of users and the audit entries of listing the log.
@@ -77,7 +75,7 @@ describe('the operator API', () => {
       ['its uid at the identity provider', (_user, _id, uid) => uid],
     ])('finds a user by %s', async (_what, named) => {
       const user = await uswarm.user();
-      const id = await idOf(user);
+      const id = await uswarm.idOf(user);
       const { subject } = await uswarm.database
         .selectFrom('users')
         .select('subject')
@@ -103,12 +101,12 @@ describe('the operator API', () => {
       ]);
       // Operators must not see the token.
       expect(JSON.stringify(users[0]?.devices)).not.toContain(user.email);
-      expect(await auditOf(await idOf(user))).toEqual([
+      expect(await auditOf(await uswarm.idOf(user))).toEqual([
         { actor: 'olivia', action: 'user.show', details: {}, subject_id: null },
       ]);
     });
 
-    it.each(['nobody@example.com', UNKNOWN_ID, '%', "' OR true --"])('finds no user by %j', async (user) => {
+    it.each(['unknown@example.com', UNKNOWN_ID, '%', "' OR true --"])('finds no user by %j', async (user) => {
       expect((await admin.call('user.show', { user })).users).toEqual([]);
     });
 
@@ -120,7 +118,7 @@ describe('the operator API', () => {
   describe('user.ban', () => {
     it('blocks the user, closes the sockets and writes an audit entry; user.unban reverts it', async () => {
       const user = await uswarm.user();
-      const user_id = await idOf(user);
+      const user_id = await uswarm.idOf(user);
       expect(await admin.call('user.ban', { user_id, reason: 'spam' })).toEqual({ changed: true });
       expect(await user.refusal('GET', '/v1/users/profile')).toBe('user_banned');
       const ends = await eventually(() => ended.filter((end) => end.user_id === user_id), {
@@ -136,7 +134,7 @@ describe('the operator API', () => {
     });
 
     it('changes nothing when it is repeated, and closes the sockets again', async () => {
-      const user_id = await idOf(await uswarm.user());
+      const user_id = await uswarm.idOf(await uswarm.user());
       await admin.call('user.ban', { user_id });
       expect(await admin.call('user.ban', { user_id })).toEqual({ changed: false });
       const ends = await eventually(() => ended.filter((end) => end.user_id === user_id), {
@@ -161,7 +159,7 @@ describe('the operator API', () => {
 
     it('changes the plan permanently or until an expiry', async () => {
       const user = await uswarm.user();
-      const user_id = await idOf(user);
+      const user_id = await uswarm.idOf(user);
       const expires_at = '2999-01-01T00:00:00.000Z';
       expect(await admin.call('user.plan', { user_id, plan: 'pro', expires_at })).toEqual({ plan: 'pro', expires_at });
       expect(await planOf(user)).toBe('pro');
@@ -179,7 +177,7 @@ describe('the operator API', () => {
       ['validation_failed', { plan: 'pro' }],
       ['user_not_found', { plan: 'pro', expires_at: null, user_id: UNKNOWN_ID }],
     ])('returns %s for %j, and stores nothing', async (code, body) => {
-      const user_id = await idOf(await uswarm.user());
+      const user_id = await uswarm.idOf(await uswarm.user());
       const before = await allRows(uswarm.database);
       expect(await admin.refusal('user.plan', { user_id, ...body })).toBe(code);
       expect(await allRows(uswarm.database)).toEqual(before);
@@ -194,7 +192,7 @@ describe('the operator API', () => {
       const shown = await admin.call('workspace.show', { workspace_id: home.workspaceId });
       expect(shown).toMatchObject({
         id: home.workspaceId,
-        owner_id: await idOf(user),
+        owner_id: await uswarm.idOf(user),
         runtime: { desired: 'running', phase: 'Pending', verified: false },
         agents: home.agents.length,
         conversations: 1,

@@ -24,7 +24,7 @@ describe('named operators', () => {
   afterAll(() => uswarm.close());
 
   const token = (key: string, name: string) => signAdminToken(parseSigningKey(key), name);
-  const show = { user: 'nobody@example.com' };
+  const show = { user: 'unknown@example.com' };
   const refused = () =>
     logs
       .map((line) => JSON.parse(line) as Record<string, unknown>)

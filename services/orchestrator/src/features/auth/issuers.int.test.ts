@@ -44,7 +44,7 @@ describe('several issuers', () => {
       (await as(apple, DEVELOPMENT_CLIENT_ID)).refusal('GET', PROFILE),
     ]);
     expect(codes).toEqual(['token_invalid', 'token_invalid', 'token_invalid']);
-    const second = await as(google, DEVELOPMENT_CLIENT_ID, { subject: 'somebody' });
+    const second = await as(google, DEVELOPMENT_CLIENT_ID, { subject: 'other-user' });
     expect(await second.refusal('GET', PROFILE)).toBe('sign_up_required');
   });
 

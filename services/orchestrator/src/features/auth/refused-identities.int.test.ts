@@ -15,7 +15,7 @@ describe('a rejected identity', () => {
   });
   afterAll(() => uswarm.close());
 
-  async function person(way: (typeof WAYS)[number]) {
+  async function createIdentity(way: (typeof WAYS)[number]) {
     const email = `${crypto.randomUUID()}@example.com`;
     const token = await uswarm.issuer.issueToken({ email, name: 'P' });
     const bypass = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email, 'x-e2e-name': 'P' };
@@ -43,7 +43,7 @@ describe('a rejected identity', () => {
   }
 
   it.each(WAYS)('of a banned user is rejected with %s on HTTP and at the handshake', async (way) => {
-    const { email, headers } = await person(way);
+    const { email, headers } = await createIdentity(way);
     expect(await handshake(headers)).toBe('let in');
     await ban(email);
     const before = await allRows(uswarm.database);
@@ -60,14 +60,14 @@ describe('a rejected identity', () => {
     ['DELETE', '/v1/auth/delete'],
   ] as const)('of a banned user is rejected on %s %s with the token and with the bypass', async (method, path) => {
     for (const way of ['X-Token', 'X-E2E-Token'] as const) {
-      const { email, headers } = await person(way);
+      const { email, headers } = await createIdentity(way);
       await ban(email);
       expect(await uswarm.anonymous.with(headers).refusal(method, path)).toBe('user_banned');
     }
   });
 
   it('is accepted again with the same token after the ban is lifted', async () => {
-    const { email, headers } = await person('X-Token');
+    const { email, headers } = await createIdentity('X-Token');
     await ban(email);
     await uswarm.database.updateTable('users').set({ is_banned: false }).where('email', '=', email).execute();
     expect((await uswarm.anonymous.with(headers).get('/v1/users/profile')).status).toBe(200);
@@ -76,7 +76,7 @@ describe('a rejected identity', () => {
   it.each(['X-Token', 'Authorization'] as const)(
     'of a deleted user is rejected with %s on HTTP and at the handshake',
     async (way) => {
-      const { signedUp, headers } = await person(way);
+      const { signedUp, headers } = await createIdentity(way);
       await signedUp.delete('/v1/auth/delete', {}, 204);
       const before = await allRows(uswarm.database);
       expect(await uswarm.anonymous.with(headers).refusal('GET', '/v1/users/profile')).toBe('user_deleted');
@@ -86,7 +86,7 @@ describe('a rejected identity', () => {
   );
 
   it('of the bypass can sign up again after a deletion, because test pipelines need it', async () => {
-    const { signedUp, headers } = await person('X-E2E-Token');
+    const { signedUp, headers } = await createIdentity('X-E2E-Token');
     const { workspaceId } = await uswarm.home(signedUp);
     await signedUp.delete('/v1/auth/delete', {}, 204);
     expect((await uswarm.home(uswarm.anonymous.with(headers))).workspaceId).not.toBe(workspaceId);

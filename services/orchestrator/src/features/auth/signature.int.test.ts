@@ -28,9 +28,9 @@ describe('X-Signature', () => {
   afterAll(() => uswarm.close());
 
   async function signedUp() {
-    const person = await uswarm.newIdentity();
-    await person.with(signed(person.token, String(Date.now()))).post('/v1/auth/sign-up', undefined, 204);
-    return person;
+    const identity = await uswarm.newIdentity();
+    await identity.with(signed(identity.token, String(Date.now()))).post('/v1/auth/sign-up', undefined, 204);
+    return identity;
   }
 
   it.each([
@@ -40,8 +40,8 @@ describe('X-Signature', () => {
     ['four minutes ago', () => new Date(Date.now() - 4 * MINUTE).toISOString()],
     ['in four minutes', () => new Date(Date.now() + 4 * MINUTE).toISOString()],
   ])('AUTH-004 over token and timestamp is accepted with the timestamp format %s', async (_form, timestamp) => {
-    const person = await signedUp();
-    expect((await person.with(signed(person.token, timestamp())).get(PROFILE)).status).toBe(200);
+    const identity = await signedUp();
+    expect((await identity.with(signed(identity.token, timestamp())).get(PROFILE)).status).toBe(200);
   });
 
   it('AUTH-004 covers the token that authenticates, in Authorization too', async () => {
@@ -82,9 +82,9 @@ describe('X-Signature', () => {
       (token: string) => signed(token, String(Date.now() + 6 * MINUTE)),
     ],
   ] as const)('AUTH-004 is rejected with %s for %s, and nothing is stored', async (code, _what, headers) => {
-    const person = await uswarm.newIdentity();
+    const identity = await uswarm.newIdentity();
     const before = await allRows(uswarm.database);
-    expect(await person.with(headers(person.token)).refusal('POST', '/v1/auth/sign-up')).toBe(code);
+    expect(await identity.with(headers(identity.token)).refusal('POST', '/v1/auth/sign-up')).toBe(code);
     expect(await allRows(uswarm.database)).toEqual(before);
   });
 

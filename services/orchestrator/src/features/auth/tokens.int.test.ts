@@ -147,9 +147,7 @@ describe('identity provider tokens', () => {
     const { token } = await uswarm.user();
     const [header, payload = '', signature] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-    expect(await codeOf([header, base64({ ...claims, sub: 'somebody-else' }), signature].join('.'))).toBe(
-      'token_invalid',
-    );
+    expect(await codeOf([header, base64({ ...claims, sub: 'other-user' }), signature].join('.'))).toBe('token_invalid');
   });
 
   it('stores nothing if a sign-up token is rejected', async () => {

@@ -77,7 +77,7 @@ describe('the images of the service', () => {
     expect(again.statusCode).toBe(304);
   });
 
-  it.each(['agent-nobody.svg', '..%2Fagents.json', 'agents.json'])('do not include %s', async (name) => {
+  it.each(['agent-unknown.svg', '..%2Fagents.json', 'agents.json'])('do not include %s', async (name) => {
     const { body } = await uswarm.anonymous.get<{ code: string }>(`/v1/assets/${name}`, 404);
     expect(body.code).toBe('asset_not_found');
   });

@@ -315,7 +315,7 @@ describe('stored tokens', () => {
       await disconnect(before, leaving, 'asana');
       keep({
         ...(await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` })),
-        jobs: await rekeyingOnly(`${newer},${older}`),
+        jobs: await reencryptionOnly(`${newer},${older}`),
       });
       const keys = async () =>
         [...(await rowsOf('integrations')), ...(await rowsOf('integration_revocations'))].map(
@@ -352,7 +352,7 @@ describe('stored tokens', () => {
       expect(await rowsOf('integrations')).toEqual(stored);
     });
 
-    const rekeyingOnly = async (keys: string): Promise<IntegrationsModule['jobs']> => {
+    const reencryptionOnly = async (keys: string): Promise<IntegrationsModule['jobs']> => {
       const { jobs } = await open({ INTEGRATION_TOKEN_KEYS: keys });
       return jobs.filter(({ type }) => type === 'integration-rekey');
     };

@@ -19,7 +19,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const TABLES: readonly SealedTable[] = ['integrations', 'integration_revocations'];
 
 export function createTokenReencryption({ store, cipher, logger }: TokenReencryptionDeps) {
-  async function rekey(table: SealedTable, signal: AbortSignal): Promise<{ done: number; lost: number }> {
+  async function reencrypt(table: SealedTable, signal: AbortSignal): Promise<{ done: number; lost: number }> {
     const count = { done: 0, lost: 0 };
     for (let after = FIRST_ID; ;) {
       const rows = await store.sealedOtherwise(table, cipher.keyId, after, BATCH);
@@ -41,7 +41,7 @@ export function createTokenReencryption({ store, cipher, logger }: TokenReencryp
 
   return async (_work: unknown, signal: AbortSignal): Promise<JobResult> => {
     for (const table of TABLES) {
-      const { done, lost } = await rekey(table, signal);
+      const { done, lost } = await reencrypt(table, signal);
       if (done > 0) logger.info({ table, count: done }, 'tokens re-encrypted with the current key');
       if (lost > 0) logger.error({ table, count: lost }, 'tokens cannot be decrypted; is a key missing?');
     }

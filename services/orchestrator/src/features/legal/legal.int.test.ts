@@ -86,7 +86,10 @@ describe('legal documents', () => {
     const { has_agreed_with_terms, has_agreed_with_privacy_policy } = (
       await user.get<{ data: UserProfile }>('/v1/users/profile')
     ).body.data;
-    expect([has_agreed_with_terms, has_agreed_with_privacy_policy]).toEqual(flags);
+    expect({ has_agreed_with_terms, has_agreed_with_privacy_policy }).toEqual({
+      has_agreed_with_terms: flags[0],
+      has_agreed_with_privacy_policy: flags[1],
+    });
   });
 
   it('accepted by one user are not accepted by others', async () => {

@@ -27,8 +27,6 @@ describe('the limits of a search', () => {
   afterAll(() => uswarm.close());
 
   const pathOf = (q: string) => `${home.messages}/search?${new URLSearchParams({ q })}`;
-  const idOf = async ({ email }: TestUser): Promise<string> =>
-    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
 
   it('rejects more than eight different words and names the field and the rule', async () => {
     const words = ['1', '2', '3', '4', '5', '6', '7', '8'];
@@ -45,7 +43,7 @@ describe('the limits of a search', () => {
 
   it('limits 60 searches of one user to two connections while another user is served', async () => {
     const other = await uswarm.user();
-    const release = await blockSearches(uswarm.database, await idOf(user));
+    const release = await blockSearches(uswarm.database, await uswarm.idOf(user));
     const leave = new AbortController();
     const searches = Array.from({ length: 60 }, () =>
       request(`${uswarm.url}${pathOf('needle')}`, { headers: user.headers, signal: leave.signal }),
@@ -64,7 +62,7 @@ describe('the limits of a search', () => {
   });
 
   it('cancels the statement in Postgres when the client closes the connection', async () => {
-    const release = await blockSearches(uswarm.database, await idOf(user));
+    const release = await blockSearches(uswarm.database, await uswarm.idOf(user));
     const leave = new AbortController();
     const search = request(`${uswarm.url}${pathOf('needle')}`, { headers: user.headers, signal: leave.signal });
     const ended = search.catch((error: unknown) => error);

@@ -19,12 +19,10 @@ describe('attachments', () => {
     const links = { url: (id: string) => `signed/${id}` };
     attachments = createAttachments({ store: createUploadStore(uswarm.database), links });
     user = await uswarm.user();
-    userId = await idOf(user);
+    userId = await uswarm.idOf(user);
   });
   afterAll(() => uswarm.close());
 
-  const idOf = async ({ email }: TestUser): Promise<string> =>
-    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
   const withTransaction: WithTransaction = (run) => createWithTransaction(uswarm.database)(run);
   const resolve = (owner: string, ids: string[]) => withTransaction((tx) => attachments.resolve(owner, ids, tx));
 
@@ -58,7 +56,7 @@ describe('attachments', () => {
 
   it('of a message that is being stored do not block the deletion of its account', async () => {
     const leaving = await uswarm.user();
-    const [{ id }, owner] = [await upload(leaving, { content: 'x' }), await idOf(leaving)];
+    const [{ id }, owner] = [await upload(leaving, { content: 'x' }), await uswarm.idOf(leaving)];
     const storing = withTransaction(async (tx) => {
       const stored = await attachments.resolve(owner, [id], tx);
       expect((await leaving.delete('/v1/auth/delete', {}, 204)).status).toBe(204);

@@ -49,8 +49,7 @@ describe('the retention of uploads', () => {
   beforeEach(async () => {
     user = await uswarm.user();
     home = await uswarm.home(user);
-    const row = uswarm.database.selectFrom('users').select('id').where('email', '=', user.email);
-    userId = (await row.executeTakeFirstOrThrow()).id;
+    userId = await uswarm.idOf(user);
   });
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
