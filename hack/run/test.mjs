@@ -29,6 +29,8 @@ export async function runTests(args) {
       skips: join(folder, 'skips.jsonl'),
       ledger: join(folder, 'ledger.jsonl'),
       results: join(folder, 'jest.json'),
+      // Programs that tests start again and again are compiled once per run.
+      compileCache: join(folder, 'compile-cache'),
     };
     const results = await runSteps(selectSteps(args, files));
     const skipped = skippedParts(existsSync(files.skips) ? readFileSync(files.skips, 'utf8') : '');
@@ -42,12 +44,13 @@ export async function runTests(args) {
 
 /** @returns the steps that these arguments of `npm test` select */
 export function selectSteps(args, files) {
-  if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, { USWARM_SKIPS_FILE: files.skips })];
+  const variables = { USWARM_SKIPS_FILE: files.skips, NODE_COMPILE_CACHE: files.compileCache };
+  if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, variables)];
   const all = args.length > 0;
-  return [...standardSteps(files, { all }), ...(all ? [mutationCheck(files.ledger)] : [])];
+  return [...standardSteps(files, { all, variables }), ...(all ? [mutationCheck(files.ledger)] : [])];
 }
 
-function standardSteps({ skips, ledger, results }, { all }) {
+function standardSteps({ skips, ledger, results }, { all, variables }) {
   return [
     tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
     tool('lint', 'oxlint', ['--deny-warnings']),
@@ -60,7 +63,7 @@ function standardSteps({ skips, ledger, results }, { all }) {
       tool('dependency direction', 'depcruise', ['--config', '.dependency-cruiser.cjs', ...CHECKED_FOLDERS]),
     ].map((step) => ({ ...step, concurrent: true })),
     tests(['--json', `--outputFile=${results}`], {
-      USWARM_SKIPS_FILE: skips,
+      ...variables,
       USWARM_LEDGER_FILE: ledger,
       ...(all && { USWARM_FUZZ_EXAMPLES: GENERATED_BY_ALL }),
     }),

@@ -29,7 +29,12 @@ export interface Program {
 export function runProgram(script: string, args: readonly string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, [path.join(REPOSITORY, script), ...args], {
     cwd: REPOSITORY,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const printed = { all: '', stdout: '', stderr: '' };

@@ -31,6 +31,7 @@ export function startEntryPoint(
     env: {
       REALTIME_REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:1',
       OPS_PORT: '0',
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...env,
       HTTP_HOST: '127.0.0.1',
       INTERNAL_HOST: '127.0.0.1',

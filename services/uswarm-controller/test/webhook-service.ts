@@ -59,6 +59,7 @@ export async function startWebhookService(): Promise<WebhookService> {
           SYNC_TOKEN,
           HTTP_PORT: '0',
           OPS_PORT: '0',
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
           POLICY_DIRECTORY: policy,
           USWARM_CALL_PUBLIC_KEY: publicKey,
           SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
