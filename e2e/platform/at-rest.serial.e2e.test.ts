@@ -31,9 +31,9 @@ const QUIET_MS = 6_000;
 const TALK_MS = 8_000;
 
 /** Users of the platform and of runtimes, but not of kubelets. */
-const NAMESPACES_OF_OURS = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
-const isOurs = ({ user }: AuditedRequest): boolean =>
-  NAMESPACES_OF_OURS.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
+const PLATFORM_NAMESPACES = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
+const isByPlatform = ({ user }: AuditedRequest): boolean =>
+  PLATFORM_NAMESPACES.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
 const CONTROLLER = `system:serviceaccount:${NAMESPACE.release}:${RELEASE}-controller`;
 /** The leader renews its Lease every two seconds: the only write at rest. */
 const isLeaseRenewal = ({ name, namespace, resource, user, verb }: AuditedRequest): boolean =>
@@ -71,7 +71,7 @@ const { auditLog } = loadSettings();
       async () => {
         const mark = await audit.mark();
         await sleep(QUIET_MS);
-        const writes = (await ourWrites(mark)).filter((write) => !isLeaseRenewal(write));
+        const writes = (await platformWrites(mark)).filter((write) => !isLeaseRenewal(write));
         if (writes.length > 0) throw new Error(writes.map(showRequest).join(', '));
         return true;
       },
@@ -100,7 +100,8 @@ const { auditLog } = loadSettings();
     };
   }
 
-  const ourWrites = async (mark: number): Promise<AuditedRequest[]> => (await audit.writesSince(mark)).filter(isOurs);
+  const platformWrites = async (mark: number): Promise<AuditedRequest[]> =>
+    (await audit.writesSince(mark)).filter(isByPlatform);
   const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${operations.port}/metrics`)).text();
   const metric = (name: string): string => `uswarm_controller_${name}`;
   const syncs = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'));
@@ -126,7 +127,7 @@ const { auditLog } = loadSettings();
     const over = performance.now() + PERIODS * RESYNC_S * 1_000;
     await everyOneSynced({ scrape, times: PERIODS, resyncS: RESYNC_S });
     await sleep(Math.max(0, over - performance.now()));
-    const writes = await ourWrites(mark);
+    const writes = await platformWrites(mark);
     const after = await scrape();
 
     expect(writes.filter((write) => !isLeaseRenewal(write)).map(showRequest)).toEqual([]);
@@ -162,7 +163,7 @@ const { auditLog } = loadSettings();
       },
       { description: 'the selector is the old one', timeoutMs: SHOWN_WITHIN_MS },
     );
-    const writes = (await ourWrites(mark)).filter(({ resource }) => resource === 'services');
+    const writes = (await platformWrites(mark)).filter(({ resource }) => resource === 'services');
     expect(writes.map(({ name, user }) => ({ name, user }))).toContainEqual({ name: place.name, user: CONTROLLER });
   });
 });

@@ -78,13 +78,16 @@ async function dump({ kubectl }: Pick<Tools, 'kubectl'>, folder: string): Promis
   await save('objects.yaml', ['get', kinds, '-A', '-o', 'yaml']);
   await save('pods.txt', ['get', 'pods', '-A', '-o', 'wide']);
   await save('pods-described.txt', ['describe', 'pods', '-A']);
-  for (const namespace of NAMESPACES) {
-    const { stdout } = await kubectl(['get', 'pods', '-n', namespace, '-o', 'name'], { mayFail: true });
-    for (const pod of stdout.split('\n').filter((name) => name !== '')) {
+  const restarts = '{range .items[*]}{.metadata.name} {.status.containerStatuses[*].restartCount}{"\\n"}{end}';
+  const saveLogs = async (namespace: string): Promise<void> => {
+    const { stdout } = await kubectl(['get', 'pods', '-n', namespace, '-o', `jsonpath=${restarts}`], { mayFail: true });
+    for (const line of stdout.split('\n').filter((text) => text !== '')) {
+      const [pod = '', ...counts] = line.split(' ');
       const logs = ['logs', '-n', namespace, pod, '--all-containers', '--prefix', '--timestamps'];
-      await save(`${namespace}-${pod.replace('pod/', '')}.log`, logs);
-      const { code, stdout: before } = await kubectl([...logs, '--previous'], { mayFail: true });
-      if (code === 0) writeFileSync(path.join(folder, `${namespace}-${pod.replace('pod/', '')}.previous.log`), before);
+      await save(`${namespace}-${pod}.log`, logs);
+      if (counts.some((count) => Number(count) > 0))
+        await save(`${namespace}-${pod}.previous.log`, [...logs, '--previous']);
     }
-  }
+  };
+  await Promise.all(NAMESPACES.map(saveLogs));
 }
