@@ -6,7 +6,7 @@ import type { OAuthServer } from '@uswarm/dev-servers';
 import { sql } from 'kysely';
 import { createFileObjects } from '../src/features/uploads/file-objects.js';
 import { createStores } from './stores.js';
-import type { Values } from './api-document.js';
+import type { Operation, Values } from './api-document.js';
 import { storeArtifact } from './artifacts.js';
 import { storeReceipt } from './receipts.js';
 import { authorized, CALLBACK } from './integrations.js';
@@ -72,6 +72,16 @@ export async function createUserResources(
       [EXAMPLE.codeVerifier]: callback.code_verifier,
       [EXAMPLE.redirectUrl]: callback.redirect_url,
     },
+  };
+}
+
+/** Returns the resources for one operation. Operations that only read share those of one user. */
+export function createResourcePool(uswarm: TestOrchestrator, server: OAuthServer) {
+  let shared: Promise<UserResources> | undefined;
+  return ({ method }: Pick<Operation, 'method'>): Promise<UserResources> => {
+    if (method !== 'GET') return createUserResources(uswarm, server);
+    shared ??= createUserResources(uswarm, server);
+    return shared;
   };
 }
 

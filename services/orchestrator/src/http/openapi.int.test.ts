@@ -4,7 +4,7 @@ import { LIMITS, ROUTES } from '@uswarm/contract';
 import { buildAsyncApi, buildOpenApi } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { type ApiDocument, type Operation, operationsOf, readDocument, sendExample } from '../../test/api-document.js';
-import { createUserResources } from '../../test/resource-fixtures.js';
+import { createResourcePool } from '../../test/resource-fixtures.js';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
@@ -31,11 +31,13 @@ describe('GET /v1/openapi.json', () => {
   let server: OAuthServer;
   let document: ApiDocument;
   let operations: Map<string, Operation>;
+  let resourcesFor: ReturnType<typeof createResourcePool>;
   beforeAll(async () => {
     server = await startProviderServer();
     uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
     document = await readDocument(uswarm.url);
     operations = new Map(operationsOf(document).map((operation) => [operation.operationId, operation]));
+    resourcesFor = createResourcePool(uswarm, server);
   });
   afterAll(async () => {
     await uswarm.close();
@@ -87,7 +89,7 @@ describe('GET /v1/openapi.json', () => {
       const operation = operations.get(operationId)!;
       expect(operation.bodies).not.toEqual([]);
       for (const body of operation.bodies) {
-        const { user, values } = await createUserResources(uswarm, server);
+        const { user, values } = await resourcesFor(operation);
         const { status, body: answer } = await sendExample({ url: uswarm.url, client: user, operation, values, body });
         expect({ example: body.name, success: operation.successes.includes(status), answer }).toEqual({
           example: body.name,

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { request } from 'undici';
 import { ADMIN_KEY, createTestAdmin } from '../../test/admin-client.js';
 import { operationsOf, readDocument, sendExample } from '../../test/api-document.js';
-import { createUserResources } from '../../test/resource-fixtures.js';
+import { createResourcePool } from '../../test/resource-fixtures.js';
 import { CLIENT_SECRET, integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { formOf } from '../../test/uploads.js';
@@ -57,8 +57,9 @@ describe('the log at level debug', () => {
   }
 
   it('the log contains a line for every route', async () => {
+    const resourcesFor = createResourcePool(uswarm, server);
     for (const operation of operationsOf(await readDocument(uswarm.url))) {
-      const { user, values } = await createUserResources(uswarm, server);
+      const { user, values } = await resourcesFor(operation);
       for (const body of operation.bodies)
         await sendExample({ url: uswarm.url, client: user, operation, values, body });
       plant(user.token);
