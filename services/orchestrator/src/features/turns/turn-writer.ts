@@ -18,6 +18,7 @@ import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } fr
 import { createTurnMessages, type TurnMessagesDeps } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
+import { createWithdrawnParts } from './withdrawn-parts.js';
 
 /** Another replica holds the lease of the turn. Nothing may be written. */
 export class LeaseLost extends Error {
@@ -176,6 +177,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const { withTransaction, turns, messages, events, agents, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
+  const parts = createWithdrawnParts(deps, turn);
   let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -216,23 +218,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
-  /** Marks tools without a result as failed. */
-  async function failRunningTools(tx: Transaction): Promise<void> {
-    for (const { id, content } of await turns.runningTools(turn.id, tx)) {
-      if (content.type !== 'tool_status') continue;
-      await messages.update(id, { content: { ...content, state: 'failed' } }, tx);
-      await append('message.updated', id, tx);
-    }
-  }
-
-  /** Withdraws the open cards of a lost turn. */
-  async function withdrawCards(tx: Transaction): Promise<void> {
-    for (const id of await turns.openCards(turn.id, tx)) {
-      await messages.update(id, { status: 'failed', errorCode: 'withdrawn' }, tx);
-      await append('message.updated', id, tx);
-    }
-  }
-
   async function activityAfter(turnStatus: FinishedReply['turnStatus'], tx: Transaction): Promise<AgentActivity> {
     if (turnStatus === 'failed') return 'error';
     return turnStatus === 'done' && (await turns.openCards(turn.id, tx)).length > 0 ? 'pending' : 'online';
@@ -245,14 +230,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return activity;
   }
 
-  /** Withdraws cards that can no longer be decided on. */
-  async function closeApprovals(tx: Transaction): Promise<void> {
-    for (const { messageId } of await deps.approvals.supersedeOfTurn(turn.id, tx)) {
-      await messages.update(messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
-      await append('message.updated', messageId, tx);
-    }
-  }
-
   async function endReply(
     { turnStatus, messageStatus, text, errorCode }: FinishedReply,
     tx: Transaction,
@@ -260,14 +237,14 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   ): Promise<number> {
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
-    await failRunningTools(tx);
+    await parts.failRunningTools(tx);
     await deps.receipts.finishTurn(turn.id, tx);
     if (isSuspended) await turns.suspend(turn.id, tx);
     else await turns.finish(turn.id, turnStatus, errorCode, tx);
     await deps.jobs.complete(job, tx);
     const shownSeq = await append('message.updated', replyId, tx);
     // After the workspace is locked, as for every decision.
-    if (!isSuspended) await closeApprovals(tx);
+    if (!isSuspended) await parts.closeApprovals(tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
     const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
@@ -307,9 +284,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     nextGeneration: (limit) =>
       fenced(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
-        await failRunningTools(tx);
+        await parts.failRunningTools(tx);
         // With a journal, cards stay: their calls are not repeated, or update the same card.
-        if (await deps.journal.isEmpty(turn.id, tx)) await withdrawCards(tx);
+        if (await deps.journal.isEmpty(turn.id, tx)) await parts.withdrawCards(tx);
         return generation;
       }),
 
