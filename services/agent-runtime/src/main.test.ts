@@ -126,9 +126,10 @@ describe('the runtime process', () => {
 
   it('rejects an unauthenticated call without reading its body, and any oversized message', async () => {
     const { clientWith, runtime } = await start();
-    const history = [{ role: HistoryRole.USER, text: 'x'.repeat(21 * 1024 * 1024) }];
-    await expect(all(clientWith(undefined).runTurn(turn({ history })))).rejects.toEqual(code(Code.Unauthenticated));
-    await expect(all(runtime.runTurn(turn({ history })))).rejects.toEqual(code(Code.ResourceExhausted));
+    const large = (mebibytes: number) =>
+      turn({ history: [{ role: HistoryRole.USER, text: 'x'.repeat(mebibytes * 1024 * 1024) }] });
+    await expect(all(clientWith(undefined).runTurn(large(5)))).rejects.toEqual(code(Code.Unauthenticated));
+    await expect(all(runtime.runTurn(large(21)))).rejects.toEqual(code(Code.ResourceExhausted));
   });
 
   it('reports its health without a token', async () => {
