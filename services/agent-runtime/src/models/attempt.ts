@@ -14,6 +14,8 @@ export interface AttemptDeps {
   token: string | undefined;
   /** How often the call was made before. */
   retries: number;
+  /** Milliseconds for which the text of a response is joined. */
+  joinMs: number;
   fetch?: Fetch | undefined;
 }
 
@@ -48,8 +50,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   const name = adapter.modelName(request.model);
   const offered = new Set(request.tools.map((tool) => tool.name));
   const transport = createTransport({
-    touch: watchdog.touch,
-    repair: (response) => adapter.repair(response, offered),
+    repair: (response) => adapter.repair(response, offered, { touch: watchdog.touch, joinMs: deps.joinMs }),
     retries: deps.retries,
     fetch: deps.fetch,
   });

@@ -1,5 +1,6 @@
 import { parseJson } from '@uswarm/service-kit';
 import { type CallNames, createCallNames } from './call-names.js';
+import { createTextHold, type TextDelta } from './text-hold.js';
 import { createThinkSplitter, type ThinkSplitter } from './think-splitter.js';
 import {
   type EventRepair,
@@ -7,6 +8,7 @@ import {
   isObject,
   type Json,
   objects,
+  type PassOptions,
   repairBody,
   repairCounts,
 } from './wire-body.js';
@@ -79,19 +81,50 @@ function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
   };
 }
 
+/** The only field with a value; undefined if there are others. */
+function onlyField(part: Json): string | undefined {
+  const names = Object.keys(part).filter((name) => part[name] !== null && part[name] !== undefined);
+  return names.length === 1 ? names[0] : undefined;
+}
+
+/** A chunk with one choice that only adds text or reasoning. */
+function textDeltaOf(chunk: Json): TextDelta | undefined {
+  const { choices, usage, error } = chunk;
+  if (!Array.isArray(choices) || choices.length !== 1 || usage !== undefined || error !== undefined) return undefined;
+  const { index, delta, ...others } = choices[0] as Json;
+  if (!isObject(delta) || Object.values(others).some((value) => value !== null && value !== undefined))
+    return undefined;
+  const field = onlyField(delta);
+  if (field !== 'content' && field !== 'reasoning_content') return undefined;
+  const text = delta[field];
+  if (typeof text !== 'string' || text === '') return undefined;
+  return {
+    kind: `${field}:${String(index)}`,
+    text,
+    withText: (joined) => ({ ...chunk, choices: [{ ...others, index, delta: { ...delta, [field]: joined } }] }),
+  };
+}
+
 const DONE = '[DONE]';
+const toTexts = (chunks: readonly Json[]): string[] => chunks.map((chunk) => JSON.stringify(chunk));
 
 function repairEvents(offered: ReadonlySet<string>): EventRepair {
   const chunks = createChunkRepair(offered);
-  const rest = (isDone: boolean): string[] => chunks.end(isDone).map((chunk) => JSON.stringify(chunk));
+  const hold = createTextHold(textDeltaOf);
+  const release = (): string[] => toTexts(hold.release());
+  const rest = (isDone: boolean): string[] => [...release(), ...toTexts(chunks.end(isDone))];
   return {
     repair(data) {
       if (data === DONE) return [...rest(true), DONE];
       const chunk = parseJson(data);
-      if (isObject(chunk)) return [JSON.stringify(chunks.repair(chunk))];
+      if (isObject(chunk)) return toTexts(hold.add(chunks.repair(chunk)));
       // After the response, a part of an event is as good as none.
-      return chunks.isFinished() ? [] : [data];
+      return chunks.isFinished() ? [] : [...release(), data];
     },
+    get isHolding() {
+      return hold.isHolding;
+    },
+    release,
     end: () => rest(false),
     isComplete: chunks.isFinished,
   };
@@ -108,8 +141,16 @@ function asStream(body: Json, offered: ReadonlySet<string>): Response {
  *
  * @param offered names of the tools of the request
  */
-export const repairCompletion = (response: Response, offered: ReadonlySet<string>): Promise<Response> =>
-  repairBody(response, {
-    events: () => repairEvents(offered),
-    document: (body) => (objects(body['choices']).length > 0 ? asStream(body, offered) : undefined),
-  });
+export const repairCompletion = (
+  response: Response,
+  offered: ReadonlySet<string>,
+  options: PassOptions,
+): Promise<Response> =>
+  repairBody(
+    response,
+    {
+      events: () => repairEvents(offered),
+      document: (body) => (objects(body['choices']).length > 0 ? asStream(body, offered) : undefined),
+    },
+    options,
+  );

@@ -15,6 +15,7 @@ function createPort(
   { baseUrl }: ModelServer,
   { silenceMs = SILENCE_MS }: Dialect,
   wait: (ms: number) => Promise<void>,
+  joinMs: number,
 ) {
   const names = { byId: {}, fallback: 'scripted', variable: 'MODEL' };
   const deps = { baseUrl, apiKey: 'key', names };
@@ -22,6 +23,7 @@ function createPort(
   return createModelPort({
     adapter: provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps),
     limits,
+    joinMs,
     wait,
   });
 }
@@ -32,10 +34,19 @@ describe.each(PROVIDERS)('the %s provider', (provider) => {
   const cases = Object.entries(dialects).flatMap(([group, members]) =>
     members.filter((dialect) => speaks(dialect, provider)).map((dialect) => [group, dialect.name, dialect] as const),
   );
-  it.each(cases)('understands a server in the group %s: %s', async (_group, _name, dialect) => {
-    const conversation = await converse(dialect, (server, wait) => createPort(provider, server, dialect, wait));
-    expect(summarize(conversation, dialect.expected)).toEqual(dialect.expected);
-    expect(conversation.refusals).toEqual([]);
-    expect(conversation.last).toBe(dialect.expected.calls === undefined ? dialect.expected.text : 'Done.');
-  });
+  /** Without joining, and with the time of the runtime. */
+  const everyCase = cases.flatMap(([group, name, dialect]) =>
+    [0, 50].map((joinMs) => [group, name, joinMs, dialect] as const),
+  );
+  it.each(everyCase)(
+    'understands a server in the group %s: %s (text joined for %i ms)',
+    async (_group, _name, joinMs, dialect) => {
+      const conversation = await converse(dialect, (server, wait) =>
+        createPort(provider, server, dialect, wait, joinMs),
+      );
+      expect(summarize(conversation, dialect.expected)).toEqual(dialect.expected);
+      expect(conversation.refusals).toEqual([]);
+      expect(conversation.last).toBe(dialect.expected.calls === undefined ? dialect.expected.text : 'Done.');
+    },
+  );
 });

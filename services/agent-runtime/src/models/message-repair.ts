@@ -1,10 +1,12 @@
 import { parseJson } from '@uswarm/service-kit';
+import { createTextHold, type TextDelta } from './text-hold.js';
 import {
   type EventRepair,
   eventResponse,
   isObject,
   type Json,
   objects,
+  type PassOptions,
   repairBody,
   repairCounts,
 } from './wire-body.js';
@@ -36,10 +38,32 @@ function repairUsage(event: Json): Json {
 const hasStopReason = ({ type, delta }: Json): boolean =>
   type === 'message_delta' && isObject(delta) && typeof delta['stop_reason'] === 'string';
 
+const TEXTS = new Map([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+]);
+
+/** A delta that only adds text or thoughts to a block. */
+function textDeltaOf(event: Json): TextDelta | undefined {
+  const { type, index, delta } = event;
+  if (type !== 'content_block_delta' || !isObject(delta)) return undefined;
+  const { type: kind, ...fields } = delta;
+  const field = TEXTS.get(String(kind)) ?? '';
+  const text = fields[field];
+  if (typeof text !== 'string' || Object.keys(fields).length !== 1) return undefined;
+  return {
+    kind: `${field}:${String(index)}`,
+    text,
+    withText: (joined) => ({ ...event, delta: { ...delta, [field]: joined } }),
+  };
+}
+
 /** The client library takes the end of a connection for the end of the response. */
 function repairEvents(): EventRepair {
   let ended = false;
   let stopped = false;
+  const hold = createTextHold(textDeltaOf);
+  const release = (): string[] => hold.release().map((event) => JSON.stringify(event));
   return {
     repair(data) {
       const event = parseJson(data);
@@ -47,13 +71,17 @@ function repairEvents(): EventRepair {
       if (typeof type === 'string' && !MESSAGE_EVENT.test(type)) return [];
       ended ||= type === 'error' || (isObject(event) && hasStopReason(event));
       stopped ||= type === 'message_stop' || type === 'error';
-      if (isObject(event)) return [JSON.stringify(repairUsage(event))];
+      if (isObject(event)) return hold.add(repairUsage(event)).map((one) => JSON.stringify(one));
       // After the response, a part of an event is as good as none.
-      return ended ? [] : [data];
+      return ended ? [] : [...release(), data];
     },
+    get isHolding() {
+      return hold.isHolding;
+    },
+    release,
     end() {
-      if (stopped) return [];
-      return [ended ? MESSAGE_STOP : CUT];
+      if (stopped) return release();
+      return [...release(), ended ? MESSAGE_STOP : CUT];
     },
     isComplete: () => ended,
   };
@@ -93,8 +121,16 @@ function asStream({ content, stop_reason, stop_sequence, usage, ...head }: Json)
 }
 
 /** Repairs a successful response of the Messages protocol. */
-export const repairMessages = (response: Response): Promise<Response> =>
-  repairBody(response, {
-    events: repairEvents,
-    document: (body) => (body['type'] === 'message' ? asStream(body) : undefined),
-  });
+export const repairMessages = (
+  response: Response,
+  _offered: ReadonlySet<string>,
+  options: PassOptions,
+): Promise<Response> =>
+  repairBody(
+    response,
+    {
+      events: repairEvents,
+      document: (body) => (body['type'] === 'message' ? asStream(body) : undefined),
+    },
+    options,
+  );

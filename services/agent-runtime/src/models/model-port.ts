@@ -10,6 +10,8 @@ export interface ModelPortDeps {
   adapter: ProviderAdapter;
   limits: WatchdogLimits;
   retries?: Partial<RetryLimits>;
+  /** Milliseconds for which the text of a response is joined, after the first text. Default: 0 */
+  joinMs?: number;
   /** Waits before a retry. @throws the reason of the signal */
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
   fetch?: Fetch;
@@ -28,7 +30,7 @@ async function waitMs(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Makes model calls with retries, limits and usage, for any provider. */
 export function createModelPort(deps: ModelPortDeps): ModelPort {
-  const { adapter, limits, wait = waitMs, fetch } = deps;
+  const { adapter, limits, joinMs = 0, wait = waitMs, fetch } = deps;
   const retries = { ...DEFAULT_RETRIES, ...deps.retries };
   /** Optional parameters that the provider rejected, by model; it will reject them again. */
   const rejectedBy = new Map<string, Set<string>>();
@@ -63,7 +65,7 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
     const watchdog = createWatchdog(signal, { ...limits, totalMs });
     const rejected = rejectedFor(request.model);
     try {
-      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), retries: count, fetch });
+      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), retries: count, joinMs, fetch });
     } catch (error) {
       watchdog.signal.throwIfAborted();
       throw error;

@@ -85,6 +85,8 @@ const ADAPTERS: Record<ProviderId, (env: ModelVariables) => Promise<ProviderAdap
 };
 
 const STEP_MS = 10 * 60_000;
+/** As long as replies are buffered, so that it does not delay them. */
+const JOIN_MS = 50;
 
 /** `USWARM_DEFAULT_PROVIDER`, else the provider that the environment connects to. */
 export function providerOf(env: ModelVariables): ProviderId {
@@ -98,6 +100,7 @@ export function createProvider(provider: ProviderId, env: ModelVariables): Model
     return createModelPort({
       adapter,
       limits: { firstByteMs: 2 * betweenBytesMs, betweenBytesMs, totalMs: STEP_MS },
+      joinMs: JOIN_MS,
       retries: { maxWaitMs: env.USWARM_MODEL_RETRY_MS },
     });
   });

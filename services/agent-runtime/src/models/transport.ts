@@ -9,8 +9,6 @@ export interface Transport {
 }
 
 export interface TransportDeps {
-  /** Called for each part of a response. */
-  touch: () => void;
   repair: (response: Response) => Promise<Response>;
   /** How often the call was made before. */
   retries: number;
@@ -30,7 +28,7 @@ function wasSent(error: unknown): boolean {
 /** As in the clients of OpenAI and Anthropic; the model gateway counts repeated calls by it. */
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 
-export function createTransport({ touch, repair, retries, fetch = globalThis.fetch }: TransportDeps): Transport {
+export function createTransport({ repair, retries, fetch = globalThis.fetch }: TransportDeps): Transport {
   let requestBody = '';
   let mayCount = false;
 
@@ -46,15 +44,7 @@ export function createTransport({ touch, repair, retries, fetch = globalThis.fet
     });
     mayCount = response.ok;
     if (!response.ok || response.body === null) return response;
-    const progress = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        touch();
-        controller.enqueue(chunk);
-      },
-    });
-    const { status, statusText } = response;
-    const passed = { status, statusText, headers: response.headers };
-    const repaired = await repair(new Response(response.body.pipeThrough(progress), passed));
+    const repaired = await repair(response);
     mayCount = repaired.ok;
     return repaired;
   }

@@ -28,6 +28,14 @@ const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 /** JSON or HTML. Lines of events begin otherwise. */
 const DOCUMENT_START = new Set([...'{["<'].map((character) => character.charCodeAt(0)));
 
+/** How a response is passed on. */
+export interface PassOptions {
+  /** Called for each part of the body. */
+  touch: () => void;
+  /** Milliseconds for which text is joined before it passes. */
+  joinMs: number;
+}
+
 interface Body {
   /** Whether it is one document instead of a stream of events. */
   isDocument: boolean;
@@ -37,9 +45,13 @@ interface Body {
 }
 
 /** Reads the start of a body, which shows its kind: content types are often wrong or missing. */
-async function openBody(body: ReadableStream<Uint8Array>): Promise<Body> {
+async function openBody(body: ReadableStream<Uint8Array>, touch: () => void): Promise<Body> {
   const reader = body.getReader();
-  const read = async (): Promise<Uint8Array | undefined> => (await reader.read()).value;
+  const read = async (): Promise<Uint8Array | undefined> => {
+    const { value } = await reader.read();
+    if (value !== undefined) touch();
+    return value;
+  };
   const cancel = (reason: unknown): Promise<void> => reader.cancel(reason);
   for (;;) {
     const bytes = await read();
@@ -67,8 +79,10 @@ async function readText({ read }: Body): Promise<string> {
 
 /** Repairs the events of one stream. Events are their data without the syntax of event streams. */
 export interface EventRepair {
-  /** @returns the events to pass on */
+  /** @returns the events to pass on. Text is held until `release`, or until an event that is not text. */
   repair(data: string): readonly string[];
+  readonly isHolding: boolean;
+  release(): readonly string[];
   /** @returns the last events, at the end of the stream */
   end(): readonly string[];
   /** Whether the response is complete, so that nothing but usage can follow. */
@@ -89,8 +103,12 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined
   }
 }
 
-/** The repaired events. Silence or a failure after a complete response is its end. */
-function repairStream({ read, cancel }: Body, { repair, end, isComplete }: EventRepair): ReadableStream<Uint8Array> {
+/**
+ * The repaired events. Silence or a failure after a complete response is its end. The first text passes immediately; later
+ * text is joined for `joinMs` milliseconds.
+ */
+function repairStream({ read, cancel }: Body, repairs: EventRepair, joinMs: number): ReadableStream<Uint8Array> {
+  const { repair, end, isComplete, release } = repairs;
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   let repaired = '';
@@ -100,6 +118,7 @@ function repairStream({ read, cancel }: Body, { repair, end, isComplete }: Event
     onEvent({ data }) {
       completeAt = undefined;
       pass(repair(data));
+      if (joinMs === 0) pass(release());
     },
   });
 
@@ -127,10 +146,44 @@ function repairStream({ read, cancel }: Body, { repair, end, isComplete }: Event
     return false;
   }
 
+  /** Outlives a pull that passes text on before the next bytes arrive. */
+  let parsing: Promise<boolean> | undefined;
+  let textAt = -Infinity;
+  const passText = (): void => {
+    textAt = performance.now();
+    pass(release());
+  };
+
+  /** Parses until there is something to pass on. @returns whether more can follow */
+  async function parseMore(): Promise<boolean> {
+    const late = Promise.withResolvers<'late'>();
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      while (repaired === '') {
+        const left = textAt + joinMs - performance.now();
+        if (repairs.isHolding && left <= 0) {
+          passText();
+          break;
+        }
+        parsing ??= parseNext();
+        if (repairs.isHolding) timer ??= setTimeout(() => late.resolve('late'), left);
+        // Held text passes before a failure.
+        const next = await (repairs.isHolding
+          ? Promise.race([parsing.catch(() => 'late' as const), late.promise])
+          : parsing);
+        if (next === 'late') passText();
+        else parsing = undefined;
+        if (next === false) return false;
+      }
+      return true;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   return new ReadableStream({
     async pull(controller) {
-      let more = true;
-      while (more && repaired === '') more = await parseNext();
+      const more = await parseMore();
       if (repaired !== '') controller.enqueue(encoder.encode(repaired));
       repaired = '';
       if (more) return;
@@ -163,11 +216,15 @@ export interface BodyRepairs {
 }
 
 /** Repairs a successful response. A document that is not a response becomes an error. */
-export async function repairBody(response: Response, { events, document }: BodyRepairs): Promise<Response> {
+export async function repairBody(
+  response: Response,
+  { events, document }: BodyRepairs,
+  { touch, joinMs }: PassOptions,
+): Promise<Response> {
   if (!response.ok || response.body === null) return response;
-  const body = await openBody(response.body);
+  const body = await openBody(response.body, touch);
   const { status, headers } = response;
-  if (!body.isDocument) return new Response(repairStream(body, events()), { status, headers });
+  if (!body.isDocument) return new Response(repairStream(body, events(), joinMs), { status, headers });
   const text = await readText(body);
   const parsed = parseJson(text);
   return (isObject(parsed) ? document(parsed) : undefined) ?? errorResponse(parsed, text);

@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Prompt } from '../port.js';
+import type { PassOptions } from '../wire-body.js';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -30,5 +31,5 @@ export interface ProviderAdapter {
    *
    * @param offered names of the tools of the request
    */
-  repair(response: Response, offered: ReadonlySet<string>): Promise<Response>;
+  repair(response: Response, offered: ReadonlySet<string>, options: PassOptions): Promise<Response>;
 }
