@@ -5,14 +5,14 @@ export interface AgentFigures {
   firstText: Record<'floor' | 'runtime', Latency>;
   /** Characters per second with this number of concurrent turns. */
   throughput: { turns: number; floor: number; runtime: number }[];
-  /** Resident memory of the runtime. */
-  memory: { atRestMiB: number; afterAnswerMiB: number; peakMiB: number };
+  /** Resident memory of a bare Node.js server, and of the runtime. */
+  memory: { bareMiB: number; atRestMiB: number; afterAnswerMiB: number; peakMiB: number };
   /** Milliseconds to the first text; the gateway is between the caller and the model server. */
   throughGateway: Record<'floor' | 'gateway' | 'runtime', Latency>;
 }
 
-/** The limits of the design; latencies in milliseconds. */
-const GOALS = { runtimeP50: 20, runtimeP99: 60, gatewayP50: 5, throughput: 0.95, atRestMiB: 65, afterAnswerMiB: 75 };
+/** The limits of the design; latencies in milliseconds, memory in addition to that of bare Node.js. */
+const GOALS = { runtimeP50: 20, runtimeP99: 60, gatewayP50: 5, throughput: 0.95, atRestMiB: 22, afterAnswerMiB: 32 };
 
 const one = (value: number): string => value.toFixed(1);
 
@@ -39,15 +39,20 @@ export function agentTables({ firstText, throughput, memory, throughGateway }: A
       const name = `throughput with ${rates.turns} concurrent turns ≥ ${GOALS.throughput} of the model server's`;
       return [name, ratio.toFixed(3), ratio >= GOALS.throughput];
     }),
-    atMost('resident memory of the runtime at rest', memory.atRestMiB, GOALS.atRestMiB, 'MiB'),
-    atMost('resident memory of the runtime after an answer', memory.afterAnswerMiB, GOALS.afterAnswerMiB, 'MiB'),
+    atMost('runtime: memory at rest above bare Node.js', memory.atRestMiB - memory.bareMiB, GOALS.atRestMiB, 'MiB'),
+    atMost(
+      'runtime: memory after an answer above bare Node.js',
+      memory.afterAnswerMiB - memory.bareMiB,
+      GOALS.afterAnswerMiB,
+      'MiB',
+    ),
   ];
   return [
     '| time to the first text, ms | p50 | p95 | p99 | max |',
     '| --- | ---: | ---: | ---: | ---: |',
     ...latencies.map(([name, { p50, p95, p99, max }]) => `| ${[name, ...[p50, p95, p99, max].map(one)].join(' | ')} |`),
     '',
-    `Resident memory of the runtime during the measurements of throughput: at most ${one(memory.peakMiB)} MiB.`,
+    `Resident memory: bare Node.js ${one(memory.bareMiB)} MiB; the runtime ${one(memory.atRestMiB)} MiB at rest, ${one(memory.afterAnswerMiB)} MiB after an answer, at most ${one(memory.peakMiB)} MiB during the measurements of throughput.`,
     '',
     '| goal | measured | met |',
     '| --- | ---: | --- |',

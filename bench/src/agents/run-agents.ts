@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { CloseStack, silentLogger } from '@uswarm/service-kit';
 import { latencyOf, median } from '../load/percentiles.js';
-import { memoryMiB, REST_MS } from '../runtime/measure-start.js';
-import { type RuntimeImage, writeRuntimeImage } from '../runtime/start-cases.js';
+import { measureStart, memoryMiB, REST_MS } from '../runtime/measure-start.js';
+import { BARE_NODE, type RuntimeImage, writeRuntimeImage } from '../runtime/start-cases.js';
 import { BenchError, USAGE } from '../settings.js';
 import { type AgentFigures, agentTables } from './agent-tables.js';
 import { type Ask, askRuntime, askServer, FAST_MODEL, PACED_MODEL } from './answers.js';
@@ -64,6 +64,7 @@ async function measureRuntime(
   stack: CloseStack,
   say: (line: string) => void,
 ) {
+  const { residentMiB: bareMiB } = await measureStart(BARE_NODE);
   const { client, pid } = await startRuntime(image, directly(url), stack);
   await sleep(REST_MS);
   const atRestMiB = memoryMiB(pid, 'VmRSS');
@@ -84,7 +85,7 @@ async function measureRuntime(
     rates.push({ turns, ...(await measureThroughput(sides, turns, settings)) });
     clearInterval(sample);
   }
-  return { firstText, throughput: rates, memory: { atRestMiB, afterAnswerMiB, peakMiB } };
+  return { firstText, throughput: rates, memory: { bareMiB, atRestMiB, afterAnswerMiB, peakMiB } };
 }
 
 /** Characters per second of both sides, which alternate. */

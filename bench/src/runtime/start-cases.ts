@@ -50,13 +50,20 @@ export async function writeRuntimeImage(folder: string): Promise<RuntimeImage> {
   return { app, main: join(app, 'dist/main.js'), settings, environment, callKey: keys.privateKey };
 }
 
+/** An HTTP server without other code: what every Node.js program needs. */
+export const BARE_NODE: StartCase = {
+  name: 'bare Node',
+  args: [inRepository('bench/dist/runtime/bare-main.js')],
+  env: { NODE_ENV: 'production' },
+};
+
 /** Writes the content of the runtime image to `folder`. @returns the starts to compare; the first is Node.js alone */
 export async function startCases(folder: string): Promise<StartCase[]> {
   const { app, main, settings, environment: cached } = await writeRuntimeImage(folder);
   const provider = ['--import', partOf(app, 'openai-compatible')];
   const tools = ['--import', partOf(app, 'mcp')];
   return [
-    { name: 'bare Node', args: [inRepository('bench/dist/runtime/bare-main.js')], env: { NODE_ENV: 'production' } },
+    BARE_NODE,
     { name: 'unbundled', args: [inRepository('services/agent-runtime/dist/main.js')], env: settings },
     { name: 'bundle', args: [main], env: settings },
     { name: 'image (bundle, compile cache)', args: [main], env: cached },
