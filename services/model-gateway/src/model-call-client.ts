@@ -1,13 +1,8 @@
-import {
-  MODEL_CALLS_PATH,
-  MODEL_GATEWAY,
-  type ModelCallReservation,
-  ModelCallTerms,
-  type ModelCallUsage,
-} from '@uswarm/contract';
-import { parseJson, type SigningKey, signInternalToken, traceHeaders } from '@uswarm/service-kit';
+import { MODEL_CALLS_PATH, type ModelCallReservation, ModelCallTerms, type ModelCallUsage } from '@uswarm/contract';
+import { parseJson, type SigningKey, traceHeaders } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import { GatewayError } from './gateway-error.js';
+import { createServiceToken } from './service-token.js';
 
 /** Model calls at the internal API of the orchestrator. */
 export interface ModelCallClient {
@@ -32,10 +27,11 @@ const RETRY_AFTER_S = 1;
 
 export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCallClientOptions): ModelCallClient {
   const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
+  const serviceToken = createServiceToken(key);
 
   async function send(method: 'POST' | 'PUT', path: string, body: unknown) {
     try {
-      const token = await signInternalToken(key, MODEL_GATEWAY);
+      const token = await serviceToken();
       const { statusCode, body: answer } = await pool.request({
         method,
         path,

@@ -2,13 +2,13 @@ import { ApiError, type ModelCallReservation, type ModelCallTerms, type ModelCal
 import type { WithTransaction } from '../../database/database.js';
 import type { ModelCatalog } from '../core/models.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
-import type { UsageLimits } from '../usage/usage-limits.js';
+import { requireWithin, type UsageLimits } from '../usage/usage-limits.js';
 import type { ModelCallStore } from './model-calls.store.js';
 
 export interface ModelCallServiceDeps {
   withTransaction: WithTransaction;
   store: ModelCallStore;
-  limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  limits: Pick<UsageLimits, 'allowanceOf'>;
   models: Pick<ModelCatalog, 'entry'>;
   metrics: Pick<TurnMetrics, 'used'>;
 }
@@ -40,8 +40,8 @@ export function createModelCallService({ withTransaction, store, limits, models,
         if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {
           throw new ApiError('turn_not_running');
         }
-        await limits.requireTokensLeft(call.workspace_id, tx);
-        await store.insert({ ...call, userId: turn.userId }, tx);
+        const allowance = limits.allowanceOf(turn);
+        requireWithin(await store.reserve({ ...call, userId: turn.userId }, allowance, tx), allowance);
         const { context_window = null, prices = null } = models.entry(call.requested_model, call.provider) ?? {};
         return { context_window, prices };
       }),

@@ -1,7 +1,7 @@
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
-import type { Plans } from '../plans/plans.js';
+import type { Plans, StoredPlan } from '../plans/plans.js';
 import { nextPeriodAt, periodOf } from './period.js';
 import type { Used, UsageStore } from './usage.store.js';
 
@@ -13,9 +13,26 @@ export interface LimitReached {
   resets_at: string;
 }
 
+/** The tokens used in a period. */
+export interface UsedTokens {
+  /** In all workspaces of the owner, including deleted ones. */
+  user: number;
+  workspace: number;
+}
+
+/** The token limits of a period. */
+export interface Allowance {
+  period: string;
+  limits: UsedTokens;
+  /** The start of the next period, in ISO 8601. */
+  resetsAt: string;
+}
+
 /** The token limits of the period, for a workspace and its owner. */
 export interface UsageLimits {
   reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined>;
+  /** What a user with this plan may use now. Pure except for the clock. */
+  allowanceOf(plan: StoredPlan): Allowance;
   /**
    * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
    * until the end of the transaction, which must mark the turn as running.
@@ -40,19 +57,38 @@ export function estimatedCall({ prompt_tokens, completion_tokens, requests }: Us
   return Math.max(LEAST_ESTIMATE, average);
 }
 
+/** @returns undefined if a token is left. Pure. */
+function limitReached(used: UsedTokens, { limits, resetsAt }: Allowance): LimitReached | undefined {
+  const scope = (['user', 'workspace'] as const).find((one) => used[one] >= limits[one]);
+  return scope === undefined ? undefined : { scope, token_limit: limits[scope], resets_at: resetsAt };
+}
+
+/** @throws ApiError `token_limit_reached` */
+export function requireWithin(used: UsedTokens, allowance: Allowance): void {
+  const limit = limitReached(used, allowance);
+  if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
+}
+
 export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): UsageLimits {
+  function allowanceAt(now: Date, stored: StoredPlan): Allowance {
+    const { plan } = plans.of(stored, now);
+    return {
+      period: periodOf(now),
+      limits: { user: plan.token_limit, workspace: plan.workspace_token_limit },
+      resetsAt: nextPeriodAt(now).toISOString(),
+    };
+  }
+
   async function reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined> {
     const now = clock.now();
     const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
     if (used === undefined) return undefined;
-    const { plan } = plans.of(used, now);
-    const resets_at = nextPeriodAt(now).toISOString();
-    if (used.user_tokens >= plan.token_limit) return { scope: 'user', token_limit: plan.token_limit, resets_at };
-    if (used.prompt_tokens + used.completion_tokens < plan.workspace_token_limit) return undefined;
-    return { scope: 'workspace', token_limit: plan.workspace_token_limit, resets_at };
+    const tokens = { user: used.user_tokens, workspace: used.prompt_tokens + used.completion_tokens };
+    return limitReached(tokens, allowanceAt(now, used));
   }
   return {
     reached,
+    allowanceOf: (plan) => allowanceAt(clock.now(), plan),
     async reserve(workspaceId, db) {
       const running = await store.lockRunning(workspaceId, db);
       const now = clock.now();
