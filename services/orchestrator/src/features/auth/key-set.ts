@@ -49,7 +49,8 @@ export function createKeySet(
   }
 
   return async (header, token) => {
-    const known = remote.jwks();
+    // Only for old keys: each call copies them.
+    const known = remote.fresh ? undefined : remote.jwks();
     if (known === undefined || (await freshKeys())) {
       old = undefined;
       return remote(header, token);

@@ -6,6 +6,7 @@ import { isSecureUrl } from '../../http/secure-url.js';
 import type { Identity } from './actor.js';
 import { createKeySet } from './key-set.js';
 import { limitedFetch } from './limited-fetch.js';
+import { createVerifiedTokens } from './verified-tokens.js';
 
 /** Verifies an ID token. @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
 export interface IdentityVerifier {
@@ -63,13 +64,16 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
     const keys = createKeys({ issuer, cooldownMs, allowHttp, onFetch: (answered) => onFetch(issuer.id, answered) });
     return { ...issuer, keys };
   });
+  const verified = createVerifiedTokens<Identity>({ clockToleranceS });
   return {
     async verify(token) {
+      const before = await verified.find(token);
+      if (before !== undefined) return before;
       if (!isCanonicalToken(token)) throw new ApiError('token_invalid');
       const issuer = known.find(({ issuer: url }) => url === claimedIssuer(token));
       if (issuer === undefined) throw new ApiError('token_invalid');
       try {
-        const { payload, protectedHeader } = await jwtVerify(token, issuer.keys, {
+        const { payload, protectedHeader, key } = await jwtVerify(token, issuer.keys, {
           issuer: issuer.issuer,
           audience: issuer.audience,
           algorithms: [...(issuer.algorithms ?? TOKEN_ALGORITHMS)],
@@ -77,7 +81,9 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
           requiredClaims: ['exp', 'sub'],
         });
         requireIdToken(issuer, protectedHeader, payload);
-        return toIdentity(issuer, payload);
+        const identity = toIdentity(issuer, payload);
+        verified.add(token, { value: identity, payload, header: protectedHeader, key, keys: issuer.keys });
+        return identity;
       } catch (error) {
         throw verificationError(error);
       }
