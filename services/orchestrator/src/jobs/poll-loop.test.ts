@@ -26,6 +26,24 @@ describe('createPollLoop', () => {
     expect(rounds).toBe(4);
   });
 
+  it('pauses before another round, also if it is woken meanwhile, and closes during the pause', async () => {
+    let rounds = 0;
+    const loop = createPollLoop({
+      round: async () => {
+        rounds += 1;
+        return true;
+      },
+      pollMs: NEVER_MS,
+      pauseMs: NEVER_MS,
+      onError: () => undefined,
+    });
+    await turn();
+    loop.wake();
+    await turn();
+    await loop.close();
+    expect(rounds).toBe(1);
+  });
+
   it('runs another round if it was woken during a round', async () => {
     const first = Promise.withResolvers<boolean>();
     let rounds = 0;

@@ -5,6 +5,8 @@ export interface PollLoopOptions {
   round: () => Promise<boolean>;
   /** Milliseconds between two rounds if nothing wakes the loop. */
   pollMs: number;
+  /** Milliseconds between a round that asks for the next one and that one. Default: 0 */
+  pauseMs?: number;
   /** After a round that failed, the loop waits for `RETRY_MS`. */
   onError: (error: unknown) => void;
 }
@@ -19,7 +21,7 @@ export interface PollLoop {
 const RETRY_MS = 1_000;
 
 /** Runs a function periodically, and immediately when it is woken. */
-export function createPollLoop({ round, pollMs, onError }: PollLoopOptions): PollLoop {
+export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoopOptions): PollLoop {
   const stopping = new AbortController();
   let woken = false;
   let wakeUp = (): void => undefined;
@@ -35,15 +37,20 @@ export function createPollLoop({ round, pollMs, onError }: PollLoopOptions): Pol
     });
   }
 
+  const pause = (ms: number): Promise<void> => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
       woken = false;
       try {
-        if (await round()) woken = true;
+        if (await round()) {
+          woken = true;
+          if (pauseMs > 0) await pause(pauseMs);
+        }
       } catch (error) {
         if (stopping.signal.aborted) return;
         onError(error);
-        await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+        await pause(RETRY_MS);
       }
       await idle();
     }
