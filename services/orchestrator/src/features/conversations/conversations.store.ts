@@ -52,6 +52,12 @@ export interface ConversationPosition {
 
 export interface ConversationStore {
   insert(conversation: NewConversation, db: Database): Promise<void>;
+  /** Whether the user owns the workspace, and whether the conversation is in it. One statement. */
+  findAccess(
+    userId: string,
+    workspaceId: string,
+    conversationId: string,
+  ): Promise<{ workspace: boolean; conversation: boolean }>;
   /** Returns the agent that receives messages of a conversation. */
   findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
   /** Call it after an event was appended, which locks the workspace: concurrent creations are then counted. */
@@ -121,6 +127,14 @@ export function createConversationStore(database: Database): ConversationStore {
         .insertInto('conversations')
         .values({ id, workspace_id: workspaceId, type, agent_id: agentId, ...named })
         .execute();
+    },
+
+    async findAccess(userId, workspaceId, conversationId) {
+      const { rows } = await sql<{ conversation: boolean }>`
+        SELECT c.id IS NOT NULL AS conversation
+        FROM workspaces w LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
+        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(database);
+      return { workspace: rows.length === 1, conversation: rows[0]?.conversation ?? false };
     },
 
     async findTarget(workspaceId, conversationId) {

@@ -46,6 +46,8 @@ export interface PageRow extends MessageRow {
   found?: number;
   /** Estimated response size in bytes of the messages of the page, up to and including this one. */
   total_bytes?: number;
+  /** Whether messages exist on the other side of the start of the page. Null or absent if it is not known. */
+  behind?: boolean | null;
 }
 
 /** The input of a view in addition to the row: the time, avatars, and fresh links. */

@@ -73,7 +73,6 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const search = createMessageSearch({
     store: createMessageSearchStore(database),
     conversations,
-    access,
     rates,
     read: deps.boundedRead,
     slots: createSearchSlots(maxConcurrentSearches(deps.requestConnections)),

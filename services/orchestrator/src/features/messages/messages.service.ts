@@ -8,6 +8,7 @@ import {
 } from '@uswarm/contract';
 import type { WithTransaction } from '../../database/database.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
+import { requireConversation } from '../conversations/require-conversation.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -21,7 +22,7 @@ import type { MessageIntake } from './message-intake.js';
 export interface MessageServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find' | 'findSendContext' | 'page' | 'hasAny'>;
-  conversations: Pick<ConversationStore, 'findTarget'>;
+  conversations: Pick<ConversationStore, 'findAccess'>;
   intake: MessageIntake;
   rates: Pick<RateLimits, 'send'>;
   attachments: Pick<Attachments, 'resolve'>;
@@ -46,11 +47,6 @@ const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { withTransaction, store, conversations, intake, access, createViewContext } = deps;
-
-  async function requireConversation(workspaceId: string, conversationId: string): Promise<void> {
-    const conversation = await conversations.findTarget(workspaceId, conversationId);
-    if (conversation === undefined) throw new ApiError('conversation_not_found');
-  }
 
   /** The start of a page that is requested by `around`, `after` or `before`. */
   async function startOf(
@@ -101,8 +97,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
   return {
     async list(userId, workspaceId, conversationId, query) {
-      await access.require(userId, workspaceId);
-      await requireConversation(workspaceId, conversationId);
+      await requireConversation(conversations, { userId, workspaceId, conversationId });
       const start = await startOf(conversationId, query);
       const where = { userId, conversationId };
       return readPage({ store, cursors: deps.cursors }, query, where, createViewContext(), { start, resumable: true });

@@ -5,7 +5,7 @@ import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow, PageRow } from './message-view.js';
-import { keysetAfter, listOrder, type Position, type PageDirection } from './position.js';
+import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
 export interface NewMessage {
@@ -61,9 +61,14 @@ export interface SendContext {
   sent: SentBefore | undefined;
 }
 
+export interface InsertedMessage extends MessageRow {
+  /** Whether cards of the conversation wait for a decision. */
+  has_open_approvals: boolean;
+}
+
 export interface MessageStore {
   /** @throws ApiError `local_id_reused` if a deleted message had its local id */
-  insert(message: NewMessage, db: Database): Promise<MessageRow>;
+  insert(message: NewMessage, db: Database): Promise<InsertedMessage>;
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
   /** One statement; undefined if the workspace does not belong to the sender. */
@@ -78,7 +83,7 @@ export interface MessageStore {
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
   /**
    * Returns up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first.
-   * Returns fewer if they do not fit into one response.
+   * Returns fewer if they do not fit into one response. Each has `behind` if there is a position.
    */
   page(
     conversationId: string,
@@ -101,18 +106,34 @@ const MESSAGE_JOINS = sql`
   LEFT JOIN agents a ON a.id = m.agent_id
   LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
 
-/** The messages that fit into one response. @param messages selects `BOUNDED_COLUMNS` of at most one page */
+/**
+ * The messages that fit into one response.
+ *
+ * @param messages selects `BOUNDED_COLUMNS` of at most one page
+ * @param behind whether messages exist on the other side of the start of the page
+ */
 export async function selectPage(
   messages: RawBuilder<unknown>,
   pageDirection: PageDirection,
   db: Database,
+  behind: RawBuilder<unknown> = sql`NULL`,
 ): Promise<PageRow[]> {
   const { rows } = await sql<PageRow>`
-    ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
+    ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes, ${behind} AS behind
     FROM ${bounded(messages, pageDirection)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
     ORDER BY page.position`.execute(db);
   return rows;
 }
+
+/** The seq of the first message of a conversation that matches. The order selects the index. */
+const firstOf = (
+  conversationId: string,
+  where: RawBuilder<unknown>,
+  pageDirection: PageDirection,
+): RawBuilder<unknown> => sql`(
+  SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${where}
+  ORDER BY ${listOrder(pageDirection)} LIMIT 1
+)`;
 
 async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageRow[]> {
   const { rows } = await sql<MessageRow>`
@@ -133,7 +154,7 @@ export function createMessageStore(database: Database): MessageStore {
     async insert(message, db) {
       const { turn, title = null, localId = null } = message;
       // Moves the conversation to the front of the list, and sets its title if it has none.
-      const { rows } = await sql<MessageRow>`
+      const { rows } = await sql<InsertedMessage>`
         WITH moved AS (
           UPDATE conversations SET updated_at = now(), title = coalesce(title, ${title}),
             title_source = CASE WHEN title IS NULL AND ${title}::text IS NOT NULL THEN 'first_message' ELSE title_source END
@@ -153,7 +174,10 @@ export function createMessageStore(database: Database): MessageStore {
           RETURNING id, workspace_id, conversation_id, seq, before_seq, error_code, role, content, status, local_id, mentions, attachments,
             created_at, updated_at, edited_at, agent_id
         )
-        SELECT ${MESSAGE_COLUMNS} FROM m ${MESSAGE_JOINS}`.execute(db);
+        SELECT ${MESSAGE_COLUMNS}, EXISTS (
+          SELECT FROM tool_approvals WHERE conversation_id = ${message.conversationId} AND status = 'open'
+        ) AS has_open_approvals
+        FROM m ${MESSAGE_JOINS}`.execute(db);
       const [row] = rows;
       if (row === undefined) throw new ApiError('local_id_reused');
       return row;
@@ -229,15 +253,16 @@ export function createMessageStore(database: Database): MessageStore {
         SELECT ${BOUNDED_COLUMNS} FROM messages m
         WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
         ORDER BY ${listOrder(pageDirection)} LIMIT ${limit}`;
-      return selectPage(messages, pageDirection, database);
+      if (position === null) return selectPage(messages, pageDirection, database);
+      const opposite = pageDirection === 'older' ? 'newer' : 'older';
+      const behind = firstOf(conversationId, keysetBehind(pageDirection, position), opposite);
+      return selectPage(messages, pageDirection, database, sql`${behind} IS NOT NULL`);
     },
 
     async hasAny(conversationId, pageDirection, position) {
+      const first = firstOf(conversationId, keysetAfter(pageDirection, position), pageDirection);
       const { rows } = await sql<{ found: boolean }>`
-        ${FORCE_CUSTOM_PLAN} SELECT (
-          SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
-          ORDER BY ${listOrder(pageDirection)} LIMIT 1
-        ) IS NOT NULL AS found`.execute(database);
+        ${FORCE_CUSTOM_PLAN} SELECT ${first} IS NOT NULL AS found`.execute(database);
       return rows[0]?.found ?? false;
     },
   };

@@ -44,7 +44,7 @@ const positionFor = (seq: number): Position => ({ seq, before_seq: seq % 3 === 0
 const byPosition = (a: Position, b: Position): number => (positionOf(a) < positionOf(b) ? -1 : 1);
 
 /** The reads of a page over an array, to which a test can add messages. */
-function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
+function arrayStore(seqs: number[], knowsBehind: boolean): Pick<MessageStore, 'page' | 'hasAny'> {
   const after = (side: 'older' | 'newer', position: Position | null) => {
     const sorted = seqs.map(positionFor).toSorted((a, b) => (side === 'older' ? byPosition(b, a) : byPosition(a, b)));
     return sorted.filter(
@@ -52,7 +52,12 @@ function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
     );
   };
   return {
-    page: async (_conversation, side, position, limit) => after(side, position).slice(0, limit).map(row),
+    async page(_conversation, side, position, limit) {
+      const found = after(side, position);
+      // As a store that knows what is behind the start of a page.
+      const behind = position !== null && knowsBehind ? { behind: found.length < seqs.length } : {};
+      return found.slice(0, limit).map((each) => ({ ...row(each), ...behind }));
+    },
     hasAny: async (_conversation, side, position) => after(side, position).length > 0,
   };
 }
@@ -61,13 +66,21 @@ function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
 const nextReply = (seqs: readonly number[]): number => Math.max(0, ...seqs) - (Math.max(0, ...seqs) % 3) + 4;
 
 type Direction = PageQuery['direction'];
-const read = (seqs: number[], direction: Direction, limit: number, scrollId?: string | null): Promise<MessagePage> =>
-  readPage(
-    { store: arrayStore(seqs), cursors },
-    { direction, limit, ...(scrollId ? { scrollId } : {}) },
-    where,
-    viewContext,
+async function read(
+  seqs: number[],
+  direction: Direction,
+  limit: number,
+  scrollId?: string | null,
+): Promise<MessagePage> {
+  const query = { direction, limit, ...(scrollId ? { scrollId } : {}) };
+  const [page, same] = await Promise.all(
+    [false, true].map((knowsBehind) =>
+      readPage({ store: arrayStore(seqs, knowsBehind), cursors }, query, where, viewContext),
+    ),
   );
+  expect(same).toEqual(page);
+  return page as MessagePage;
+}
 const seqsOf = ({ data }: MessagePage): number[] => data.map(({ id }) => Number(id));
 
 const conversations = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { maxLength: 40 });

@@ -68,8 +68,9 @@ export async function readPage(
     const fitted = fittingRows(found.slice(0, query.limit), storedBytesOf(found));
     const more = fitted.length < foundIn(found);
     const rows = pageDirection === nextDirection ? fitted : fitted.toReversed();
+    // The first message found is the next one after the start, so what is behind it is what is behind the start.
     const hasMore = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
-      one !== undefined && (await store.hasAny(conversationId, side, one.row));
+      one !== undefined && (found[0]?.behind ?? (await store.hasAny(conversationId, side, one.row)));
     return {
       rows,
       hasNext: pageDirection === nextDirection ? more : await hasMore(rows.at(-1), nextDirection),

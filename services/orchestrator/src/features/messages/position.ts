@@ -16,9 +16,18 @@ const KEY = sql`coalesce(m.before_seq, m.seq), m.before_seq IS NULL, m.seq`;
 /** Predicate: messages `m` after the position in the direction, or all messages if it is null. */
 export function keysetAfter(pageDirection: PageDirection, position: Position | null): RawBuilder<unknown> {
   if (position === null) return sql`true`;
-  const key = sql`${position.before_seq ?? position.seq}::bigint, ${position.before_seq === null}::boolean, ${position.seq}::bigint`;
+  const key = keyOf(position);
   return pageDirection === 'older' ? sql`(${KEY}) < (${key})` : sql`(${KEY}) > (${key})`;
 }
+
+/** Predicate: messages `m` that `keysetAfter` excludes. */
+export function keysetBehind(pageDirection: PageDirection, position: Position): RawBuilder<unknown> {
+  const key = keyOf(position);
+  return pageDirection === 'older' ? sql`(${KEY}) >= (${key})` : sql`(${KEY}) <= (${key})`;
+}
+
+const keyOf = ({ seq, before_seq }: Position): RawBuilder<unknown> =>
+  sql`${before_seq ?? seq}::bigint, ${before_seq === null}::boolean, ${seq}::bigint`;
 
 /** The sort order of messages `m`: `older` is newest first, `newer` is oldest first. */
 export function listOrder(pageDirection: PageDirection): RawBuilder<unknown> {

@@ -2,8 +2,8 @@ import { ApiError, LIMITS, type MessagePage, type PageQuery } from '@uswarm/cont
 import { type BoundedRead, ReadTimeout } from '../../database/bounded-read.js';
 import type { Database } from '../../database/database.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
+import { requireConversation } from '../conversations/require-conversation.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
-import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { invalid } from './draft.js';
 import type { CreateViewContext } from './message-view.js';
@@ -21,8 +21,7 @@ export interface SearchContext {
 
 export interface MessageSearchDeps {
   store: MessageSearchStore;
-  conversations: Pick<ConversationStore, 'findTarget'>;
-  access: WorkspaceAccess;
+  conversations: Pick<ConversationStore, 'findAccess'>;
   rates: Pick<RateLimits, 'search'>;
   read: BoundedRead;
   slots: SearchSlots;
@@ -43,12 +42,11 @@ export type MessageSearch = (context: SearchContext, query: SearchQuery, signal:
 const RETRY_MS = 1_000;
 
 export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
-  const { store, conversations, access, rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
+  const { store, conversations, rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
 
   async function page(context: SearchContext, { q, ...query }: SearchQuery, db: Database): Promise<MessagePage> {
     const { userId, conversationId } = context;
-    await store.lockSearches(userId, db);
-    const words = await store.words(q, db);
+    const words = await store.lockSearches(userId, q, db);
     if (words.length === 0) throw invalid('q', 'must not be blank');
     if (words.length > LIMITS.searchWords)
       throw invalid('q', `must have at most ${LIMITS.searchWords} different words`);
@@ -66,9 +64,7 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     const waiting = AbortSignal.timeout(timeoutMs);
     try {
       return await slots.run(context.userId, AbortSignal.any([signal, waiting]), async () => {
-        await access.require(context.userId, context.workspaceId);
-        const conversation = await conversations.findTarget(context.workspaceId, context.conversationId);
-        if (conversation === undefined) throw new ApiError('conversation_not_found');
+        await requireConversation(conversations, context);
         return read({ timeoutMs, signal }, (db) => page(context, query, db));
       });
     } catch (error) {

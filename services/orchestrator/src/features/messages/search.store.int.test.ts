@@ -78,7 +78,7 @@ describe('the search index', () => {
             words.every((word) => folded(said).includes(word)) ? [index + 1] : [],
           );
           const expected = pageDirection === 'older' ? matching.toReversed() : matching;
-          const asked = await store.words(q);
+          const asked = await store.lockSearches('a user', q);
           expect(new Set(asked)).toEqual(new Set(words));
           expect(seqs(await store.page(id, asked, pageDirection, null, 100))).toEqual(expected);
           // Without a match, the edge is before all messages.

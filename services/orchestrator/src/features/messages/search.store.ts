@@ -7,10 +7,12 @@ import type { PageDirection } from './position.js';
 import { BOUNDED_COLUMNS } from './stored-bytes.js';
 
 export interface MessageSearchStore {
-  /** Blocks other searches of the user, on all replicas, until the transaction ends. */
-  lockSearches(userId: string, db: Database): Promise<void>;
-  /** The normalized words of a query. Empty if it has only whitespace. */
-  words(query: string, db?: Database): Promise<string[]>;
+  /**
+   * Blocks other searches of the user, on all replicas, until the transaction ends.
+   *
+   * @returns the normalized words of the query; empty if it has only whitespace
+   */
+  lockSearches(userId: string, query: string, db?: Database): Promise<string[]>;
   /** A page of the messages whose text contains every word. */
   page(
     conversationId: string,
@@ -40,12 +42,9 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
   }
 
   return {
-    async lockSearches(userId, db) {
-      await sql`SELECT pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(db);
-    },
-
-    async words(query, db = database) {
-      const { rows } = await sql<{ folded: string }>`SELECT search_fold(${query}) AS folded`.execute(db);
+    async lockSearches(userId, query, db = database) {
+      const { rows } = await sql<{ folded: string }>`
+        SELECT search_fold(${query}) AS folded, pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(db);
       const words = (rows[0]?.folded ?? '').split(/\s+/u).filter((word) => word !== '');
       return [...new Set(words)];
     },
