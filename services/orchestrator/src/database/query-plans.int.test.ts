@@ -226,6 +226,10 @@ describe('frequent statements without a sequential scan of a large table', () =>
       (database) => createMessageStore(database).page(place.conversationId, 'older', null, 50),
     ],
     [
+      'the access to a conversation',
+      (database) => createConversationStore(database).findAccess(place.userId, place.workspaceId, place.conversationId),
+    ],
+    [
       'an older page of messages',
       (database) => createMessageStore(database).page(place.conversationId, 'older', ownPlace(8), 50),
     ],

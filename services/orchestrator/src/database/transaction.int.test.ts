@@ -27,6 +27,26 @@ describe('createWithTransaction', () => {
       ({ value }) => value,
     );
 
+  it('includes the first statement, which is sent before the response to BEGIN', async () => {
+    const withTransaction = createWithTransaction(database);
+    const ids: number[] = [];
+    const idOf = async (tx: Transaction) => {
+      const { rows } = await sql<{ id: number }>`SELECT pg_current_xact_id()::text::bigint AS id`.execute(tx);
+      ids.push(rows[0]?.id ?? 0);
+    };
+    await withTransaction(async (tx) => {
+      await idOf(tx);
+      await idOf(tx);
+    });
+    expect(new Set(ids).size).toBe(1);
+    const failing = withTransaction(async (tx) => {
+      await count('a', tx);
+      await sql`SELECT 1 / 0`.execute(tx);
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(await values()).toEqual([0, 0]);
+  });
+
   it('commits both of two transactions that deadlock, each once', async () => {
     const withTransaction = createWithTransaction(database);
     let runs = 0;

@@ -91,15 +91,10 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
 
   return {
     async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, fairKey, dueInMs = 0 }, tx) {
-      const place = { workspace_id: workspaceId, serial_key: serialKey, ordinal, fair_key: fairKey ?? null };
-      const row = { kind, subject_id: subjectId, ...place };
-      await tx
-        .insertInto('work')
-        .values({ ...row, run_at: inMs(dueInMs) })
-        .onConflict((conflict) =>
-          conflict.columns(['kind', 'subject_id']).doUpdateSet({ run_at: inMs(dueInMs), attempts: 0 }),
-        )
-        .execute();
+      await sql`
+        INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key, run_at)
+        VALUES (${kind}, ${subjectId}, ${workspaceId}, ${serialKey}, ${ordinal}, ${fairKey ?? null}, ${inMs(dueInMs)})
+        ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = excluded.run_at, attempts = 0`.execute(tx);
       if (dueInMs === 0) tx.afterCommit(wakeUps.notifier(kind));
     },
 

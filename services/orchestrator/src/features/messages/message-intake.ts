@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Mention } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
+import { pipelined } from '../../database/pipelined.js';
 import { titleOf } from '../conversations/title.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { EventStore } from '../events/events.store.js';
@@ -8,7 +9,7 @@ import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
-import type { MessageStore } from './messages.store.js';
+import type { MessageStore, NewMessage } from './messages.store.js';
 
 export interface NewUserMessage {
   workspaceId: string;
@@ -59,32 +60,32 @@ export function createMessageIntake(deps: MessageIntakeDeps): MessageIntake {
       // Allocating the seq locks the workspace, so concurrent sends cannot change the lookups and counts below.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
       const title = titleOf(text);
-      const message = await store.insert(
-        {
-          id,
-          workspaceId,
-          conversationId,
-          seq,
-          role: 'user',
-          content: { type: 'text', text },
-          // A running turn reads a decision itself.
-          status: newMessage.agentIds.length === 0 ? 'read' : 'sent',
-          senderId: userId,
-          mentions: newMessage.mentions ?? [],
-          attachments: newMessage.attachments ?? [],
-          ...(title === undefined ? {} : { title }),
-          ...(localId === undefined ? {} : { localId }),
-          ...(newMessage.bodyHash === undefined ? {} : { bodyHash: newMessage.bodyHash }),
-        },
-        tx,
-      );
-      await attachments.attach(id, newMessage.attachments ?? [], tx);
-      if (decision === undefined) await approvals.supersede(conversationId, tx);
+      const row: NewMessage = {
+        id,
+        workspaceId,
+        conversationId,
+        seq,
+        role: 'user',
+        content: { type: 'text', text },
+        // A running turn reads a decision itself.
+        status: newMessage.agentIds.length === 0 ? 'read' : 'sent',
+        senderId: userId,
+        mentions: newMessage.mentions ?? [],
+        attachments: newMessage.attachments ?? [],
+        ...(title === undefined ? {} : { title }),
+        ...(localId === undefined ? {} : { localId }),
+        ...(newMessage.bodyHash === undefined ? {} : { bodyHash: newMessage.bodyHash }),
+      };
       const resumes = decision?.suspendedTurnId;
-      for (const agentId of newMessage.agentIds) {
-        const turn = { workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq };
-        await turns.enqueue({ ...turn, ...(resumes === undefined ? {} : { resumes }) }, tx);
-      }
+      const turn = { workspaceId, conversationId, userId, userMessageId: id, ordinal: seq };
+      const [message] = await pipelined(tx, (sender) => [
+        store.insert(row, sender),
+        ...newMessage.agentIds.map((agentId) =>
+          turns.enqueue({ ...turn, agentId, ...(resumes === undefined ? {} : { resumes }) }, sender),
+        ),
+      ]);
+      await attachments.attach(id, newMessage.attachments ?? [], tx);
+      if (decision === undefined && message.has_open_approvals) await approvals.supersede(conversationId, tx);
       return message;
     },
   };

@@ -53,6 +53,7 @@ export interface MessageRevision {
 /** The agents that answer a message. */
 interface AnsweredMessage extends MessageContext {
   agentIds: readonly string[];
+  userId: string;
 }
 
 export function createMessageRevision(deps: MessageRevisionDeps): MessageRevision {
@@ -74,12 +75,13 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   }
 
   async function enqueueTurns(
-    { messageId, workspaceId, conversationId, agentIds }: AnsweredMessage,
+    { messageId, workspaceId, conversationId, agentIds, userId }: AnsweredMessage,
     tx: Transaction,
   ): Promise<void> {
     const ordinal = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     for (const agentId of agentIds) {
-      await deps.queue.enqueue({ workspaceId, conversationId, agentId, userMessageId: messageId, ordinal }, tx);
+      const turn = { workspaceId, conversationId, agentId, userMessageId: messageId, ordinal };
+      await deps.queue.enqueue({ ...turn, userId }, tx);
     }
   }
 
@@ -100,7 +102,12 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   }
 
   /** Deletes everything that the turn of an answer wrote, and queues another turn. @returns the user message id */
-  async function replace(reply: MessageRow, { turns, end, remove }: Withdrawal, tx: Transaction): Promise<string> {
+  async function replace(
+    userId: string,
+    reply: MessageRow,
+    { turns, end, remove }: Withdrawal,
+    tx: Transaction,
+  ): Promise<string> {
     const { id, workspace_id: workspaceId, conversation_id: conversationId } = reply;
     const turn = turns.find(({ replyMessageId }) => replyMessageId === id);
     if (turn === undefined) {
@@ -115,7 +122,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     if (!(await remove(written)).includes(id)) throw new ApiError('message_not_found');
     await changes.removeTurns([turn.id], tx);
     await store.update(userMessage.messageId, { status: 'sent', errorCode: null }, tx);
-    await enqueueTurns({ ...userMessage, agentIds: [turn.agentId] }, tx);
+    await enqueueTurns({ ...userMessage, agentIds: [turn.agentId], userId }, tx);
     return userMessage.messageId;
   }
 
@@ -138,7 +145,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
       let userMessageId = '';
       const context = { messageId, workspaceId, conversationId: reply.conversation_id };
       await revise(context, async (withdrawal, tx) => {
-        userMessageId = await replace(reply, withdrawal, tx);
+        userMessageId = await replace(userId, reply, withdrawal, tx);
       });
       return view(userMessageId, workspaceId);
     },
@@ -168,7 +175,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
           const kept = attachments === undefined ? {} : { attachments };
           await changes.edit(messageId, { text, mentions, ...kept }, tx);
           if (attachments !== undefined) await deps.attachments.attach(messageId, attachments, tx);
-          await enqueueTurns({ ...context, agentIds }, tx);
+          await enqueueTurns({ ...context, agentIds, userId }, tx);
         },
         resolve,
       );

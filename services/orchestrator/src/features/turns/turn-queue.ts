@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
+import { allInOrder } from '../../database/pipelined.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
 import type { NewTurn, TurnStore } from './turns.store.js';
@@ -17,10 +18,14 @@ export interface TurnQueue {
   /**
    * Turns of a conversation run one at a time in the order of `ordinal`, the seq of the user message. Turns of one user
    * message run in the order in which they are enqueued. A turn with `resumes` continues the suspended turn with this id.
+   * The transaction can be a pipelined one; `userId` is the owner of the workspace.
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
-  enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number; resumes?: string }, tx: Transaction): Promise<void>;
+  enqueue(
+    turn: Omit<NewTurn, 'id'> & { userId: string; ordinal: number; resumes?: string },
+    tx: Transaction,
+  ): Promise<void>;
 }
 
 export function createTurnQueue(
@@ -37,27 +42,23 @@ export function createTurnQueue(
     return id;
   }
 
+  async function insert(turn: NewTurn, tx: Transaction): Promise<void> {
+    if (await store.insert(turn, LIMITS.queuedTurns, tx)) return;
+    throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
+  }
+
   return {
-    async enqueue({ ordinal, resumes, ...turn }, tx) {
-      // Rejects every request for a turn before anything is stored.
-      await limits.requireTokensLeft(turn.workspaceId, tx);
+    async enqueue({ userId, ordinal, resumes, ...turn }, tx) {
       const id = nextId();
-      const inserted = await store.insert({ id, ...turn }, LIMITS.queuedTurns, tx);
-      if (inserted === undefined) {
-        throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
-      }
-      if (resumes !== undefined) await store.resume(id, resumes, tx);
-      await jobs.enqueue(
-        {
-          kind: TURN_JOB,
-          subjectId: id,
-          workspaceId: turn.workspaceId,
-          serialKey: turn.conversationId,
-          ordinal,
-          fairKey: inserted.userId,
-        },
-        tx,
-      );
+      const { workspaceId, conversationId } = turn;
+      const job = { kind: TURN_JOB, subjectId: id, workspaceId, serialKey: conversationId, ordinal, fairKey: userId };
+      // An error rolls back all of them.
+      await allInOrder([
+        limits.requireTokensLeft(workspaceId, tx),
+        insert({ id, ...turn }, tx),
+        ...(resumes === undefined ? [] : [store.resume(id, resumes, tx)]),
+        jobs.enqueue(job, tx),
+      ]);
     },
   };
 }

@@ -63,8 +63,8 @@ export interface UsageEntry {
 }
 
 export interface TurnStore {
-  /** @returns the owner; undefined if the conversation already has `most` queued or running turns */
-  insert(turn: NewTurn, most: number, db: Database): Promise<{ userId: string } | undefined>;
+  /** @returns false if the conversation already has `most` queued or running turns */
+  insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
@@ -146,14 +146,14 @@ export function createTurnStore(database: Database): TurnStore {
 
   return {
     async insert({ id, workspaceId, conversationId, agentId, userMessageId }, most, db) {
-      const inserted = await sql<{ userId: string }>`
+      const { rows: inserted } = await sql`
         INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
         SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
         WHERE (
           SELECT count(*) FROM turns WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
         ) < ${most}
-        RETURNING (SELECT owner_id FROM workspaces WHERE workspaces.id = workspace_id) AS "userId"`.execute(db);
-      return inserted.rows[0];
+        RETURNING id`.execute(db);
+      return inserted.length === 1;
     },
 
     get: (id) => rows().where('t.id', '=', id).executeTakeFirst(),
