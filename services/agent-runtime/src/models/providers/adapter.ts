@@ -23,7 +23,7 @@ export interface ProviderAdapter {
   /** @throws ModelError if no model is configured */
   modelName(requested: string): string;
   /** The model for one attempt. */
-  languageModel(options: AttemptOptions): LanguageModelV4;
+  languageModel(options: AttemptOptions): Pick<LanguageModelV4, 'doStream'>;
   /** Adapts a prompt to what servers of this protocol accept. */
   prepare(prompt: Prompt): Prompt;
   /**

@@ -3,7 +3,7 @@ import { createOpenAICompatible, type MetadataExtractor } from '@ai-sdk/openai-c
 import { type ModelNames, resolveModel } from '../model-names.js';
 import type { Prompt, PromptMessage } from '../port.js';
 import { repairCompletion } from '../completion-repair.js';
-import type { AttemptOptions, ProviderAdapter } from './adapter.js';
+import type { AttemptOptions, Fetch, ProviderAdapter } from './adapter.js';
 
 export interface OpenAiCompatibleDeps {
   /** Default: OpenAI. */
@@ -92,23 +92,57 @@ function moveImages(message: PromptMessage): PromptMessage[] {
   ];
 }
 
+/** The models of the client library. They are kept: each new one builds and compiles the schema of its chunks. */
+function createModels(baseUrl: string) {
+  const known = new WeakMap<ReadonlySet<string>, Map<string, LanguageModelV4>>();
+  /** By the signal of an attempt, which the client library passes on. */
+  const fetches = new WeakMap<AbortSignal, Fetch>();
+
+  const fetchOfAttempt: Fetch = async (input, init) => {
+    const fetch = fetches.get(init?.signal as AbortSignal);
+    // Not the global one, which follows redirects and measures nothing.
+    if (fetch === undefined) throw new TypeError('the request belongs to no attempt');
+    return fetch(input, init);
+  };
+
+  const create = (name: string, rejected: ReadonlySet<string>): LanguageModelV4 =>
+    createOpenAICompatible({
+      name: 'openai',
+      baseURL: baseUrl,
+      fetch: fetchOfAttempt,
+      includeUsage: true,
+      metadataExtractor: replayExtractor,
+      transformRequestBody: (body) => reduce(body, rejected),
+    }).chatModel(name);
+
+  return {
+    of(name: string, rejected: ReadonlySet<string>): LanguageModelV4 {
+      const models = known.get(rejected) ?? new Map<string, LanguageModelV4>();
+      const model = models.get(name) ?? create(name, rejected);
+      known.set(rejected, models.set(name, model));
+      return model;
+    },
+    useFetch: (signal: AbortSignal, fetch: Fetch): void => void fetches.set(signal, fetch),
+  };
+}
+
 /** OpenAI, and servers with its chat completions protocol. */
 export function createOpenAiCompatible({ baseUrl = OPENAI, apiKey, names }: OpenAiCompatibleDeps): ProviderAdapter {
+  const models = createModels(baseUrl);
   return {
     slug: 'openai',
     optionalParameters: ['stream_options', 'tool_choice', 'max_completion_tokens', 'max_tokens', 'reasoning_content'],
     modelName: (requested) => resolveModel(requested, names),
-    languageModel({ model, fetch, rejected, token }: AttemptOptions): LanguageModelV4 {
+    languageModel({ model, fetch, rejected, token }: AttemptOptions) {
       const key = token ?? apiKey;
-      return createOpenAICompatible({
-        name: 'openai',
-        baseURL: baseUrl,
-        ...(key === undefined ? {} : { apiKey: key }),
-        fetch,
-        includeUsage: true,
-        metadataExtractor: replayExtractor,
-        transformRequestBody: (body) => reduce(body, rejected),
-      }).chatModel(model);
+      const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
+      return {
+        doStream(options) {
+          const abortSignal = options.abortSignal ?? new AbortController().signal;
+          models.useFetch(abortSignal, fetch);
+          return models.of(model, rejected).doStream({ ...options, abortSignal, headers });
+        },
+      };
     },
     prepare: (prompt: Prompt) => prompt.map(joinTexts).flatMap(moveImages),
     repair: repairCompletion,
