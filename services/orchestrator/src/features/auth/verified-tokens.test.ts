@@ -7,7 +7,7 @@ const nowS = (): number => Math.floor(Date.now() / 1_000);
 
 function setUp({ maxTokens = 10, exp = nowS() + 60, nbf }: { maxTokens?: number; exp?: number; nbf?: number } = {}) {
   const published: { key: unknown } = { key: { id: 'first' } };
-  const keys = jest.fn(async () => {
+  const keys = jest.fn(async (..._sent: Parameters<JWTVerifyGetKey>) => {
     if (published.key === undefined) throw new Error('no matching key');
     return published.key;
   });
