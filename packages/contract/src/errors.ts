@@ -61,7 +61,7 @@ export const ERRORS = {
   cursor_invalid: entry(400, 'The cursor is not valid for this list.'),
   local_id_reused: entry(409, 'The local_id was already used for another message.'),
   action_not_found: entry(404, 'Action not found on this card.'),
-  approval_closed: entry(409, 'The call can no longer be approved: it expired, or another message was sent.'),
+  approval_closed: entry(409, 'The card can no longer be decided on: it expired, or another message was sent.'),
   permission_not_supported: entry(400, 'The tool changes nothing, so it cannot ask before a call.'),
   action_already_chosen: entry(409, 'Another action of this card has already been chosen.'),
   legal_version_unknown: entry(400, 'The version is not the current version of the document.'),

@@ -25,6 +25,7 @@ export {
   CREDENTIAL_HEADERS,
   INTERNAL_PATHS,
   MODEL_CALLS_PATH,
+  TURN_BUDGET_REACHED,
   MODEL_GATEWAY,
   ModelCallReservation,
   ModelCallTerms,

@@ -94,6 +94,12 @@ export const ModelCallTerms = z.object({
 });
 export type ModelCallTerms = z.output<typeof ModelCallTerms>;
 
+/**
+ * The code of the response 402 to a reservation if the turn has used its budget, which the user can increase. Other
+ * responses 402 mean that a monthly limit is reached.
+ */
+export const TURN_BUDGET_REACHED = 'turn_budget_reached';
+
 /** Settles a model call with a PUT to its path: 200, or 404 if the call does not exist. */
 export const ModelCallUsage = z.object({
   prompt_tokens: tokens,

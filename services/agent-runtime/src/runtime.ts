@@ -30,9 +30,10 @@ const SUMMARIZE = 'summarize.1';
  * Optional parts of the protocol. `skills.1`: long prompts are sent as skill documents. `summarize.1`: `Summarize`.
  * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn. `journal.1`:
  * turns are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`: entries can be
- * large, have what is committed with them, and feed later turns.
+ * large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are announced, and a turn can be suspended
+ * because of its budget.
  */
-const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1', 'journal.1', 'tools.1', 'journal.2'];
+const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1', 'journal.1', 'tools.1', 'journal.2', 'budget.1'];
 
 /** The demo model cannot summarize: it only repeats. */
 const featuresOf = (provider: string): string[] =>

@@ -32,7 +32,7 @@ async function runStep(port: ModelPort, prompt: Prompt, waits: number[]): Promis
       if (event.type === 'text') outcome.text += event.text;
       else if (event.type === 'retracted') outcome.text = '';
       else if (event.type === 'usage') outcome.usage.push(event.usage);
-      else outcome.step = event.step;
+      else if (event.type === 'end') outcome.step = event.step;
     }
   } catch (error) {
     outcome.error = error as ModelError;

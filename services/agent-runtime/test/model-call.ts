@@ -71,7 +71,7 @@ export async function call(handle: RawHandler, options: Options = {}): Promise<O
       outcome.text = '';
       outcome.shown.push('retracted');
     } else if (event.type === 'usage') outcome.usage.push(event.usage);
-    else outcome.step = event.step;
+    else if (event.type === 'end') outcome.step = event.step;
   };
   try {
     const stepOptions = { signal, onLongWait, ...(token === undefined ? {} : { token }) };

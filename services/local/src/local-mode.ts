@@ -227,6 +227,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
       : { MODEL_GATEWAY_URL: modelGatewayUrl, MODEL_TOKEN_SIGNING_KEY: secrets.model_token_key }),
     MODEL_PROVIDER: settings.modelProvider,
     MODELS_FILE: settings.environment['MODELS_FILE'],
+    PLANS_FILE: settings.environment['PLANS_FILE'],
     SUMMARY_WORKERS: settings.environment['SUMMARY_WORKERS'],
     LOG_LEVEL: settings.logLevel,
   };

@@ -52,10 +52,13 @@ describeWith('valkey', 'services as separate processes', () => {
     (
       await services.query<{ answers: number; prompt: number; completion: number }>(
         `SELECT count(*)::int AS answers, sum(prompt_tokens)::int AS prompt, sum(completion_tokens)::int AS completion
-         FROM usage_entries WHERE workspace_id = $1 AND kind = 'step'`,
+         FROM usage_entries WHERE workspace_id = $1 AND kind = 'step' AND NOT reserved`,
         [client.workspaceId],
       )
     )[0];
+  /** Calls whose usage was never reported. */
+  const unreported = () =>
+    services.query(`SELECT step FROM usage_entries WHERE workspace_id = $1 AND reserved`, [client.workspaceId]);
   /** Sends a message whose reply pauses in the middle, and waits until the client has half of it. */
   const askAndHold = async (): Promise<{ hold: string; replyId: string }> => {
     held = 1;
@@ -97,6 +100,7 @@ describeWith('valkey', 'services as separate processes', () => {
       prompt: model.usageReported.promptTokens - before.promptTokens,
       completion: model.usageReported.completionTokens - before.completionTokens,
     });
+    expect(await unreported()).toEqual([{ step: 1 }]);
   });
 
   it('moves a turn to another orchestrator if its orchestrator is killed', async () => {
@@ -114,5 +118,6 @@ describeWith('valkey', 'services as separate processes', () => {
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
     expect(streamedText(client.events, replyId)).toBe(ANSWER);
     expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });
+    expect(await unreported()).toEqual([]);
   });
 });

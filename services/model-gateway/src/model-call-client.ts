@@ -1,4 +1,10 @@
-import { MODEL_CALLS_PATH, type ModelCallReservation, ModelCallTerms, type ModelCallUsage } from '@uswarm/contract';
+import {
+  MODEL_CALLS_PATH,
+  type ModelCallReservation,
+  ModelCallTerms,
+  type ModelCallUsage,
+  TURN_BUDGET_REACHED,
+} from '@uswarm/contract';
 import { parseJson, type SigningKey, traceHeaders } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import { GatewayError } from './gateway-error.js';
@@ -6,7 +12,7 @@ import { createServiceToken } from './service-token.js';
 
 /** Model calls at the internal API of the orchestrator. */
 export interface ModelCallClient {
-  /** @throws GatewayError `token_limit_reached`, `turn_not_running`, `orchestrator_unavailable` */
+  /** @throws GatewayError `token_limit_reached`, `turn_budget_reached`, `turn_not_running`, `orchestrator_unavailable` */
   reserve(call: ModelCallReservation): Promise<ModelCallTerms>;
   /** Idempotent. An unknown call is ignored: its user or its reservation no longer exists. @throws GatewayError */
   settle(callId: string, usage: ModelCallUsage): Promise<void>;
@@ -49,6 +55,9 @@ export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCall
     async reserve(call) {
       const { status, answer } = await send('POST', MODEL_CALLS_PATH, call);
       if (status === 201) return termsOf(answer);
+      if (status === 402 && hasCode(answer, TURN_BUDGET_REACHED)) {
+        throw new GatewayError('turn_budget_reached', 'The token budget of the turn is reached.');
+      }
       if (status === 402) throw new GatewayError('token_limit_reached', 'The token limit of the plan is reached.');
       if (status === 404 || status === 409) throw new GatewayError('turn_not_running', 'The turn is not running.');
       throw unavailable(new Error(`the orchestrator returned status ${status}`));
@@ -62,6 +71,9 @@ export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCall
     close: () => pool.close(),
   };
 }
+
+const hasCode = (answer: string, code: string): boolean =>
+  (parseJson(answer) as { code?: unknown } | undefined)?.code === code;
 
 /** An orchestrator of another release may send other terms. */
 function termsOf(answer: string): ModelCallTerms {

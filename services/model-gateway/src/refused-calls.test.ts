@@ -68,6 +68,7 @@ describe('a call that is not allowed', () => {
 
   it.each([
     ['token_limit_reached', 402],
+    ['turn_budget_reached', 402],
     ['turn_not_running', 403],
     ['orchestrator_unavailable', 503],
   ] as const)('because of %s never reaches the provider', async (code, status) => {

@@ -32,6 +32,7 @@ import { createTurnContextStore } from '../src/features/turns/turn-contexts.stor
 import { createTurnStore } from '../src/features/turns/turns.store.js';
 import { createToolCallStore } from '../src/features/tools/tool-calls.store.js';
 import { createUploadStore } from '../src/features/uploads/uploads.store.js';
+import { createReservationStore } from '../src/features/usage/reservations.store.js';
 import { createUsageStore } from '../src/features/usage/usage.store.js';
 import { createUserStore } from '../src/features/users/users.store.js';
 import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
@@ -80,6 +81,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: createReceiptLog({ store: createReceiptStore(database), signer: SIGNER }),
+    reservations: createReservationStore(),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

@@ -34,7 +34,8 @@ export function createTestTurnWorker(database: Database): TestTurnWorker {
     turnOf,
     async writerOf(work) {
       const withTransaction = createWithTransaction(database);
-      const limits = { reached: async () => undefined, reserve: async () => true };
+      const budget = { tokens: null };
+      const limits = { reached: async () => undefined, reserve: async () => budget, turnBudget: async () => budget };
       const deps = { ...stores, withTransaction, limits };
       return createTurnWriter(deps, await turnOf(work), work);
     },

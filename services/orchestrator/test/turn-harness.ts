@@ -90,6 +90,8 @@ export function createTurnHarness(
     limited?: () => boolean;
     /** Whether other turns have reserved the remaining tokens. */
     reserved?: () => boolean;
+    /** Whether the turn has used its budget. */
+    spent?: () => boolean;
     deadlineMs?: number;
     /** The runtime does not know the turn when it is stopped. */
     unstoppable?: boolean;
@@ -139,6 +141,7 @@ export function createTurnHarness(
     resumes_message_id: null,
     shown_entries: 0,
     waits_until: null,
+    usage_turn_id: 't',
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
@@ -156,6 +159,9 @@ export function createTurnHarness(
     renewals: [] as string[],
     modelRenewals: [] as string[],
     commits: [] as number[],
+    /** Steps whose tokens were reserved, and those that were released. */
+    reservations: [] as number[],
+    releases: [] as number[],
     resolutions: [] as string[],
     refusals: [] as Refusal[],
     usage: [] as number[],
@@ -249,6 +255,13 @@ export function createTurnHarness(
       },
       supersedeOfTurn: async () => [],
     },
+    reservations: {
+      lock: async ({ step }) => recorded.reservations.includes(step),
+      tokensOf: async () => ({ used: more.spent?.() === true ? 1_000 : 0, budget: 1_000 }),
+      insert: async ({ step }) => void recorded.reservations.push(step),
+      settle: async () => false,
+      release: async ({ step }) => void recorded.releases.push(step),
+    },
     receipts: {
       find: async (_turn, callId) => receipts.get(callId),
       count: async () => receipts.size,
@@ -292,7 +305,8 @@ export function createTurnHarness(
     },
     events: { append: async () => (seq += 1) },
     limits: {
-      reserve: async () => more.reserved?.() !== true,
+      reserve: async () => (more.reserved?.() === true ? undefined : { tokens: 1_000 }),
+      turnBudget: async () => ({ tokens: 1_000 }),
       reached: async () =>
         more.limited?.() === true
           ? { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' }

@@ -184,7 +184,8 @@ export const messageRoutes = [
     description:
       'The choice creates a user message with the label of the action as its text, and the agent replies to it. ' +
       'Clients receive it as `message.new`, like any other message. On a card that asks for the approval of a call, the ' +
-      'choice lets the agent continue.',
+      'choice lets the agent continue. On a card of an answer that has used its token budget, the action `continue` ' +
+      'grants the budget again, and `stop` ends the answer without a further reply.',
     params: message,
     body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
     responses: ok(data(MessageData)),

@@ -9,15 +9,18 @@ import {
   type ModelPort,
   type PromptMessage,
   type Step,
+  type StepOptions,
   type StepRequest,
   type StepUsage,
 } from '../models/port.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
-import { usageEvent } from '../turns/turn-events.js';
+import { attemptEvent, usageEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
 
 /** Refusals for size that one turn survives; each doubles the estimate of the prompt. */
 const MAX_OVERFLOWS = 6;
+/** How often a call that the gateway refused because of the budget is repeated: parallel calls can release tokens. */
+const MAX_BUDGET_REFUSALS = 10;
 
 export interface ModelCallDeps {
   model: ModelPort;
@@ -29,6 +32,8 @@ export interface ModelCallDeps {
   token: () => string | undefined;
   /** See StepOptions. */
   onLongWait?: ((ms: number) => void) | undefined;
+  /** Resolves when the orchestrator has committed all events so far. */
+  committed: () => Promise<void>;
 }
 
 /** What stays the same for all model calls of a turn. */
@@ -60,9 +65,20 @@ export type CallModel = (call: ModelCall) => Promise<CalledModel>;
 
 export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallModel {
   const { request, agent, tools, limits } = input;
-  const { model, calibration, writer, untrusted, signal, token, onLongWait } = deps;
+  const { model, calibration, writer, untrusted, signal, token, onLongWait, committed } = deps;
   let usageStep = request.firstStep;
   let overflows = 0;
+  let budgetRefusals = 0;
+
+  /** Waits until the orchestrator has reserved the tokens of a request. */
+  async function reserve(announced: Parameters<typeof attemptEvent>[0]): Promise<void> {
+    writer.event(attemptEvent({ step: usageStep, provider: model.provider, ...announced }), true);
+    await committed();
+  }
+  const announce: StepOptions['announce'] = request.budgeted
+    ? ({ model: name, promptTokens, maxOutputTokens }) =>
+        reserve({ model: name, promptTokens: BigInt(promptTokens), maxOutputTokens: BigInt(maxOutputTokens) })
+    : undefined;
 
   function toUsage({ model: name, estimated, ...tokens }: StepUsage): Usage {
     const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = tokens;
@@ -80,13 +96,16 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
     const call = { model: agent.model, prompt, tools, toolChoice, maxOutputTokens: limits.maxOutputTokens };
     let last: Usage | undefined;
     try {
-      for await (const event of model.step(call, { signal, token, onLongWait })) {
+      for await (const event of model.step(call, { signal, token, onLongWait, announce })) {
         if (event.type === 'text') writer.write(event.text);
         else if (event.type === 'retracted') writer.retract(start);
         else if (event.type === 'end') {
           const usage = last;
           last = undefined;
           return { step: event.step, usage };
+        } else if (event.type === 'refused') {
+          writer.event(usageEvent({ step: usageStep, provider: model.provider, refused: true }));
+          usageStep += 1;
         } else {
           const usage = toUsage(event.usage);
           if (event.isLast === true) last = usage;
@@ -109,9 +128,15 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
       try {
         return await attempt(call);
       } catch (error) {
-        if (!(error instanceof ModelError) || !error.contextOverflow || overflows >= MAX_OVERFLOWS) throw error;
-        overflows += 1;
-        calibration.overflowed(agent.model);
+        if (!(error instanceof ModelError)) throw error;
+        if (error.budgetReached && request.budgeted && budgetRefusals < MAX_BUDGET_REFUSALS) {
+          budgetRefusals += 1;
+          // The orchestrator suspends the turn, or commits the event if tokens are left again.
+          await reserve({ model: agent.model, metered: true });
+        } else if (error.contextOverflow && overflows < MAX_OVERFLOWS) {
+          overflows += 1;
+          calibration.overflowed(agent.model);
+        } else throw error;
       }
     }
   };

@@ -45,8 +45,6 @@ async function offerTools(
 export interface ConverseDeps extends ModelCallDeps {
   tools: ToolSource;
   limits: ContextLimits;
-  /** Resolves when the orchestrator has committed all events so far. */
-  committed: () => Promise<void>;
   /** The outcome of a tool request. */
   resolution: (callId: string) => Promise<Resolution>;
   /** Monotonic clock in milliseconds. */

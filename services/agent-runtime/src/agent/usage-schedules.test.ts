@@ -4,6 +4,7 @@ import { HistoryRole } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
 import { COUNTED_TEXTS } from '../../test/counted-texts.js';
 import { portOf, PROVIDERS, turnsWith } from '../../test/real-turn.js';
+import type { TurnEventBody } from '../turns/turn-events.js';
 
 const SCHEDULES = 200;
 
@@ -35,7 +36,7 @@ const response = fc.oneof(
 
 describe('the counted tokens of a turn', () => {
   it.each(PROVIDERS)(
-    'are never less than the server counted, whether it is stopped, cut or fails: %s',
+    'invariant 8: are never less than the server counted, whether the turn is stopped, cut, fails or is killed: %s',
     async (provider) => {
       let responses: readonly (readonly ModelStep[])[] = [];
       let calls = 0;
@@ -58,22 +59,48 @@ describe('the counted tokens of a turn', () => {
               const before = { ...server.usageCounted };
               const stop = new AbortController();
               let chunks = 0;
+              /** What the orchestrator counts if the runtime is killed now. */
+              const reserved = new Map<number, [prompt: number, completion: number]>();
+              const missing: string[] = [];
+              const compare = (): void => {
+                const sum = (kind: 0 | 1): number => [...reserved.values()].reduce((total, of) => total + of[kind], 0);
+                const counted = server.usageCounted;
+                if (sum(0) < counted.promptTokens - before.promptTokens) missing.push('prompt');
+                if (sum(1) < counted.completionTokens - before.completionTokens) missing.push('completion');
+              };
+              const count = (event: TurnEventBody): void => {
+                if (event.case === 'attempt') {
+                  const { step, promptTokens, maxOutputTokens } = event.value;
+                  reserved.set(step, [Number(promptTokens), Number(maxOutputTokens)]);
+                } else if (event.case === 'usage') {
+                  const { step, promptTokens, completionTokens, refused } = event.value;
+                  if (!reserved.has(step)) missing.push('attempt');
+                  if (refused) reserved.delete(step);
+                  else reserved.set(step, [Number(promptTokens), Number(completionTokens)]);
+                }
+              };
               const { events } = await run(
-                { turnId: 't', generation: 1, agent: { id: 'a' }, history, firstStep: 1 },
+                { turnId: 't', generation: 1, agent: { id: 'a' }, history, firstStep: 1, budgeted: true },
                 {
                   signal: stop.signal,
                   onEvent: (event) => {
+                    compare();
+                    count(event);
+                    compare();
                     if (event.case === 'chunk' && (chunks += 1) === stopAfter) stop.abort(new Error('stopped'));
                   },
                 },
               );
-              const used = events.flatMap((event) => (event.case === 'usage' ? [event.value] : []));
+              compare();
+              expect(missing).toEqual([]);
+              const ended = events.flatMap((event) => (event.case === 'usage' ? [event.value] : []));
+              const used = ended.filter(({ refused }) => !refused);
               const prompt = used.reduce((sum, { promptTokens }) => sum + Number(promptTokens), 0);
               const completion = used.reduce((sum, { completionTokens }) => sum + Number(completionTokens), 0);
               const { promptTokens, completionTokens } = server.usageCounted;
               expect(prompt).toBeGreaterThanOrEqual(promptTokens - before.promptTokens);
               expect(completion).toBeGreaterThanOrEqual(completionTokens - before.completionTokens);
-              expect(used.map(({ step }) => step)).toEqual(used.map((_, index) => index + 1));
+              expect(ended.map(({ step }) => step)).toEqual(ended.map((_, index) => index + 1));
             },
           ),
           { numRuns: SCHEDULES / PROVIDERS.length },

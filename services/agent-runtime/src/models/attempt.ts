@@ -1,9 +1,9 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { Fetch, ProviderAdapter } from './providers/adapter.js';
-import type { StepEvent, StepRequest } from './port.js';
+import type { StepEvent, StepOptions, StepRequest } from './port.js';
 import { clean, createStepAssembler } from './step-assembler.js';
 import { createTransport } from './transport.js';
-import { createUsageMeter, type UsageMeter } from './usage.js';
+import { announcementOf, createUsageMeter, type UsageMeter } from './usage.js';
 import type { Watchdog } from './watchdog.js';
 
 export interface AttemptDeps {
@@ -12,6 +12,7 @@ export interface AttemptDeps {
   watchdog: Watchdog;
   rejected: ReadonlySet<string>;
   token: string | undefined;
+  announce: StepOptions['announce'];
   /** How often the call was made before. */
   retries: number;
   /** Milliseconds for which the text of a response is joined. */
@@ -46,12 +47,13 @@ function measure(meter: UsageMeter, part: LanguageModelV4StreamPart): void {
  * @throws the error of the provider or the connection, unclassified
  */
 export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> {
-  const { adapter, request, watchdog, rejected, token } = deps;
+  const { adapter, request, watchdog, rejected, token, announce } = deps;
   const name = adapter.modelName(request.model);
   const offered = new Set(request.tools.map((tool) => tool.name));
   const transport = createTransport({
     repair: (response) => adapter.repair(response, offered, { touch: watchdog.touch, joinMs: deps.joinMs }),
     retries: deps.retries,
+    announce: announce && ((body) => announce(announcementOf(name, body, request))),
     fetch: deps.fetch,
   });
   const model = adapter.languageModel({ model: name, fetch: transport.fetch, rejected, token });
@@ -83,6 +85,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
     }
   } catch (error) {
     if (transport.mayCount) yield usage(false);
+    else if (transport.isAnnounced) yield { type: 'refused' };
     throw error;
   }
   const step = assembler.end();

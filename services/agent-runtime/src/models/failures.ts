@@ -78,6 +78,7 @@ export function statusOfType(text: string): number | undefined {
 
 /** Codes of the model gateway. Other responses with status 402 are of providers whose operator must pay. */
 const GATEWAY_LIMIT = 'token_limit_reached';
+const GATEWAY_BUDGET = 'turn_budget_reached';
 const GATEWAY_KEY_REJECTED = 'provider_credentials_rejected';
 
 function hasCode(body: string, code: string): boolean {
@@ -105,6 +106,10 @@ export function toFailure(error: unknown, optionalParameters: readonly string[],
   const final = (failed: ModelError): Failure => ({ error: failed, transient: false, limited: false });
 
   if (status === 402) {
+    if (hasCode(text, GATEWAY_BUDGET)) {
+      const message = 'The token budget of this answer is reached.';
+      return final(new ModelError('token_limit_reached', message, { ...details, budgetReached: true }));
+    }
     if (hasCode(text, GATEWAY_LIMIT)) {
       return final(new ModelError('token_limit_reached', 'The token limit of this month is reached.', details));
     }

@@ -202,7 +202,16 @@ describe('a failed model call', () => {
     ['the Messages protocol', { type: 'token_limit_reached', message: 'No.' }],
   ])('reports that the gateway refuses calls above the monthly limit: %s', async (_name, detail) => {
     const { error, requests } = await call(status(402, {}, detail));
-    expect(error).toMatchObject({ code: 'token_limit_reached' });
+    expect(error).toMatchObject({ code: 'token_limit_reached', budgetReached: false });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['the chat completions protocol', { type: 'turn_budget_reached', code: 'turn_budget_reached', message: 'No.' }],
+    ['the Messages protocol', { type: 'turn_budget_reached', message: 'No.' }],
+  ])('reports that the gateway refuses calls above the budget of the turn: %s', async (_name, detail) => {
+    const { error, requests } = await call(status(402, {}, detail));
+    expect(error).toMatchObject({ budgetReached: true });
     expect(requests).toHaveLength(1);
   });
 

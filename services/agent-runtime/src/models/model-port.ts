@@ -59,13 +59,13 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
   /** `totalMs`: milliseconds that remain for the step; `retries`: how often the call was made before */
   async function* attempt(
     request: StepRequest,
-    { signal, token }: StepOptions,
+    { signal, token, announce }: StepOptions,
     { totalMs, retries: count }: { totalMs: number; retries: number },
   ): AsyncGenerator<StepEvent> {
     const watchdog = createWatchdog(signal, { ...limits, totalMs });
     const rejected = rejectedFor(request.model);
     try {
-      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), retries: count, joinMs, fetch });
+      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), announce, retries: count, joinMs, fetch });
     } catch (error) {
       watchdog.signal.throwIfAborted();
       throw error;

@@ -71,8 +71,19 @@ export type StepEvent =
       /** Whether the end follows immediately. */
       isLast?: boolean;
     }
+  /** An announced attempt that the provider did not count. */
+  | { type: 'refused' }
   /** The last event. */
   | { type: 'end'; step: Step };
+
+/** A request that is about to be sent. */
+export interface Announcement {
+  /** The name of the model that is asked. */
+  model: string;
+  /** Estimated; not below what the provider will count. */
+  promptTokens: number;
+  maxOutputTokens: number;
+}
 
 export interface StepOptions {
   signal: AbortSignal;
@@ -83,6 +94,8 @@ export interface StepOptions {
    * instead.
    */
   onLongWait?: ((ms: number) => void) | undefined;
+  /** Called before each request is sent, unless the model gateway reserves its tokens. @throws if it must not be sent */
+  announce?: ((announcement: Announcement) => Promise<void>) | undefined;
 }
 
 /** Makes model calls with the configured provider. */
@@ -104,6 +117,8 @@ export type ModelErrorCode =
 export interface ModelErrorDetails extends ErrorOptions {
   /** The prompt is too large for the model. */
   contextOverflow?: boolean;
+  /** The budget of the turn is spent, which the user can increase. */
+  budgetReached?: boolean;
   /** Milliseconds that the provider asked to wait. */
   retryAfterMs?: number;
 }
@@ -113,12 +128,14 @@ export class ModelError extends Error {
   override name = 'ModelError';
   readonly code: ModelErrorCode;
   readonly contextOverflow: boolean;
+  readonly budgetReached: boolean;
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ModelErrorCode, message: string, details: ModelErrorDetails = {}) {
     super(message, details);
     this.code = code;
     this.contextOverflow = details.contextOverflow ?? false;
+    this.budgetReached = details.budgetReached ?? false;
     this.retryAfterMs = details.retryAfterMs;
   }
 }

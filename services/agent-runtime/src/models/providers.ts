@@ -104,11 +104,17 @@ export function createProvider(provider: ProviderId, env: ModelVariables): Model
       retries: { maxWaitMs: env.USWARM_MODEL_RETRY_MS },
     });
   });
-  return env.MODEL_GATEWAY_URL === undefined ? withoutToken(port) : port;
+  return env.MODEL_GATEWAY_URL === undefined ? withoutToken(port) : withoutAnnouncements(port);
 }
 
 /** A runtime with its own key must not send the token of the gateway, which every turn has, to the provider. */
 const withoutToken = ({ provider, step }: ModelPort): ModelPort => ({
   provider,
   step: (request, { token: _, ...options }) => step(request, options),
+});
+
+/** The gateway reserves the tokens of each call. */
+const withoutAnnouncements = ({ provider, step }: ModelPort): ModelPort => ({
+  provider,
+  step: (request, { announce: _, ...options }) => step(request, options),
 });

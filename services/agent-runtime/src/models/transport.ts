@@ -6,12 +6,16 @@ export interface Transport {
   readonly requestBody: string;
   /** Whether the provider may have counted tokens: it has the request and did not reject it. */
   readonly mayCount: boolean;
+  /** Whether the request was announced. */
+  readonly isAnnounced: boolean;
 }
 
 export interface TransportDeps {
   repair: (response: Response) => Promise<Response>;
   /** How often the call was made before. */
   retries: number;
+  /** Called with the body of a request before it is sent. @throws if it must not be sent */
+  announce?: ((requestBody: string) => Promise<void>) | undefined;
   fetch?: Fetch | undefined;
 }
 
@@ -28,12 +32,18 @@ function wasSent(error: unknown): boolean {
 /** As in the clients of OpenAI and Anthropic; the model gateway counts repeated calls by it. */
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 
-export function createTransport({ repair, retries, fetch = globalThis.fetch }: TransportDeps): Transport {
+export function createTransport(deps: TransportDeps): Transport {
+  const { repair, retries, announce, fetch = globalThis.fetch } = deps;
   let requestBody = '';
   let mayCount = false;
+  let isAnnounced = false;
 
   async function send(...[input, init]: Parameters<Fetch>): Promise<Response> {
     requestBody = typeof init?.body === 'string' ? init.body : '';
+    if (announce !== undefined) {
+      isAnnounced = true;
+      await announce(requestBody);
+    }
     mayCount = true;
     // A redirect could send the key to another host.
     const headers = new Headers(init?.headers);
@@ -56,6 +66,9 @@ export function createTransport({ repair, retries, fetch = globalThis.fetch }: T
     },
     get mayCount() {
       return mayCount;
+    },
+    get isAnnounced() {
+      return isAnnounced;
     },
   };
 }

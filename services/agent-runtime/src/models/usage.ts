@@ -1,5 +1,5 @@
 import { estimatePromptTokens, estimateTokens, TOKENS_IN_FLIGHT } from '@uswarm/service-kit';
-import type { StepUsage } from './port.js';
+import type { Announcement, StepRequest, StepUsage } from './port.js';
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
@@ -36,6 +36,13 @@ function countsOf(chunk: unknown): Counts | undefined {
 
 const larger = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
+
+/** What a request can cost at most, by script. */
+export const announcementOf = (
+  model: string,
+  requestBody: string,
+  { maxOutputTokens }: Pick<StepRequest, 'maxOutputTokens'>,
+): Announcement => ({ model, maxOutputTokens, promptTokens: Math.ceil(estimatePromptTokens(requestBody)) });
 
 /** Counts the tokens of one attempt, also if it is cut before the provider reports them. */
 export interface UsageMeter {

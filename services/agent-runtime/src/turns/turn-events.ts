@@ -2,6 +2,7 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import {
   type AgentActivity,
   ActivitySchema,
+  AttemptSchema,
   ChunkSchema,
   EntrySchema,
   MessageSchema,
@@ -42,6 +43,12 @@ export const messageEvent = (message: MessageInitShape<typeof MessageSchema>): T
 export const usageEvent = (usage: MessageInitShape<typeof UsageSchema>): TurnEventBody => ({
   case: 'usage',
   value: create(UsageSchema, usage),
+});
+
+/** A request to a model provider that is about to be sent. */
+export const attemptEvent = (attempt: MessageInitShape<typeof AttemptSchema>): TurnEventBody => ({
+  case: 'attempt',
+  value: create(AttemptSchema, attempt),
 });
 
 export const entryEvent = (entry: MessageInitShape<typeof EntrySchema>): TurnEventBody => ({

@@ -12,10 +12,12 @@ import { createConversationStore } from '../features/conversations/conversations
 import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
+import { createModelCallStore } from '../features/model-calls/model-calls.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../features/turns/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
+import { createReservationStore } from '../features/usage/reservations.store.js';
 import { createUsageStore } from '../features/usage/usage.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
@@ -106,6 +108,38 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the deletion of a push token',
       (database) => createDeviceStore(database).dropPushToken(place.userId, 'phone', database),
+    ],
+    [
+      'the reservation of a model call',
+      (database) =>
+        createModelCallStore(database).insert(
+          {
+            id: place.messageId,
+            workspace_id: place.workspaceId,
+            turn_id: place.messageId,
+            agent_id: place.agentId,
+            purpose: 'turn',
+            provider: 'p',
+            model: 'm',
+            requested_model: 'm',
+            estimated_prompt_tokens: 1,
+            max_output_tokens: 1,
+            userId: place.userId,
+            usageTurnId: place.messageId,
+            budget: 1,
+          },
+          database,
+        ),
+    ],
+    ['the tokens of a turn', (database) => createReservationStore().tokensOf(place.messageId, database)],
+    [
+      'the settlement of a reserved model call',
+      (database) =>
+        createReservationStore().settle(
+          { usageTurnId: place.messageId, step: 1 },
+          { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false },
+          database,
+        ),
     ],
     ['the usage of a user', (database) => createUsageStore(database).ofUser(place.userId, '2026-03')],
     ['the usage of a workspace', (database) => createUsageStore(database).ofWorkspace(place.workspaceId, '2026-03')],

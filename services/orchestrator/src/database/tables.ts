@@ -310,6 +310,7 @@ export interface ToolApprovalsTable {
   decided_at: Timestamp | null;
   key: string | null;
   integration_id: string | null;
+  granted_tokens: number | null;
 }
 
 export interface ToolCallsTable {
@@ -357,6 +358,8 @@ export interface TurnsTable {
   stop_requested: Generated<boolean>;
   resumes_message_id: string | null;
   shown_entries: Generated<number>;
+  first_turn_id: string | null;
+  tokens_budget: number | null;
   waits_until: Timestamp | null;
   waited_generation: Generated<number>;
 }
@@ -388,6 +391,7 @@ export interface UsageEntriesTable {
   estimated: Generated<boolean>;
   call_id: string | null;
   kind: Generated<'step' | 'summary' | 'title'>;
+  reserved: Generated<boolean>;
 }
 
 export interface UsagePeriodsTable {

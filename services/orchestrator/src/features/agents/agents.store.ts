@@ -27,6 +27,8 @@ export interface AgentStore {
   findDetails(userId: string, agentId: string): Promise<AgentDetailsRow | undefined>;
   members(workspaceId: string, db?: Database): Promise<SwarmMember[]>;
   setActivity(agentId: string, activity: AgentActivity, db?: Database): Promise<void>;
+  /** Sets an agent that waits for the user to `online`. @returns false if it does not wait */
+  endWaiting(agentId: string): Promise<boolean>;
   slug(agentId: string, db: Database): Promise<string | undefined>;
 }
 
@@ -118,6 +120,16 @@ export function createAgentStore(database: Database): AgentStore {
         .where('id', '=', agentId)
         .where('activity', '!=', activity)
         .execute();
+    },
+
+    async endWaiting(agentId) {
+      const { numUpdatedRows } = await database
+        .updateTable('agents')
+        .set({ activity: 'online', updated_at: sql<Date>`now()` })
+        .where('id', '=', agentId)
+        .where('activity', '=', 'pending')
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
     },
   };
 }

@@ -15,6 +15,8 @@ export interface NewApproval {
   key?: string | undefined;
   /** The connection that the call uses. */
   integrationId?: string | undefined;
+  /** The card asks for more tokens for the turn, not for a call. */
+  grantedTokens?: number;
 }
 
 /** The approval of a call. `outdated`: the user approved it too long ago. */
@@ -33,6 +35,8 @@ export interface DecidableApproval {
   turnEnded: boolean;
   status: ApprovalStatus;
   isExpired: boolean;
+  /** The tokens that the user can add to the budget of the turn; null if the card is about a call. */
+  grantedTokens: number | null;
 }
 
 /** A card whose approval was closed without a decision. */
@@ -47,6 +51,8 @@ export interface ApprovalStore {
   /** Locks the approval of a card, if it has one. */
   lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
   decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
+  /** Denies an open approval. A turn that waits for it can no longer continue. */
+  deny(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
   /** Locks the approvals of calls. @returns whether all calls have an open one */
   allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
   /** Closes the open approvals of a turn. */
@@ -65,7 +71,7 @@ const USABLE = sql`interval '1 hour'`;
 export function createApprovalStore(): ApprovalStore {
   /** Closes open approvals, and deletes what turns that wait for them need to continue, except their journals. */
   const close = async (
-    status: 'expired' | 'superseded',
+    status: 'denied' | 'expired' | 'superseded',
     cards: ReturnType<typeof sql>,
     db: Database,
   ): Promise<ClosedCard[]> => {
@@ -99,6 +105,7 @@ export function createApprovalStore(): ApprovalStore {
           arguments_hash: bound.argumentsHash,
           key: bound.key ?? null,
           integration_id: bound.integrationId ?? null,
+          granted_tokens: bound.grantedTokens ?? null,
           expires_at: sql<Date>`now() + ${keptMs} * interval '1 millisecond'`,
         })
         .execute();
@@ -120,12 +127,18 @@ export function createApprovalStore(): ApprovalStore {
         ])
         .where('turn_id', '=', turnId)
         .where('call_id', '=', callId)
+        .where('granted_tokens', 'is', null)
         .executeTakeFirst(),
 
     async lock(cardMessageId, db) {
       const approval = await db
         .selectFrom('tool_approvals')
-        .select(['turn_id as turnId', 'status', sql<boolean>`expires_at <= now()`.as('isExpired')])
+        .select([
+          'turn_id as turnId',
+          'status',
+          'granted_tokens as grantedTokens',
+          sql<boolean>`expires_at <= now()`.as('isExpired'),
+        ])
         .where('card_message_id', '=', cardMessageId)
         .forUpdate()
         .executeTakeFirst();
@@ -158,6 +171,8 @@ export function createApprovalStore(): ApprovalStore {
         .execute();
       return approvals.length === callIds.length && approvals.every(({ status }) => status === 'open');
     },
+
+    deny: (cardMessageId, db) => close('denied', sql`${cardMessageId}`, db),
 
     supersedeOfTurn: (turnId, db) =>
       close('superseded', sql`SELECT card_message_id FROM tool_approvals WHERE turn_id = ${turnId}`, db),

@@ -4,27 +4,34 @@ import type { JobDefinition } from '../../jobs/job-definition.js';
 import { pruningRow } from '../../jobs/pruning.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import { CONTINUE_ACTION } from '../usage/budget-card.js';
+import type { ReservationStore } from '../usage/reservations.store.js';
 import { APPROVE_ACTION } from './approval-card.js';
 import type { ApprovalStore, ClosedCard } from './approvals.store.js';
 
 export interface ApprovalsDeps {
-  store: Pick<ApprovalStore, 'lock' | 'decide' | 'supersede' | 'nextExpired' | 'expire'>;
+  store: Pick<ApprovalStore, 'lock' | 'decide' | 'deny' | 'supersede' | 'nextExpired' | 'expire'>;
+  reservations: Pick<ReservationStore, 'grant'>;
   messages: Pick<MessageStore, 'update'>;
   events: Pick<EventStore, 'append'>;
+  metrics: Pick<TurnMetrics, 'budget'>;
 }
 
 /** What follows from a decision. */
 export interface Decided {
   /** The turn that must continue; absent if it is still running. */
   suspendedTurnId?: string;
+  /** The turn has ended with what it has. */
+  stopped?: boolean;
 }
 
-/** Decisions of users on calls of tools. */
+/** Decisions of users on calls of tools, and on the budgets of turns. */
 export interface Approvals {
   /**
-   * Records the decision on the call of a card. Call it after the workspace is locked.
+   * Records the decision on a card that a turn waits for. Call it after the workspace is locked.
    *
-   * @returns undefined if the card is not about a call
+   * @returns undefined if no turn waits for the card
    * @throws ApiError `approval_closed`
    */
   decide(cardMessageId: string, actionId: string, tx: Transaction): Promise<Decided | undefined>;
@@ -34,19 +41,39 @@ export interface Approvals {
   expireNext(tx: Transaction): Promise<boolean>;
 }
 
-export function createApprovals({ store, messages, events }: ApprovalsDeps): Approvals {
+export function createApprovals({ store, reservations, messages, events, metrics }: ApprovalsDeps): Approvals {
   const withdraw = (messageId: string, tx: Transaction): Promise<void> =>
     messages.update(messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
   const append = ({ messageId, workspaceId }: ClosedCard, tx: Transaction) =>
     events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+
+  async function decideOnBudget(
+    cardMessageId: string,
+    { turnId, grantedTokens }: { turnId: string; grantedTokens: number },
+    continues: boolean,
+    tx: Transaction,
+  ): Promise<Decided> {
+    tx.afterCommit(() => metrics.budget(continues ? 'continued' : 'stopped'));
+    if (!continues) {
+      await store.deny(cardMessageId, tx);
+      return { stopped: true };
+    }
+    await store.decide(cardMessageId, 'approved', tx);
+    await reservations.grant(turnId, grantedTokens, tx);
+    return { suspendedTurnId: turnId };
+  }
 
   return {
     async decide(cardMessageId, actionId, tx) {
       const approval = await store.lock(cardMessageId, tx);
       if (approval === undefined) return undefined;
       if (approval.status !== 'open' || approval.isExpired) throw new ApiError('approval_closed');
+      const { turnId, grantedTokens } = approval;
+      if (grantedTokens !== null) {
+        return decideOnBudget(cardMessageId, { turnId, grantedTokens }, actionId === CONTINUE_ACTION, tx);
+      }
       await store.decide(cardMessageId, actionId === APPROVE_ACTION ? 'approved' : 'denied', tx);
-      return approval.turnEnded ? { suspendedTurnId: approval.turnId } : {};
+      return approval.turnEnded ? { suspendedTurnId: turnId } : {};
     },
 
     async supersede(conversationId, tx) {

@@ -45,6 +45,8 @@ const Plan = z.object({
   name: z.string(),
   token_limit: z.int().positive(),
   workspace_token_limit: z.int().positive(),
+  /** The budget of a turn, after which the user is asked. */
+  turn_token_limit: z.int().positive().optional(),
 });
 export type Plan = z.output<typeof Plan>;
 

@@ -1,8 +1,10 @@
 import { ApiError, type MessageData } from '@uswarm/contract';
 import type { Database, Transaction, WithTransaction } from '../../database/database.js';
+import type { AgentStore } from '../agents/agents.store.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
+import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
@@ -15,6 +17,8 @@ export interface ActionServiceDeps {
   events: Pick<EventStore, 'append'>;
   intake: MessageIntake;
   approvals: Pick<Approvals, 'decide'>;
+  agents: Pick<AgentStore, 'endWaiting'>;
+  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
   rates: Pick<RateLimits, 'send'>;
   access: WorkspaceAccess;
   createViewContext: CreateViewContext;
@@ -30,7 +34,7 @@ export interface ActionTarget {
 export interface ActionService {
   /**
    * Records a choice in its card and queues a turn of the agent that offered it, in one transaction. Repeating the
-   * same choice changes nothing. A choice on a call of a tool continues the turn that asked.
+   * same choice changes nothing. A choice on a call of a tool, or on more tokens, continues the turn that asked.
    *
    * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `approval_closed`,
    *   `turn_queue_full`, `token_limit_reached`
@@ -39,7 +43,7 @@ export interface ActionService {
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { withTransaction, store, events, intake, approvals, access, createViewContext } = deps;
+  const { withTransaction, store, events, intake, approvals, agents, live, access, createViewContext } = deps;
 
   async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -51,7 +55,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     const { userId, workspaceId, messageId, actionId } = target;
     await intake.prepare(workspaceId, tx);
     // Allocating the seq locks the workspace: of two concurrent choices, the second reads what the first wrote.
-    await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
     const { card, label, made } = choiceOf(row, actionId);
     if (made) throw new ApiError('action_already_chosen');
@@ -64,6 +68,12 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     else {
       const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
       await intake.create({ ...message, agentIds, decision: decided }, tx);
+      if (decided.stopped !== true) return;
+      // After the commit: agents are locked before workspaces everywhere.
+      const context = { workspaceId, conversationId: row.conversation_id, agentId };
+      tx.afterCommit(async () => {
+        if (await agents.endWaiting(agentId)) live(context).status('online', seq);
+      });
     }
   }
 

@@ -14,6 +14,7 @@ import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
+import { createReservationStore } from '../usage/reservations.store.js';
 import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createActionService } from './actions.service.js';
@@ -57,7 +58,13 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
-  const approvals = createApprovals({ store: createApprovalStore(), messages: store, events });
+  const approvals = createApprovals({
+    store: createApprovalStore(),
+    reservations: createReservationStore(),
+    messages: store,
+    events,
+    metrics: deps.turnMetrics,
+  });
   const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
   const service = createMessageService({
     withTransaction,
@@ -86,6 +93,8 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     events,
     intake,
     approvals,
+    agents: createAgentStore(database),
+    live: deps.live,
     rates,
     access,
     createViewContext,

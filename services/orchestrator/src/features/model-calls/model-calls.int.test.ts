@@ -205,6 +205,32 @@ describe('model calls', () => {
     expect(await used()).toMatchObject({ tokens_used: 1_002, request_count: 2 });
   });
 
+  it('invariant 9: are refused with 402 and another code once the budget of the turn is spent, except for summaries', async () => {
+    const setBudget = (tokens_budget: number) =>
+      uswarm.database.updateTable('turns').set({ tokens_budget }).where('id', '=', turnId).execute();
+    await setBudget(1_001);
+    expect((await reserve()).status).toBe(201);
+    const id = crypto.randomUUID();
+    expect((await reserve({ id })).status).toBe(201);
+    // Repeating a reservation is not another one.
+    expect((await reserve({ id })).status).toBe(201);
+    expect(await reserve()).toEqual({ status: 402, body: { code: 'turn_budget_reached' } });
+    expect((await reserve({ purpose: 'summary' })).status).toBe(201);
+    expect(await entries()).toHaveLength(3);
+    await settle(id);
+    // The first estimate and the tokens of the second call: one token is spent too many.
+    expect((await reserve()).status).toBe(402);
+    await setBudget(1_101);
+    expect((await reserve()).status).toBe(201);
+  });
+
+  it('invariant 9: of concurrent branches exceed the budget of their turn by at most one estimate', async () => {
+    await uswarm.database.updateTable('turns').set({ tokens_budget: 2_500 }).where('id', '=', turnId).execute();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => reserve()));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
+    expect(await used()).toMatchObject({ tokens_used: 3_000 });
+  });
+
   it('of a turn that does not run are refused, except for its summary', async () => {
     await uswarm.database.updateTable('turns').set({ status: 'done' }).where('id', '=', turnId).execute();
     expect(await reserve()).toMatchObject({ status: 409, body: { code: 'turn_not_running' } });

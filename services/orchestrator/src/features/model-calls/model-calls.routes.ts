@@ -1,4 +1,11 @@
-import { ApiError, MODEL_CALLS_PATH, MODEL_GATEWAY, ModelCallReservation, ModelCallUsage } from '@uswarm/contract';
+import {
+  ApiError,
+  MODEL_CALLS_PATH,
+  MODEL_GATEWAY,
+  ModelCallReservation,
+  ModelCallUsage,
+  TURN_BUDGET_REACHED,
+} from '@uswarm/contract';
 import type { SigningKey } from '@uswarm/service-kit';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { isId } from '../../database/id.js';
@@ -28,6 +35,7 @@ export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): R
     });
     // Not 429 as in the public API: the gateway must tell a spent budget from a rate limit.
     if (reserved instanceof ApiError) response.status(402).json(errorBody(reserved));
+    else if (reserved === 'budget_reached') response.status(402).json({ code: TURN_BUDGET_REACHED });
     else if (reserved === undefined) notFound(response, 'The workspace does not have this turn.');
     else response.status(201).json(reserved);
   });

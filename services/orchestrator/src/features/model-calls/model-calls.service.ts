@@ -18,10 +18,10 @@ export interface ModelCallService {
    * Counts the estimated tokens of a call before it is made. Calls of one user reserve one after the other, so that
    * concurrent calls exceed a limit by at most the estimate of one call.
    *
-   * @returns undefined if the workspace does not have the turn
+   * @returns undefined if the workspace does not have the turn; `budget_reached` if the turn has used its budget
    * @throws ApiError `turn_not_running`, `token_limit_reached`
    */
-  reserve(call: ModelCallReservation): Promise<ModelCallTerms | undefined>;
+  reserve(call: ModelCallReservation): Promise<ModelCallTerms | 'budget_reached' | undefined>;
   /**
    * Replaces the estimate by the tokens that the provider reported or that the gateway estimated. Idempotent.
    *
@@ -41,7 +41,11 @@ export function createModelCallService({ withTransaction, store, limits, models,
           throw new ApiError('turn_not_running');
         }
         const allowance = limits.allowanceOf(turn);
-        requireWithin(await store.reserve({ ...call, userId: turn.userId }, allowance, tx), allowance);
+        const { userId, usageTurnId, budget } = turn;
+        const counted = call.purpose === 'turn' ? { usageTurnId, budget } : { usageTurnId: call.turn_id, budget: null };
+        const before = await store.reserve({ ...call, userId, ...counted }, allowance, tx);
+        requireWithin(before, allowance);
+        if (before.budgetSpent) return 'budget_reached';
         const { context_window = null, prices = null } = models.entry(call.requested_model, call.provider) ?? {};
         return { context_window, prices };
       }),

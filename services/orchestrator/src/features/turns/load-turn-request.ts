@@ -99,7 +99,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const [context, newestFirst, firstStep, journal] = await Promise.all([
       stored ?? startContext(answered, summary, question),
       reading,
-      deps.turns.nextStep(turn.id),
+      deps.turns.nextStep(turn.usage_turn_id),
       features.includes(JOURNAL) ? entriesFor(turn, reply.events, signal) : [],
     ]);
     const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);

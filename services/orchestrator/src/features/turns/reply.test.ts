@@ -86,6 +86,7 @@ const TURN: TurnRow = {
   resumes_message_id: null,
   shown_entries: 0,
   waits_until: null,
+  usage_turn_id: 't',
 };
 
 /** A reply whose writer and live events record their calls. */
@@ -140,6 +141,8 @@ function noted(
     markSent: async () => undefined,
     suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),
+    reserve: async () => 'reserved',
+    askForTokens: async () => ({ seq: 1, activity: 'pending' }),
     usage: async (entry) => void stored.usage.push(entry),
     finish: async (reply) => ({ seq: stored.finished.push(reply), activity: activityAfterwards }),
     note: async () => undefined,

@@ -2,6 +2,7 @@ import { LIMITS, MESSAGE_ERRORS } from '@uswarm/contract';
 import {
   AgentActivity,
   Outcome,
+  type Attempt,
   type Chunk,
   type Done,
   type Entry,
@@ -9,6 +10,7 @@ import {
   type Request,
   type Tool,
   type TurnEvent,
+  type Usage,
 } from '@uswarm/runtime-proto';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
@@ -17,7 +19,15 @@ import { type OfferedContent, offeredContent, storable } from './agent-content-s
 import type { JournalBodies } from './journal-bodies.js';
 import { MAX_ROW_BYTES } from './journal.store.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
-import { callRecord, checkNames, journalEntry, MAX_NOTE_LENGTH, toolMessage, usageEntry } from './runtime-output.js';
+import {
+  attemptOf,
+  callRecord,
+  checkNames,
+  journalEntry,
+  MAX_NOTE_LENGTH,
+  toolMessage,
+  usageEntry,
+} from './runtime-output.js';
 import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
@@ -89,6 +99,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   // `TurnWriter.begin` has stored this activity already.
   let currentActivity: StoredActivity = 'reading';
   let reached: LimitReached | undefined;
+  /** The step of the last announced model call. */
+  let announced = 0;
 
   const requests = createToolRequests({ turn, writer, receipts, rules, live, logger, seq: () => reply.seq });
 
@@ -104,12 +116,13 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     waitMs: undefined,
 
     restart(generation) {
-      Object.assign(reply, { generation, events: 0, text: '' });
+      Object.assign(reply, { generation, events: 0, text: '', overLimit: undefined });
       requests.restart();
       chunkSeq = 0;
       bytes = 0;
       received = '';
       storedEvents = 0;
+      announced = 0;
       parts.clear();
     },
 
@@ -148,8 +161,10 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           if (event.value.retryAfterMs === 0) return await suspend();
           reply.waitMs = event.value.retryAfterMs;
           return true;
+        case 'attempt':
+          return await reserve(event.value);
         case 'usage':
-          reached = await writer.usage(usageEntry(turn, event.value));
+          reached = await recordUsage(event.value);
           return false;
         case 'done':
           await end(event.value);
@@ -265,6 +280,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (verdict === 'refused') outOfOrder();
     const produced: EntryParts = {
       usage: usage === undefined ? undefined : usageEntry(turn, usage),
+      usageOf: usage === undefined || usage.step > announced ? 'unannounced' : 'reserved',
       tool: tool === undefined ? undefined : toolLine(tool),
       message: message === undefined ? undefined : offeredMessage(message),
       call: recordOf(reported.call),
@@ -298,6 +314,34 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       reply.seq = (await requests.retry()) ?? reply.seq;
     }
     return false;
+  }
+
+  /** Reserves the tokens of a model call. @returns whether the turn has ended because they do not fit into its budget */
+  async function reserve(value: Attempt): Promise<boolean> {
+    const attempt = attemptOf(turn, value);
+    if (attempt.step <= announced && !value.metered)
+      throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
+    if (!value.metered) announced = attempt.step;
+    const reserved = await writer.reserve(attempt, value.metered);
+    if (reserved === 'reserved') return false;
+    if (reserved !== 'budget_reached') {
+      reply.overLimit = reserved;
+      // Not committed: a runtime that is followed again must not send the request.
+      reply.events -= 1;
+      announced = attempt.step - 1;
+      return false;
+    }
+    const ended = await writer.askForTokens(storable(reply.text));
+    reply.seq = ended.seq;
+    reply.suspended = true;
+    if (ended.activity !== undefined) live.status(ended.activity, ended.seq);
+    return true;
+  }
+
+  function recordUsage(usage: Usage): Promise<LimitReached | undefined> {
+    const entry = usageEntry(turn, usage);
+    if (usage.refused) return writer.usage(entry, 'refused');
+    return writer.usage(entry, entry.step <= announced ? 'reserved' : 'unannounced');
   }
 
   function isOffered(tool: string): boolean {

@@ -1,4 +1,5 @@
 import {
+  type Attempt as AnnouncedAttempt,
   type CallRecord as ReportedCall,
   type Entry,
   EntryKind,
@@ -6,6 +7,7 @@ import {
   ToolState as ProtoToolState,
   type Usage,
 } from '@uswarm/runtime-proto';
+import type { Attempt } from '../usage/reservations.store.js';
 import { storable } from './agent-content-schema.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
@@ -42,19 +44,39 @@ export function journalEntry({ number, kind, body }: Entry): JournalEntry {
   return { number, kind: known, body };
 }
 
+/** @throws ReplyLimitExceeded if no model call has such numbers */
+function checkCall(step: number, counts: readonly bigint[]): void {
+  if (step > MAX_STEP || counts.some((tokens) => tokens > MAX_TOKENS))
+    throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
+}
+
+const callOf = (turn: TurnRow, { step, provider, model }: Pick<Usage, 'step' | 'provider' | 'model'>) => ({
+  userId: turn.user_id,
+  workspaceId: turn.workspace_id,
+  step,
+  provider: storable(provider.slice(0, MAX_NAME_LENGTH)),
+  model: storable(model.slice(0, MAX_NAME_LENGTH)),
+});
+
+/** An announced model call. @throws ReplyLimitExceeded if no model call has such an estimate */
+export function attemptOf(turn: TurnRow, announced: AnnouncedAttempt): Attempt {
+  const { promptTokens, maxOutputTokens } = announced;
+  checkCall(announced.step, [promptTokens, maxOutputTokens]);
+  return {
+    usageTurnId: turn.usage_turn_id,
+    ...callOf(turn, announced),
+    promptTokens: Number(promptTokens),
+    maxOutputTokens: Number(maxOutputTokens),
+  };
+}
+
 /** @throws ReplyLimitExceeded if no model call has such a usage */
 export function usageEntry(turn: TurnRow, usage: Usage): UsageEntry {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage;
-  const counts = [promptTokens, completionTokens, cachedTokens, reasoningTokens];
-  if (usage.step > MAX_STEP || counts.some((tokens) => tokens > MAX_TOKENS))
-    throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
+  checkCall(usage.step, [promptTokens, completionTokens, cachedTokens, reasoningTokens]);
   return {
-    turnId: turn.id,
-    userId: turn.user_id,
-    workspaceId: turn.workspace_id,
-    step: usage.step,
-    provider: storable(usage.provider.slice(0, MAX_NAME_LENGTH)),
-    model: storable(usage.model.slice(0, MAX_NAME_LENGTH)),
+    turnId: turn.usage_turn_id,
+    ...callOf(turn, usage),
     promptTokens: Number(promptTokens),
     completionTokens: Number(completionTokens),
     cachedTokens: Number(cachedTokens),

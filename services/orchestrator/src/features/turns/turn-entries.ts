@@ -2,8 +2,9 @@ import type { Transaction } from '../../database/database.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
+import type { TurnBudget, UsageOf } from './turn-budget.js';
 import type { ToolStatus, TurnMessages } from './turn-messages.js';
-import type { TurnStore, UsageEntry } from './turns.store.js';
+import type { UsageEntry } from './turns.store.js';
 
 export interface ToolMessage {
   callId: string;
@@ -13,6 +14,8 @@ export interface ToolMessage {
 /** What an entry produces. It is committed with the entry, or not at all. */
 export interface EntryParts {
   usage?: UsageEntry | undefined;
+  /** Default: `unannounced`. */
+  usageOf?: UsageOf;
   tool?: ToolMessage | undefined;
   message?: { key: string; content: OfferedContent } | undefined;
   /** What later turns are told about the call. */
@@ -30,7 +33,7 @@ export interface AppendedEntry {
 
 export interface EntryDeps {
   journal: Pick<JournalStore, 'append'>;
-  turns: Pick<TurnStore, 'recordUsage'>;
+  budget: Pick<TurnBudget, 'record'>;
   limits: Pick<UsageLimits, 'reached'>;
 }
 
@@ -44,16 +47,16 @@ export interface AppendedTo {
 
 /** Appends an entry with what it produces. A repeated entry changes nothing. Call it under the lease of the turn. */
 export async function appendEntry(
-  { journal, turns, limits }: EntryDeps,
+  { journal, budget, limits }: EntryDeps,
   shown: Pick<TurnMessages, 'tool' | 'offer'>,
   turn: AppendedTo,
   entry: StoredEntry & EntryParts,
   tx: Transaction,
 ): Promise<AppendedEntry> {
-  const { usage, tool, message } = entry;
+  const { usage, usageOf = 'unannounced', tool, message } = entry;
   const verdict = await journal.append(turn, entry, tx);
   if (verdict !== 'new') return { verdict, isNewUsage: false };
-  const isNewUsage = usage !== undefined && (await turns.recordUsage(usage, tx));
+  const isNewUsage = usage !== undefined && (await budget.record(usage, usageOf, tx));
   // Before the events, which lock the workspace.
   const reached = usage === undefined ? undefined : await limits.reached(turn.workspaceId, tx);
   let seq = tool === undefined ? undefined : await shown.tool(tool.callId, tool.content, turn.replySeq, tx);

@@ -18,6 +18,8 @@ export interface TurnMetrics {
   toolEnded(tool: string, outcome: 'completed' | 'failed'): void;
   /** Output of a runtime was refused. */
   refused(reason: Refusal): void;
+  /** A turn has used its budget, or the user has decided about it. */
+  budget(outcome: 'asked' | 'continued' | 'stopped'): void;
 }
 
 export interface TurnMetricsDeps {
@@ -79,6 +81,12 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     'Total refused parts of the output of runtimes by reason.',
     { reason: [...REFUSALS] },
   );
+  const budgets = initializedCounter(
+    registry,
+    'uswarm_turn_budgets_total',
+    'Total turns that used their budget, and decisions of users about them.',
+    { outcome: ['asked', 'continued', 'stopped'] },
+  );
   for (const status of STATUSES) duration.zero({ status });
 
   const since = ({ created_at }: Pick<TurnRow, 'created_at'>): number =>
@@ -99,5 +107,6 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     },
     refused: (reason) => refusals.inc({ reason }),
     toolEnded: (tool, outcome) => toolCalls.inc({ tool: boundedLabel(toolNames, tool), outcome }),
+    budget: (outcome) => budgets.inc({ outcome }),
   };
 }

@@ -114,6 +114,8 @@ export const JOURNAL = 'journal.1';
 const LARGE_JOURNAL = 'journal.2';
 /** Bytes of the journal for runtimes without this feature. */
 const SMALL_JOURNAL_BYTES = 2 * 1024 * 1024;
+/** The feature of runtimes that announce model calls. */
+const BUDGET = 'budget.1';
 const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
 
 /** Runtimes without the feature start from the beginning, and get no tools with effects. So do those that cannot read the journal. */
@@ -131,7 +133,7 @@ function journalOf(input: TurnRequestInput) {
       }
     : {};
   const { shown_entries: shownEntries } = input.turn;
-  const continued = { journaled: true, journal, canWait: true, ...large };
+  const continued = { journaled: true, journal, canWait: true, budgeted: features.includes(BUDGET), ...large };
   if (!features.includes('tools.1')) return continued;
   const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
     create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),

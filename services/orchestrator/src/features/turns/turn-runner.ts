@@ -120,12 +120,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /** Restarts a turn that the runtime lost. @returns false if it was restarted before */
-  async function restart({ writer, reply, turn }: Run): Promise<boolean> {
+  async function restart(run: Run): Promise<boolean> {
+    const { writer, reply, turn } = run;
     const generation = await writer.nextGeneration(GENERATIONS);
     turn.runtime_instance = null;
     if (generation === undefined) return false;
     logger.info({ turn: turn.id, generation }, 'the runtime lost the turn; it starts again');
     reply.restart(generation);
+    run.stopped = false;
     return true;
   }
 
@@ -178,7 +180,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     run.needed.summary = needsSummary;
     if (turn.runtime_instance === null) {
-      await writer.setInstance(instanceId, runRequest.journaled ? context : undefined);
+      await writer.setInstance(instanceId, runRequest.budgeted, runRequest.journaled ? context : undefined);
       turn.runtime_instance = instanceId;
     }
     // Ends the stream: a stream without events would never leave the loop below.
@@ -212,7 +214,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
           return 'done';
         }
         await stopOverLimit(run, to);
-        if (event.barrier || reply.requests.resolutions.length > 0) await advance(run, to, event.number);
+        // A call that has no tokens must not be sent.
+        const isDenied = event.event.case === 'attempt' && run.stopped;
+        const waits = event.barrier || reply.requests.resolutions.length > 0;
+        if (waits && !isDenied) await advance(run, to, event.number);
         if (overdue(run)) return 'interrupted';
       }
       return 'interrupted';

@@ -307,12 +307,26 @@ describe('the turn writer', () => {
     });
   });
 
+  const ATTEMPT = {
+    usageTurnId: crypto.randomUUID(),
+    userId: crypto.randomUUID(),
+    workspaceId: crypto.randomUUID(),
+    step: 1,
+    provider: 'p',
+    model: 'm',
+    promptTokens: 1,
+    maxOutputTokens: 1,
+  };
+  const COUNTED = { completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false };
   const lost: [string, (writer: TurnWriter) => Promise<unknown>][] = [
     ['begin', (writer) => writer.begin()],
     ['mark the user message', (writer) => writer.markRead()],
     ['set the activity', (writer) => writer.activity('writing')],
-    ['set the instance', (writer) => writer.setInstance('i')],
+    ['set the instance', (writer) => writer.setInstance('i', true)],
     ['start a generation', (writer) => writer.nextGeneration(2)],
+    ['reserve tokens', (writer) => writer.reserve(ATTEMPT, false)],
+    ['ask for tokens', (writer) => writer.askForTokens('')],
+    ['settle tokens', (writer) => writer.usage({ ...ATTEMPT, turnId: ATTEMPT.usageTurnId, ...COUNTED }, 'reserved')],
     ['offer content', (writer) => writer.offer('k', ARTIFACT)],
     ['store a tool call', (writer) => writer.tool({ callId: 'c', content: TOOL })],
     ['finish', (writer) => writer.finish(DONE)],

@@ -10,10 +10,12 @@ import { NOT_SENT, type NotSent } from '../tools/send-call.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
+import type { Attempt } from '../usage/reservations.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
+import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
 import { createTurnMessages, type TurnMessagesDeps } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -59,7 +61,8 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   >;
   journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
   agents: Pick<AgentStore, 'setActivity'>;
-  limits: Pick<UsageLimits, 'reached' | 'reserve'>;
+  limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
+  reservations: TurnBudgetDeps['reservations'];
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOfTurn'>;
@@ -100,6 +103,10 @@ export interface AskedCall {
   integrationId: string | undefined;
 }
 
+/** A call, or the tokens that a turn needs. */
+type ShownCall = Omit<AskedCall, 'key' | 'integrationId'> &
+  Partial<Pick<AskedCall, 'key' | 'integrationId'>> & { grantedTokens?: number };
+
 /** State after a turn has ended. */
 export interface Ended {
   seq: number;
@@ -125,8 +132,8 @@ export interface TurnWriter {
   begin(): Promise<{ replyId: string; seq: number }>;
   markRead(): Promise<void>;
   activity(activity: AgentActivity): Promise<void>;
-  /** Stores which runtime has the turn, and the context of the turn unless it has one. */
-  setInstance(instanceId: string, context?: TurnContext): Promise<void>;
+  /** Stores which runtime has the turn, and the context of the turn unless it has one. `budgeted`: see TurnStore */
+  setInstance(instanceId: string, budgeted: boolean, context?: TurnContext): Promise<void>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** Lets the turn continue after a wait in milliseconds, with its next generation. */
@@ -156,8 +163,22 @@ export interface TurnWriter {
   suspend(text: string, callIds: readonly string[]): Promise<Ended | undefined>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
-  /** @returns the token limit if it is now reached */
-  usage(entry: UsageEntry): Promise<LimitReached | undefined>;
+  /**
+   * Counts the estimate of a model call before it is sent. Has no effect on a call that was reserved before.
+   *
+   * @param metered whether the model gateway reserves it
+   * @returns the token limit that is reached; `budget_reached` if only the budget of the turn is spent
+   */
+  reserve(attempt: Attempt, metered: boolean): Promise<Reserved>;
+  /** Ends the turn until the user grants it more tokens. */
+  askForTokens(text: string): Promise<Ended>;
+  /**
+   * Records the usage of a model call once.
+   *
+   * @param call default: `unannounced`
+   * @returns the token limit if it is now reached
+   */
+  usage(entry: UsageEntry, call?: UsageOf): Promise<LimitReached | undefined>;
   /** Stores a system message once per key. */
   note(key: string, text: string): Promise<void>;
   /** Ends the turn and its job. @returns the sequence of `message.done`, and the next activity of the agent */
@@ -165,6 +186,10 @@ export interface TurnWriter {
   /** Fails a turn: the user message fails, and the reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }
+
+/** The final state of the reply of a turn that waits for the user. */
+const answeredReply = (text: string) =>
+  ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
 
 /** The statuses of a user message that each new status can replace. */
 const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatus>> = {
@@ -178,6 +203,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const parts = createWithdrawnParts(deps, turn);
+  const budget = createTurnBudget(deps, turn);
   let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -203,12 +229,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     await append('message.updated', turn.user_message_id, tx);
   }
 
-  async function insertReply(tx: Transaction): Promise<{ replyId: string; seq: number }> {
+  async function insertReply(tx: Transaction, tokens: number | null = null): Promise<{ replyId: string; seq: number }> {
     const id = randomUUIDv7();
     const seq = await append('message.new', id, tx);
     const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
     await messages.insert({ id, ...context, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
-    await turns.start(turn.id, id, tx);
+    await turns.start(turn.id, id, tokens, tx);
     turn.reply_message_id = id;
     replySeq = seq;
     return { replyId: id, seq };
@@ -228,6 +254,18 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     const activity = await activityAfter(turnStatus, tx);
     await agents.setActivity(turn.agent_id, activity, tx);
     return activity;
+  }
+
+  /** Shows a card that the user decides on. @returns the sequence of its event */
+  async function showApproval(call: ShownCall, tx: Transaction): Promise<number> {
+    const { id: callId, card, ...approved } = call;
+    const key = `approval:${callId}`;
+    const seq = await shownMessages.offer(key, card, tx);
+    const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
+    if (cardMessageId === undefined) throw new Error('the card was not stored');
+    const approval = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId, ...approved };
+    await deps.approvals.insert(approval, APPROVAL_MS, tx);
+    return seq;
   }
 
   async function endReply(
@@ -256,7 +294,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async begin() {
       const isFirst = turn.reply_message_id === null;
       const begun = await fenced(async (tx) => {
-        if (turn.status === 'queued' && !(await deps.limits.reserve(workspaceId, tx))) throw new TokensReserved();
+        const allowed = turn.status === 'queued' ? await deps.limits.reserve(workspaceId, tx) : { tokens: null };
+        if (allowed === undefined) throw new TokensReserved();
         // Lock order everywhere: agents, events.
         await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {
@@ -265,7 +304,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
           return { replyId: turn.reply_message_id, seq: replySeq ?? 0 };
         }
         await setUserMessage('delivered', tx);
-        return insertReply(tx);
+        return insertReply(tx, allowed.tokens);
       });
       if (isFirst) metrics?.begun(turn);
       return begun;
@@ -275,9 +314,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     markRead: () => fenced((tx) => setUserMessage('read', tx)),
 
-    setInstance: (instanceId, context) =>
+    setInstance: (instanceId, budgeted, context) =>
       fenced(async (tx) => {
-        await turns.setInstance(turn.id, instanceId, tx);
+        await turns.setInstance(turn.id, instanceId, budgeted, tx);
         if (context !== undefined) await deps.contexts.insert(turn.id, context, tx);
       }),
 
@@ -303,7 +342,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async entry(generation, entry) {
       const place = { id: turn.id, workspaceId, generation, replySeq };
-      const appended = await fenced((tx) => appendEntry(deps, shownMessages, place, entry, tx));
+      const appended = await fenced((tx) => appendEntry({ ...deps, budget }, shownMessages, place, entry, tx));
       if (appended.verdict === 'stale') throw new LeaseLost();
       if (appended.isNewUsage && entry.usage !== undefined) metrics?.used(entry.usage);
       if (appended.verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
@@ -351,33 +390,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return undefined;
       }),
 
-    ask: ({ id, tool, argumentsHash, card, key: requestKey, integrationId }) =>
-      fenced(async (tx) => {
-        const key = `approval:${id}`;
-        const seq = await shownMessages.offer(key, card, tx);
-        const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
-        if (cardMessageId === undefined) throw new Error('the card was not stored');
-        const { conversation_id: conversationId } = turn;
-        const call = {
-          turnId: turn.id,
-          conversationId,
-          callId: id,
-          tool,
-          argumentsHash,
-          key: requestKey,
-          integrationId,
-        };
-        await deps.approvals.insert({ ...call, cardMessageId }, APPROVAL_MS, tx);
-        return seq;
-      }),
+    ask: (call) => fenced((tx) => showApproval(call, tx)),
 
     async suspend(text, callIds) {
-      const reply = {
-        turnStatus: 'done',
-        messageStatus: text === '' ? 'silent' : 'delivered',
-        text,
-        errorCode: null,
-      } as const;
+      const reply = answeredReply(text);
       try {
         const ended = await fenced(async (tx) => {
           const activity = await settleAgent('done', tx);
@@ -396,9 +412,25 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     offer: (key, content) => fenced((tx) => shownMessages.offer(`message:${key}`, content, tx)),
 
-    async usage(entry) {
+    reserve: (attempt, metered) => fenced((tx) => budget.reserve(attempt, metered, tx)),
+
+    async askForTokens(text) {
+      const reply = answeredReply(text);
+      const ended = await fenced(async (tx) => {
+        const isBusy = await turns.isBusyElsewhere(turn.agent_id, turn.id, tx);
+        const activity: Ended['activity'] = isBusy ? undefined : 'pending';
+        if (activity !== undefined) await agents.setActivity(turn.agent_id, activity, tx);
+        await showApproval(await budget.question(tx), tx);
+        return { activity, seq: await endReply(reply, tx, true) };
+      });
+      metrics?.ended(turn, reply);
+      metrics?.budget('asked');
+      return ended;
+    },
+
+    async usage(entry, call = 'unannounced') {
       const { isNew, reached } = await fenced(async (tx) => ({
-        isNew: await turns.recordUsage(entry, tx),
+        isNew: await budget.record(entry, call, tx),
         reached: await deps.limits.reached(workspaceId, tx),
       }));
       if (isNew) metrics?.used(entry);

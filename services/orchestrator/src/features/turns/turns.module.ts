@@ -24,6 +24,7 @@ import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createFollowUps } from '../summaries/follow-ups.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
+import { createReservationStore } from '../usage/reservations.store.js';
 import { createUsageStore } from '../usage/usage.store.js';
 import { createUserStore } from '../users/users.store.js';
 import { createContentObjects } from '../uploads/content-objects.js';
@@ -81,6 +82,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
+    reservations: createReservationStore(),
     agents: createAgentStore(requests.database),
     messages: createMessageStore(requests.database),
     limits,
@@ -123,6 +125,7 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
+    reservations: createReservationStore(),
     platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
       platformTools: deps.platformTools,

@@ -34,6 +34,8 @@ export interface TurnRow {
   shown_entries: number;
   /** Until when the turn waits without a worker, because the model provider limits requests. */
   waits_until: Date | null;
+  /** The turn under whose id usage is recorded: the first of those that continue each other. */
+  usage_turn_id: string;
 }
 
 /** A running turn. */
@@ -66,8 +68,10 @@ export interface TurnStore {
   /** @returns false if the conversation already has `most` queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
   get(id: string): Promise<TurnRow | undefined>;
-  start(id: string, replyMessageId: string, db: Database): Promise<void>;
-  setInstance(id: string, instanceId: string, db: Database): Promise<void>;
+  /** `budget`: the tokens that the turn may use, unless it continues another one; null without a limit */
+  start(id: string, replyMessageId: string, budget: number | null, db: Database): Promise<void>;
+  /** `budgeted`: whether the runtime can suspend the turn because of its budget. Otherwise it has none. */
+  setInstance(id: string, instanceId: string, budgeted: boolean, db: Database): Promise<void>;
   /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Begins the next generation, which runs after a wait in milliseconds. */
@@ -80,7 +84,7 @@ export interface TurnStore {
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
-  /** Lets a new turn continue a suspended one: moves journal, context, tool calls, receipts and approvals to it. */
+  /** Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts and approvals to it. */
   resume(id: string, suspendedId: string, db: Database): Promise<void>;
   /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
@@ -138,6 +142,7 @@ export function createTurnStore(database: Database): TurnStore {
         't.resumes_message_id',
         't.shown_entries',
         't.waits_until',
+        sql<string>`coalesce(t.first_turn_id, t.id)`.as('usage_turn_id'),
         'w.owner_id as user_id',
       ]);
   // All messages of a turn except its reply have a key; the condition matches a partial index.
@@ -158,21 +163,26 @@ export function createTurnStore(database: Database): TurnStore {
 
     get: (id) => rows().where('t.id', '=', id).executeTakeFirst(),
 
-    async start(id, replyMessageId, db) {
+    async start(id, replyMessageId, budget, db) {
       await db
         .updateTable('turns')
         .set({
           status: 'running',
           reply_message_id: replyMessageId,
           started_at: sql<Date>`now()`,
+          tokens_budget: sql<number | null>`coalesce(tokens_budget, ${budget})`,
           stop_requested: false,
         })
         .where('id', '=', id)
         .execute();
     },
 
-    async setInstance(id, instanceId, db) {
-      await db.updateTable('turns').set({ runtime_instance: instanceId }).where('id', '=', id).execute();
+    async setInstance(id, instanceId, budgeted, db) {
+      await db
+        .updateTable('turns')
+        .set({ runtime_instance: instanceId, ...(budgeted ? {} : { tokens_budget: null }) })
+        .where('id', '=', id)
+        .execute();
     },
 
     async nextGeneration(id, limit, db) {
@@ -255,7 +265,8 @@ export function createTurnStore(database: Database): TurnStore {
           calls AS (UPDATE tool_calls SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
           receipts AS (UPDATE receipts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
           approvals AS (UPDATE tool_approvals SET turn_id = ${id} WHERE turn_id = ${suspendedId})
-        UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries),
+        UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries), tokens_budget = suspended.tokens_budget,
+          first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
           resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id)
         FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}`.execute(db);
     },

@@ -4,7 +4,7 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../../test/dat
 import { insertMessages, insertTurns, insertWorkspaces } from '../../../test/bulk-data.js';
 import { sql } from 'kysely';
 import { createPlans } from '../plans/plans.js';
-import { createUsageLimits, estimatedCall } from './usage-limits.js';
+import { createUsageLimits, estimatedCall, turnTokens } from './usage-limits.js';
 import { createUsageStore } from './usage.store.js';
 
 const LIMIT = 100_000;
@@ -66,6 +66,12 @@ describe('the reserved tokens of running turns', () => {
     }
     expect(used).toBeGreaterThanOrEqual(LIMIT);
     expect(used).toBeLessThanOrEqual(LIMIT + CALL);
+  });
+
+  it('are limited per turn: by the plan, or to a fifth of the limit of a workspace and at most a million', () => {
+    expect(turnTokens({ workspace_token_limit: 1_000_000, turn_token_limit: 7 })).toBe(7);
+    expect(turnTokens({ workspace_token_limit: 1_000_001 })).toBe(200_001);
+    expect(turnTokens({ workspace_token_limit: 10_000_000 })).toBe(1_000_000);
   });
 
   it('are 2,000 per turn, or the average of a model call if it is higher', () => {

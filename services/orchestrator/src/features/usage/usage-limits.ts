@@ -1,6 +1,7 @@
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
+import type { Plan } from '../core/catalog.js';
 import type { Plans, StoredPlan } from '../plans/plans.js';
 import { nextPeriodAt, periodOf } from './period.js';
 import type { Used, UsageStore } from './usage.store.js';
@@ -36,10 +37,19 @@ export interface UsageLimits {
   /**
    * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
    * until the end of the transaction, which must mark the turn as running.
+   *
+   * @returns the budget of the turn; undefined if it must wait
    */
-  reserve(workspaceId: string, db: Database): Promise<boolean>;
+  reserve(workspaceId: string, db: Database): Promise<TurnBudget | undefined>;
+  /** The budget of a new turn, which the user can grant again. */
+  turnBudget(workspaceId: string, db: Database): Promise<TurnBudget>;
   /** @throws ApiError `token_limit_reached` */
   requireTokensLeft(workspaceId: string, db?: Database): Promise<void>;
+}
+
+/** Null without a limit. */
+export interface TurnBudget {
+  tokens: number | null;
 }
 
 export interface UsageLimitsDeps {
@@ -68,6 +78,13 @@ export function requireWithin(used: UsedTokens, allowance: Allowance): void {
   const limit = limitReached(used, allowance);
   if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
 }
+/** The part of the monthly limit of a workspace that one turn may use without a question to the user. */
+const TURN_SHARE = 0.2;
+const MAX_TURN_TOKENS = 1_000_000;
+
+/** The budget of a turn in tokens. Pure. */
+export const turnTokens = (plan: Pick<Plan, 'turn_token_limit' | 'workspace_token_limit'>): number =>
+  plan.turn_token_limit ?? Math.min(MAX_TURN_TOKENS, Math.ceil(plan.workspace_token_limit * TURN_SHARE));
 
 export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): UsageLimits {
   function allowanceAt(now: Date, stored: StoredPlan): Allowance {
@@ -93,16 +110,21 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
       const running = await store.lockRunning(workspaceId, db);
       const now = clock.now();
       const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
-      if (used === undefined) return true;
+      if (used === undefined) return { tokens: null };
       const { plan } = plans.of(used, now);
       const each = estimatedCall(used);
       const fits = (tokens: number, replies: number, limit: number): boolean =>
         replies === 0 || tokens + replies * each < limit;
       const tokens = used.prompt_tokens + used.completion_tokens;
-      return (
+      const mayBegin =
         fits(used.user_tokens, running.user, plan.token_limit) &&
-        fits(tokens, running.workspace, plan.workspace_token_limit)
-      );
+        fits(tokens, running.workspace, plan.workspace_token_limit);
+      return mayBegin ? { tokens: turnTokens(plan) } : undefined;
+    },
+    async turnBudget(workspaceId, db) {
+      const now = clock.now();
+      const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
+      return { tokens: used === undefined ? null : turnTokens(plans.of(used, now).plan) };
     },
     async requireTokensLeft(workspaceId, db) {
       const limit = await reached(workspaceId, db);

@@ -1,0 +1,57 @@
+import type { Transaction } from '../../database/database.js';
+import { budgetCard } from '../usage/budget-card.js';
+import type { Attempt, ReservationStore } from '../usage/reservations.store.js';
+import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
+import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
+
+export interface TurnBudgetDeps {
+  limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
+  reservations: Omit<ReservationStore, 'grant'>;
+  turns: Pick<TurnStore, 'recordUsage'>;
+}
+
+/** `reserved`: the usage replaces the estimate; `refused`: the provider did not count the reserved call */
+export type UsageOf = 'unannounced' | 'reserved' | 'refused';
+
+export type Reserved = LimitReached | 'budget_reached' | 'reserved';
+
+/** The tokens of a turn. All methods require its lease. */
+export interface TurnBudget {
+  /** See `TurnWriter.reserve`. */
+  reserve(attempt: Attempt, metered: boolean, tx: Transaction): Promise<Reserved>;
+  /** @returns false if the usage was recorded before, or does not count */
+  record(entry: UsageEntry, call: UsageOf, tx: Transaction): Promise<boolean>;
+  /** The card that asks the user for more tokens. */
+  question(tx: Transaction): Promise<ReturnType<typeof budgetCard> & { id: string; grantedTokens: number }>;
+}
+
+export function createTurnBudget({ limits, reservations, turns }: TurnBudgetDeps, turn: TurnRow): TurnBudget {
+  return {
+    async reserve(attempt, metered, tx) {
+      const isRepeated = await reservations.lock(attempt, tx);
+      if (isRepeated && !metered) return 'reserved';
+      const limit = await limits.reached(turn.workspace_id, tx);
+      if (limit !== undefined) return limit;
+      const { used, budget } = await reservations.tokensOf(turn.id, tx);
+      if (budget !== null && used >= budget) return 'budget_reached';
+      if (!metered) await reservations.insert(attempt, tx);
+      return 'reserved';
+    },
+
+    async record(entry, call, tx) {
+      const step = { usageTurnId: entry.turnId, step: entry.step };
+      if (call === 'refused') {
+        await reservations.release(step, tx);
+        return false;
+      }
+      return (call === 'reserved' && (await reservations.settle(step, entry, tx))) || turns.recordUsage(entry, tx);
+    },
+
+    async question(tx) {
+      const { used } = await reservations.tokensOf(turn.id, tx);
+      const { tokens } = await limits.turnBudget(turn.workspace_id, tx);
+      if (tokens === null) throw new Error('the workspace of the turn does not exist');
+      return { id: `budget:${used}`, ...budgetCard(used, tokens), grantedTokens: tokens };
+    },
+  };
+}

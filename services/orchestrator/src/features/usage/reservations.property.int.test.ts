@@ -1,0 +1,309 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
+import { systemClock } from '@uswarm/service-kit';
+import fc from 'fast-check';
+import { createWithTransaction } from '../../database/transaction.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
+import { createModelCallService, type ModelCallService } from '../model-calls/model-calls.service.js';
+import { createModelCallStore } from '../model-calls/model-calls.store.js';
+import { createPlans } from '../plans/plans.js';
+import { createTurnWriter, type TurnWriter } from '../turns/turn-writer.js';
+import type { TurnRow } from '../turns/turns.store.js';
+import { periodOf } from './period.js';
+import { createUsageLimits } from './usage-limits.js';
+import { createUsageStore } from './usage.store.js';
+
+const BUDGET = 1_000;
+const MONTH = 1_000_000_000;
+const PLAN = {
+  code: 'free',
+  name: 'Free',
+  token_limit: MONTH,
+  workspace_token_limit: MONTH,
+  turn_token_limit: BUDGET,
+};
+const SCHEDULES = 40;
+const BRANCHES = 5;
+
+type Mode = 'runtime' | 'gateway';
+
+/** What a branch does in one operation. */
+type Operation =
+  | { kind: 'call'; branches: number[]; prompt: number; output: number; used: number }
+  | { kind: 'report'; branch: number }
+  | { kind: 'refuse'; branch: number }
+  | { kind: 'repeat'; branch: number }
+  | { kind: 'kill' }
+  | { kind: 'stop' }
+  | { kind: 'decide'; action: 'continue' | 'stop' };
+
+const branch = fc.nat(BRANCHES - 1);
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('call' as const),
+      branches: fc.uniqueArray(branch, { minLength: 1, maxLength: BRANCHES }),
+      prompt: fc.integer({ min: 1, max: 300 }),
+      output: fc.integer({ min: 1, max: 200 }),
+      /** The part of the estimate that the server counts, in percent. */
+      used: fc.nat(100),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constantFrom('report' as const, 'refuse' as const, 'repeat' as const), branch }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'kill' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'stop' as const }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('decide' as const),
+      action: fc.constantFrom('continue' as const, 'stop' as const),
+    }),
+  },
+);
+
+interface Tokens {
+  prompt: number;
+  completion: number;
+}
+
+/** A model call that the server has begun. */
+interface SentCall {
+  step: number;
+  callId: string;
+  estimate: Tokens;
+  counted: Tokens;
+}
+
+it.each<Mode>(['runtime', 'gateway'])(
+  'invariant 8, invariant 9: %s calls of up to five branches are counted, and exceed no budget by more than one call, in every schedule',
+  async (mode) => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'uswarm-plans-'));
+    const plansFile = path.join(directory, 'plans.json');
+    writeFileSync(plansFile, JSON.stringify([PLAN]));
+    const uswarm = await startTestOrchestrator({ environment: { PLANS_FILE: plansFile } });
+    try {
+      const worker = createTestTurnWorker(uswarm.database);
+      await fc.assert(
+        fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 25 }), async (operations) => {
+          const schedule = await startSchedule(uswarm, worker, mode);
+          for (const one of operations) {
+            await schedule.run(one);
+            expect(await schedule.violations()).toEqual([]);
+          }
+        }),
+        { numRuns: SCHEDULES },
+      );
+    } finally {
+      await uswarm.close();
+      rmSync(directory, { recursive: true });
+    }
+  },
+  120_000,
+);
+
+/** A user with one turn, and the calls that the model server has counted. */
+async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, mode: Mode) {
+  const { database } = uswarm;
+  const withTransaction = createWithTransaction(database);
+  const limits = createUsageLimits({
+    store: createUsageStore(database),
+    plans: createPlans([PLAN]),
+    clock: systemClock,
+  });
+  const gateway: ModelCallService = createModelCallService({
+    withTransaction,
+    store: createModelCallStore(database),
+    limits,
+    models: { entry: () => undefined },
+    metrics: { used: () => undefined },
+  });
+  await database.deleteFrom('work').where('kind', '=', 'turn').execute();
+  const user = await uswarm.user();
+  const home = await uswarm.home(user);
+  await user.post(home.messages, { content: { type: 'text', text: 'hi' }, local_id: crypto.randomUUID() }, 201);
+
+  let job: LeasedJob;
+  let turn: TurnRow;
+  let writer: TurnWriter;
+  let state: 'running' | 'suspended' | 'ended' = 'running';
+  let step = 0;
+  let largestCall = 0;
+  const running = new Map<number, SentCall>();
+  const sent: SentCall[] = [];
+
+  /** Begins the queued turn, as a worker does. */
+  async function begin(): Promise<void> {
+    job = await worker.claim();
+    await attach();
+    await writer.begin();
+    await writer.setInstance('i', true);
+    state = 'running';
+  }
+
+  async function attach(): Promise<void> {
+    turn = await worker.turnOf(job);
+    writer = createTurnWriter({ ...worker.stores, withTransaction, limits }, turn, job);
+    step = Math.max(step, (await worker.stores.turns.nextStep(turn.usage_turn_id)) - 1);
+  }
+
+  const attemptOf = ({ step: number, estimate }: SentCall) => ({
+    usageTurnId: turn.usage_turn_id,
+    userId: turn.user_id,
+    workspaceId: turn.workspace_id,
+    step: number,
+    provider: 'p',
+    model: 'm',
+    promptTokens: estimate.prompt,
+    maxOutputTokens: estimate.completion,
+  });
+
+  async function reserve(call: SentCall): Promise<unknown> {
+    if (mode === 'runtime') return writer.reserve(attemptOf(call), false);
+    const reserved = await gateway.reserve({
+      id: call.callId,
+      workspace_id: turn.workspace_id,
+      turn_id: turn.id,
+      agent_id: turn.agent_id,
+      purpose: 'turn',
+      provider: 'p',
+      model: 'm',
+      requested_model: 'm',
+      estimated_prompt_tokens: call.estimate.prompt,
+      max_output_tokens: call.estimate.completion,
+    });
+    return reserved === 'budget_reached' ? reserved : 'reserved';
+  }
+
+  async function settle(call: SentCall, counted: Tokens, refused = false): Promise<void> {
+    const counts = { cached_tokens: 0, reasoning_tokens: 0, estimated: false };
+    if (mode === 'gateway') {
+      const outcome = refused ? 'refused' : 'completed';
+      const tokens = { prompt_tokens: counted.prompt, completion_tokens: counted.completion };
+      await gateway.settle(call.callId, { ...tokens, ...counts, outcome });
+      return;
+    }
+    const { usageTurnId: turnId, userId, workspaceId, provider, model } = attemptOf(call);
+    const tokens = { promptTokens: counted.prompt, completionTokens: counted.completion };
+    const details = { cachedTokens: 0, reasoningTokens: 0, estimated: false };
+    await writer.usage(
+      { turnId, userId, workspaceId, step: call.step, provider, model, ...tokens, ...details },
+      refused ? 'refused' : 'reserved',
+    );
+  }
+
+  async function callModel({ branches, prompt, output, used }: Operation & { kind: 'call' }): Promise<void> {
+    const free = branches.filter((one) => !running.has(one));
+    const estimate = { prompt, completion: output };
+    const counted = { prompt: Math.floor((prompt * used) / 100), completion: Math.floor((output * used) / 100) };
+    const results = await Promise.all(
+      free.map(async (one) => {
+        step += 1;
+        const made = { step, callId: crypto.randomUUID(), estimate, counted };
+        const reserved = await reserve(made);
+        if (reserved !== 'reserved') return reserved;
+        largestCall = Math.max(largestCall, prompt + output);
+        running.set(one, made);
+        sent.push(made);
+        return reserved;
+      }),
+    );
+    if (!results.includes('budget_reached')) return;
+    if (mode === 'gateway')
+      expect(await writer.reserve(attemptOf({ step, callId: '', estimate, counted }), true)).toBe('budget_reached');
+    await writer.askForTokens('So far.');
+    // The runtime stops all branches. Without a gateway, what they used is not reported any more.
+    if (mode === 'gateway') await Promise.all(Array.from(running.values(), (cut) => settle(cut, cut.counted)));
+    running.clear();
+    state = 'suspended';
+  }
+
+  async function decide(action: 'continue' | 'stop'): Promise<void> {
+    const { body } = await user.get<{ data: MessageData[] }>(home.messages);
+    const card = body.data.find(
+      ({ content }) => content.type === 'action_card' && (content.selected_action_id ?? null) === null,
+    );
+    await user.post(`${home.workspace}/messages/${card?.id}/action`, { action_id: action }, 200);
+    if (action === 'continue') return begin();
+    expect(await database.selectFrom('work').select('subject_id').where('kind', '=', 'turn').execute()).toEqual([]);
+    state = 'ended';
+  }
+
+  async function kill(): Promise<void> {
+    running.clear();
+    // Each generation has made progress, so that the turn does not fail.
+    await database.deleteFrom('turn_entries').where('turn_id', '=', turn.id).execute();
+    const entry = { number: 1, kind: 'step', body: '{}' } as const;
+    await writer.entry(turn.generation, entry);
+    await writer.nextGeneration(2);
+    await attach();
+    await writer.setInstance('i', true);
+  }
+
+  async function ofBranch(kind: 'report' | 'refuse' | 'repeat', one: number): Promise<void> {
+    const made = running.get(one);
+    if (made === undefined) return;
+    if (kind === 'repeat') {
+      // Another worker applies the events of the runtime again; or the runtime tries to announce less than before.
+      const less = { ...made, estimate: { prompt: 0, completion: 0 } };
+      if (mode === 'runtime') expect(await reserve(less)).toBe('reserved');
+      return;
+    }
+    if (kind === 'refuse') made.counted = { prompt: 0, completion: 0 };
+    await settle(made, made.counted, kind === 'refuse');
+    // A second report changes nothing.
+    if (mode === 'runtime' && kind === 'report') await settle(made, { prompt: 0, completion: 0 });
+    running.delete(one);
+  }
+
+  async function run(one: Operation): Promise<void> {
+    if (one.kind === 'decide') return state === 'suspended' ? decide(one.action) : undefined;
+    // The gateway settles calls of a stopped turn too.
+    if (state === 'ended' && mode === 'gateway' && one.kind === 'report') return ofBranch('report', one.branch);
+    if (state !== 'running') return;
+    if (one.kind === 'call') await callModel(one);
+    else if (one.kind === 'kill') await kill();
+    else if (one.kind === 'stop') {
+      await writer.finish({ turnStatus: 'stopped', messageStatus: 'failed', text: '', errorCode: null });
+      state = 'ended';
+    } else await ofBranch(one.kind, one.branch);
+  }
+
+  /** The statements that do not hold. */
+  async function violations(): Promise<string[]> {
+    const rows = await database
+      .selectFrom('usage_entries')
+      .selectAll()
+      .where('workspace_id', '=', home.workspaceId)
+      .execute();
+    const prompt = rows.reduce((sum, row) => sum + row.prompt_tokens, 0);
+    const completion = rows.reduce((sum, row) => sum + row.completion_tokens, 0);
+    const counted = sent.filter((made) => made.counted.prompt + made.counted.completion > 0);
+    const { budget, used } = await worker.stores.reservations.tokensOf(turn.id, database);
+    const month = await createUsageStore(database).ofWorkspace(home.workspaceId, periodOf(new Date()));
+    const statements: Record<string, boolean> = {
+      'each call that the server counted has a row': rows.length >= counted.length,
+      'a call has at most one row': rows.length <= sent.length,
+      'the prompt tokens are not below those of the server':
+        prompt >= counted.reduce((sum, made) => sum + made.counted.prompt, 0),
+      'the completion tokens are not below those of the server':
+        completion >= counted.reduce((sum, made) => sum + made.counted.completion, 0),
+      'the turn knows all tokens': used === prompt + completion,
+      'the turn exceeds its budget by less than one call': used < (budget ?? 0) + Math.max(1, largestCall),
+      'the month has the same tokens':
+        month?.prompt_tokens === prompt && month.completion_tokens === completion && month.requests === rows.length,
+    };
+    return Object.keys(statements).filter((statement) => !statements[statement]);
+  }
+
+  await begin();
+  return { run, violations };
+}

@@ -1,0 +1,97 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import { releaseEntry, type SettledTokens, settleEntry } from './settlement.js';
+
+/** A model call of a turn. */
+export interface TurnStep {
+  /** The first turn of those that continue each other. */
+  usageTurnId: string;
+  step: number;
+}
+
+/** A request to a model provider that a runtime is about to send. */
+export interface Attempt extends TurnStep {
+  userId: string;
+  workspaceId: string;
+  provider: string;
+  model: string;
+  /** Estimated. */
+  promptTokens: number;
+  maxOutputTokens: number;
+}
+
+/** The tokens of a turn, with those that it continues. */
+export interface TurnTokens {
+  used: number;
+  /** Null: the turn has no budget. */
+  budget: number | null;
+}
+
+/** Reservations of runtimes that call providers themselves. The model gateway has its own: see `model-calls`. */
+export interface ReservationStore {
+  /**
+   * Blocks other reservations of the user until the transaction ends.
+   *
+   * @returns whether the step was reserved or recorded before
+   */
+  lock(attempt: TurnStep & Pick<Attempt, 'userId'>, db: Database): Promise<boolean>;
+  tokensOf(turnId: string, db: Database): Promise<TurnTokens>;
+  /** Has no effect if the calls of the turn pass the model gateway, which counts them. */
+  insert(attempt: Attempt, db: Database): Promise<void>;
+  /** Replaces the estimate of a reserved step, once. @returns false if there is none */
+  settle(step: TurnStep, tokens: SettledTokens, db: Database): Promise<boolean>;
+  /** Removes a reserved step that the provider did not count. */
+  release(step: TurnStep, db: Database): Promise<void>;
+  /** Sets the budget of a suspended turn to the tokens that it has used, plus these. */
+  grant(turnId: string, tokens: number, db: Database): Promise<void>;
+}
+
+const reservedStep = ({ usageTurnId, step }: TurnStep) =>
+  sql`turn_id = ${usageTurnId} AND step = ${step} AND reserved AND call_id IS NULL`;
+
+export function createReservationStore(): ReservationStore {
+  return {
+    async lock({ userId, usageTurnId, step }, db) {
+      // The same lock as for the start of a turn.
+      const { rows } = await sql<{ exists: boolean }>`
+        SELECT pg_advisory_xact_lock(hashtextextended(${userId}, 4)),
+          EXISTS (SELECT FROM usage_entries WHERE turn_id = ${usageTurnId} AND step = ${step}) AS exists`.execute(db);
+      return rows[0]?.exists ?? false;
+    },
+
+    async tokensOf(turnId, db) {
+      const { rows } = await sql<TurnTokens>`
+        SELECT t.tokens_budget AS budget, coalesce(sum(e.prompt_tokens + e.completion_tokens), 0)::bigint AS used
+        FROM turns t LEFT JOIN usage_entries e ON e.turn_id = coalesce(t.first_turn_id, t.id) AND e.kind = 'step'
+        WHERE t.id = ${turnId} GROUP BY t.id`.execute(db);
+      return rows[0] ?? { used: 0, budget: null };
+    },
+
+    async insert(attempt, db) {
+      await sql`
+        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, estimated, reserved,
+          prompt_tokens, completion_tokens)
+        SELECT ${attempt.usageTurnId}, ${attempt.step}, ${attempt.userId}, ${attempt.workspaceId}, ${attempt.provider},
+          ${attempt.model}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens}
+        WHERE NOT EXISTS (
+          SELECT FROM usage_entries WHERE turn_id = ${attempt.usageTurnId} AND call_id IS NOT NULL
+        )`.execute(db);
+    },
+
+    async settle(step, tokens, db) {
+      return (await settleEntry(reservedStep(step), tokens, db)) !== undefined;
+    },
+
+    async release(step, db) {
+      await releaseEntry(reservedStep(step), db);
+    },
+
+    async grant(turnId, tokens, db) {
+      await sql`
+        UPDATE turns t SET tokens_budget = ${tokens} + (
+          SELECT coalesce(sum(e.prompt_tokens + e.completion_tokens), 0)::bigint FROM usage_entries e
+          WHERE e.turn_id = coalesce(t.first_turn_id, t.id) AND e.kind = 'step'
+        ) WHERE t.id = ${turnId}`.execute(db);
+    },
+  };
+}
