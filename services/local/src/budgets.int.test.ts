@@ -138,7 +138,7 @@ describe('the limits of a turn without a model gateway', () => {
     await view.done(1);
     const kept = () =>
       services.query(
-        `SELECT e.turn_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = $1`,
+        `SELECT c.turn_id FROM turn_contexts c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = $1`,
         [client.workspaceId],
       );
     const jobs = () =>

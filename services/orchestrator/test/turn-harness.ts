@@ -349,6 +349,7 @@ export function createTurnHarness(
       ended: () => undefined,
       used: () => undefined,
       toolEnded: () => undefined,
+      budget: () => undefined,
       postponed: () => undefined,
       refused: (refusal) => void recorded.refusals.push(refusal),
     },

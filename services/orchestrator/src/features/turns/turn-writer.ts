@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { type DurableEventName, LIMITS, messageError, type MessageStatus } from '@uswarm/contract';
+import { type DurableEventName, messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
@@ -13,6 +13,7 @@ import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js'
 import type { Attempt } from '../usage/reservations.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
+import { type AskedCall, showApproval } from './approval-cards.js';
 import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
@@ -39,7 +40,6 @@ class Decided extends Error {
 
 /** Calls to other systems of one turn. A runtime that is not trusted could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
-const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
 
 export interface TurnWriterDeps extends TurnMessagesDeps {
   withTransaction: WithTransaction;
@@ -91,21 +91,6 @@ export interface StoredCall {
   /** Absent unless the user was asked. */
   approval?: FoundApproval | undefined;
 }
-
-/** A call that needs the approval of the user. */
-export interface AskedCall {
-  id: string;
-  tool: string;
-  argumentsHash: Buffer;
-  card: OfferedContent;
-  /** What identifies the request in the other system. */
-  key: string | undefined;
-  integrationId: string | undefined;
-}
-
-/** A call, or the tokens that a turn needs. */
-type ShownCall = Omit<AskedCall, 'key' | 'integrationId'> &
-  Partial<Pick<AskedCall, 'key' | 'integrationId'>> & { grantedTokens?: number };
 
 /** State after a turn has ended. */
 export interface Ended {
@@ -256,18 +241,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return activity;
   }
 
-  /** Shows a card that the user decides on. @returns the sequence of its event */
-  async function showApproval(call: ShownCall, tx: Transaction): Promise<number> {
-    const { id: callId, card, ...approved } = call;
-    const key = `approval:${callId}`;
-    const seq = await shownMessages.offer(key, card, tx);
-    const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
-    if (cardMessageId === undefined) throw new Error('the card was not stored');
-    const approval = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId, ...approved };
-    await deps.approvals.insert(approval, APPROVAL_MS, tx);
-    return seq;
-  }
-
   async function endReply(
     { turnStatus, messageStatus, text, errorCode }: FinishedReply,
     tx: Transaction,
@@ -390,7 +363,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return undefined;
       }),
 
-    ask: (call) => fenced((tx) => showApproval(call, tx)),
+    ask: (call) => fenced((tx) => showApproval(deps, shownMessages, turn, call, tx)),
 
     async suspend(text, callIds) {
       const reply = answeredReply(text);
@@ -420,7 +393,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         const isBusy = await turns.isBusyElsewhere(turn.agent_id, turn.id, tx);
         const activity: Ended['activity'] = isBusy ? undefined : 'pending';
         if (activity !== undefined) await agents.setActivity(turn.agent_id, activity, tx);
-        await showApproval(await budget.question(tx), tx);
+        await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
         return { activity, seq: await endReply(reply, tx, true) };
       });
       metrics?.ended(turn, reply);
