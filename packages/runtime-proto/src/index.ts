@@ -12,6 +12,8 @@ export {
   AgentSchema,
   type AnswerContext,
   AnswerContextSchema,
+  type Attempt,
+  AttemptSchema,
   type CallRecord,
   CallRecordSchema,
   type Chunk,
