@@ -112,7 +112,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the reservation of a model call',
       (database) =>
-        createModelCallStore(database).insert(
+        createModelCallStore(database).reserve(
           {
             id: place.messageId,
             workspace_id: place.workspaceId,
@@ -128,6 +128,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
             usageTurnId: place.messageId,
             budget: 1,
           },
+          { period: '2026-03', limits: { user: 1, workspace: 1 }, resetsAt: '' },
           database,
         ),
     ],
