@@ -7,6 +7,7 @@ import {
   chunk,
   createTurnHarness,
   done,
+  entry,
   failure,
   NOW,
   thinking,
@@ -135,6 +136,27 @@ describe('the turn runner', () => {
     play([failure(Code.Unavailable), failure(Code.Unavailable)], { clock });
     expect(await harness.run()).toEqual({ done: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
+  });
+
+  it('completes a turn whose runtimes are lost with progress for more than a minute', async () => {
+    let now = NOW.getTime();
+    const atTheEnd = (): void => void (now += 61_000);
+    const lost = failure(Code.NotFound);
+    play(
+      [
+        { events: [thinking, chunk('a'), entry(1)], atTheEnd },
+        lost,
+        // Fewer events than before, because the journal is not repeated.
+        { events: [entry(2)], atTheEnd },
+        lost,
+        { events: [entry(3)], atTheEnd },
+        lost,
+        ANSWERED,
+      ],
+      { clock: { now: () => new Date(now) } },
+    );
+    expect(await harness.run()).toEqual({ done: true });
+    expect(harness.recorded.ended).toEqual({ status: 'done', errorCode: null });
   });
 
   it('completes a turn that waits longer than a minute for a replaced pod', async () => {

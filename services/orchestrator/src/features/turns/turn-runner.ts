@@ -69,6 +69,9 @@ class RuntimeSuspended extends Error {
   override name = 'RuntimeSuspended';
 }
 
+/** Since when a turn has been interrupted without further events, and their number. */
+const NO_OUTAGE = { since: 0, events: -1 };
+
 /** One attempt of this process to run a turn. */
 interface Run {
   turn: TurnRow;
@@ -279,7 +282,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   async function runToEnd(run: Run): Promise<void> {
     const { turn, reply, signal } = run;
-    let outage = { since: 0, events: -1 };
+    let outage = NO_OUTAGE;
     for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
       if ((await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
@@ -293,8 +296,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (outcome === 'lost') {
         if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.text));
         if (await limitReached(run)) return reply.finish(limitedReply(reply.text));
-        if (await restart(run)) continue;
-        return fail(run, 'runtime_lost');
+        if (!(await restart(run))) return fail(run, 'runtime_lost');
+        // A runtime has responded, and the events of the next generation are counted from 0.
+        outage = NO_OUTAGE;
+        continue;
       }
       const now = clock.now().getTime();
       if (reply.events > outage.events) {
