@@ -37,9 +37,9 @@ export const USAGE = `Usage: npm run bench -- [options]             run the benc
                                               more than 20 % worse
        npm run bench -- --keep                save the newest result as the baseline
        npm run bench -- runtime [--rounds N]  compare starts of the agent runtime and of Node.js: time, CPU, memory
-       npm run bench -- agents [--answers N] [--seconds N] [--rounds N] [--small]
-                                              compare turns of the runtime and calls of the model gateway with calls
-                                              of the model server
+       npm run bench -- agents [--answers N] [--seconds N] [--rounds N] [--part answers|turns] [--small]
+                                              compare answers of the runtime and calls of the model gateway with calls
+                                              of the model server; measure turns with tools, stops, crashes, approvals
 
 Options (default):
   --messages N       number of messages (1000000)

@@ -1,4 +1,5 @@
 import type { Latency } from '../load/percentiles.js';
+import { atMost, type Goal, goalTable } from '../report/goals.js';
 
 export interface AgentFigures {
   /** Milliseconds to the first text; the runtime calls the model server directly. */
@@ -28,13 +29,13 @@ export function agentTables({ firstText, throughput, memory, throughGateway }: A
   const added = (side: Latency, floor: Latency, at: 'p50' | 'p99'): number => side[at] - floor[at];
   const { floor, runtime } = firstText;
   const { gateway, runtime: both, floor: beside } = throughGateway;
-  const goals: [string, string, boolean][] = [
+  const goals: Goal[] = [
     atMost('runtime: added time to first text, p50', added(runtime, floor, 'p50'), GOALS.runtimeP50, 'ms'),
     atMost('runtime: added time to first text, p99', added(runtime, floor, 'p99'), GOALS.runtimeP99, 'ms'),
     atMost('gateway: added time to first text, p50', added(gateway, beside, 'p50'), GOALS.gatewayP50, 'ms'),
     atMost('both: added time to first text, p50', added(both, beside, 'p50'), GOALS.runtimeP50, 'ms'),
     atMost('both: added time to first text, p99', added(both, beside, 'p99'), GOALS.runtimeP99, 'ms'),
-    ...throughput.map((rates): [string, string, boolean] => {
+    ...throughput.map((rates): Goal => {
       const ratio = rates.runtime / rates.floor;
       const name = `throughput with ${rates.turns} concurrent turns ≥ ${GOALS.throughput} of the model server's`;
       return [name, ratio.toFixed(3), ratio >= GOALS.throughput];
@@ -54,12 +55,6 @@ export function agentTables({ firstText, throughput, memory, throughGateway }: A
     '',
     `Resident memory: bare Node.js ${one(memory.bareMiB)} MiB; the runtime ${one(memory.atRestMiB)} MiB at rest, ${one(memory.afterAnswerMiB)} MiB after an answer, at most ${one(memory.peakMiB)} MiB during the measurements of throughput.`,
     '',
-    '| goal | measured | met |',
-    '| --- | ---: | --- |',
-    ...goals.map(([name, measured, met]) => `| ${name} | ${measured} | ${met ? 'yes' : 'NO'} |`),
+    goalTable(goals),
   ].join('\n');
-}
-
-function atMost(name: string, measured: number, limit: number, unit: string): [string, string, boolean] {
-  return [`${name} ≤ ${limit} ${unit}`, `${one(measured)} ${unit}`, measured <= limit];
 }

@@ -13,6 +13,8 @@ import { type AgentFigures, agentTables } from './agent-tables.js';
 import { type Ask, askRuntime, askServer, FAST_MODEL, PACED_MODEL } from './answers.js';
 import { firstTexts, throughput } from './measure-answers.js';
 import { directly, startGateway, startModel, startRuntime, throughGateway } from './servers.js';
+import { FEW_TURNS, measureTurns, type TurnSettings, TURNS } from '../turns/run-turns.js';
+import { turnTables } from '../turns/turn-tables.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-agents', import.meta.url));
 
@@ -25,11 +27,17 @@ interface AgentSettings {
   rounds: number;
   /** Concurrent turns of the throughput measurements. */
   turns: readonly number[];
+  /** The part to measure; default: both. */
+  part: Part | undefined;
+  turnSettings: TurnSettings;
 }
 
+const PARTS = ['answers', 'turns'] as const;
+type Part = (typeof PARTS)[number];
+
 /**
- * `npm run bench -- agents`: compares turns of the agent runtime, and model calls through the model gateway, with calls
- * of the model server. Prints tables and a JSON line.
+ * `npm run bench -- agents`: compares answers of the agent runtime, and model calls through the model gateway, with calls
+ * of the model server, and measures turns with tools, stops, crashes and approvals. Prints tables and a JSON line.
  *
  * @throws BenchError
  */
@@ -41,12 +49,32 @@ export async function runAgents(args: string[], say: (line: string) => void): Pr
   stack.defer('folder', () => rmSync(folder, { recursive: true }));
   try {
     const image = await writeRuntimeImage(folder);
+    const answers = settings.part === 'turns' ? undefined : await measureAnswers(settings, image, say);
+    const turns =
+      settings.part === 'answers' ? undefined : await measureTurns(settings.turnSettings, image, stack, say);
+    const tables = [
+      ...(answers === undefined ? [] : [agentTables(answers)]),
+      ...(turns === undefined ? [] : [turnTables(turns)]),
+    ];
+    say(`\n${tables.join('\n\n')}\n\n${JSON.stringify({ settings, figures: { ...answers, turns } })}`);
+  } finally {
+    await stack.close();
+  }
+}
+
+/** Stops its servers before the next part is measured. */
+async function measureAnswers(
+  settings: AgentSettings,
+  image: RuntimeImage,
+  say: (line: string) => void,
+): Promise<AgentFigures> {
+  const stack = new CloseStack(silentLogger);
+  try {
     const url = await startModel(stack);
-    const figures = {
+    return {
       ...(await measureRuntime(settings, { image, url }, stack, say)),
       throughGateway: await measureGateway(settings, { image, url }, stack, say),
     };
-    say(`\n${agentTables(figures)}\n\n${JSON.stringify({ settings, figures })}`);
   } finally {
     await stack.close();
   }
@@ -136,14 +164,24 @@ function readSettings(args: string[]): AgentSettings {
   try {
     const { values } = parseArgs({
       args,
-      options: { answers: text, seconds: text, rounds: text, small: { type: 'boolean' } },
+      options: { answers: text, seconds: text, rounds: text, part: text, small: { type: 'boolean' } },
     });
+    const small = values.small === true;
     const number = (name: keyof typeof OPTIONS): number => {
-      const value = Number(values[name] ?? (values.small === true ? SMALL : OPTIONS)[name]);
+      const value = Number(values[name] ?? (small ? SMALL : OPTIONS)[name]);
       if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a positive integer.`);
       return value;
     };
-    return { answers: number('answers'), seconds: number('seconds'), rounds: number('rounds'), turns: [1, 100] };
+    const part = PARTS.find((name) => name === values.part);
+    if (values.part !== part) throw new Error(`--part must be one of ${PARTS.join(', ')}.`);
+    return {
+      answers: number('answers'),
+      seconds: number('seconds'),
+      rounds: number('rounds'),
+      turns: [1, 100],
+      part,
+      turnSettings: small ? FEW_TURNS : TURNS,
+    };
   } catch (error) {
     throw new BenchError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }

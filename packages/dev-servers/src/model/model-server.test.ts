@@ -123,6 +123,27 @@ describe('the model server', () => {
     expect(server.usageCounted).toEqual({ answers: 1, promptTokens: 5, completionTokens: 3 });
   });
 
+  it('reports whether a response was sent completely or its connection was closed before', async () => {
+    const ended: [number, boolean][] = [];
+    const cut = Promise.withResolvers<void>();
+    const server = await start({
+      script: (_request, index) => (index === 0 ? [{ text: 'Hi.' }] : [{ text: 'Wait.' }, { hang: true }]),
+      onEnd(index, complete) {
+        ended.push([index, complete]);
+        if (!complete) cut.resolve();
+      },
+    });
+    await (await openAi(server, { messages: [user('Hi')] })).text();
+    const leave = new AbortController();
+    await post(server, 'chat/completions', { model: 'm', stream: true, messages: [user('Hi')] }, leave.signal);
+    leave.abort();
+    await cut.promise;
+    expect(ended).toEqual([
+      [0, true],
+      [1, false],
+    ]);
+  });
+
   it('counts nothing for an error response', async () => {
     const server = await start({ steps: [{ error: { status: 529, headers: { 'retry-after': '3' } } }] });
     const response = await anthropic(server, { messages: [user('Hi')] });

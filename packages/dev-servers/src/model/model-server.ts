@@ -34,6 +34,8 @@ export interface ModelServerOptions {
   port?: number;
   /** In tokens: refuses requests whose prompt and output limit together exceed it. */
   contextWindow?: number;
+  /** Called when a response was sent completely, or its connection was closed before; `index` as in the script. */
+  onEnd?: (index: number, complete: boolean) => void;
 }
 
 export interface ModelServer {
@@ -197,7 +199,7 @@ function sumUsage(answers: readonly Answer[]): ModelUsage {
  * protocol and the Anthropic Messages protocol, both streaming only.
  */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
-  const { script, strict = false, contextWindow = Infinity, host = '127.0.0.1', port = 0 } = options;
+  const { script, strict = false, contextWindow = Infinity, host = '127.0.0.1', port = 0, onEnd } = options;
   const requests: ReceivedRequest[] = [];
   const refusals: string[] = [];
   const answers: Answer[] = [];
@@ -240,7 +242,10 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
       return;
     }
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    response.once('close', () => {
+      gone.abort();
+      onEnd?.(index, response.writableFinished);
+    });
     const scripted = steps.find((step) => 'usage' in step)?.usage;
     const counted = { prompt: scripted?.prompt ?? countPromptTokens(body), completion: 0 };
     const answer: Answer = { request: body, response, id: `answer-${index}`, finish: 'stop', counted, scripted };

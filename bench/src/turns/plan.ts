@@ -1,0 +1,66 @@
+import type { ModelScript, ModelServerRequest, ModelStep } from '@uswarm/dev-servers';
+import { textOf } from '@uswarm/dev-servers';
+
+/** What the model does in a turn. The message of the user contains it. */
+export interface TurnPlan {
+  /** Identifies the turn in observations. */
+  id: string;
+  /** The number of steps that call the tool, before the final answer. */
+  calls: number;
+  tool: 'web_search_tool' | 'remember';
+  /** The first request after the result of a tool is not answered. */
+  stalls: boolean;
+  /** The chunks of the final answer, a token each. */
+  chunks: number;
+  /** Milliseconds between two chunks. */
+  paceMs: number;
+}
+
+const CHUNK = ' word';
+const PREFIX = 'Follow this plan: ';
+
+export const messageOf = (plan: TurnPlan): string => `${PREFIX}${JSON.stringify(plan)}`;
+
+/** A request to the model: the plan of its turn, and the number of results of tools in it. */
+export interface PlannedRequest {
+  plan: TurnPlan;
+  results: number;
+}
+
+/** @returns undefined for a request without a plan */
+export function plannedRequest({ messages }: Pick<ModelServerRequest, 'messages'>): PlannedRequest | undefined {
+  const texts = messages.map(({ role, content }) => (role === 'user' ? textOf(content) : ''));
+  const at = texts.findLastIndex((text) => text.includes(PREFIX));
+  const [, json] = /Follow this plan: (\{[^{}]*\})/.exec(texts[at]?.slice(texts[at].lastIndexOf(PREFIX)) ?? '') ?? [];
+  if (json === undefined) return undefined;
+  return {
+    plan: JSON.parse(json) as TurnPlan,
+    results: messages.slice(at).filter(({ role }) => role === 'tool').length,
+  };
+}
+
+/** The query of a search: it identifies the turn and the step. */
+export const queryOf = ({ plan, results }: PlannedRequest): string => `${plan.id} ${results}`;
+
+function toolCall(request: PlannedRequest): ModelStep {
+  const { plan, results } = request;
+  const input = plan.tool === 'remember' ? { key: plan.id, content: 'A memory.' } : { query: queryOf(request) };
+  return { toolCalls: [{ name: plan.tool, arguments: input, id: `call-${results}` }] };
+}
+
+/** Follows the plans. `onRequest` is called for each request with a plan. */
+export function createPlanScript(onRequest: (request: PlannedRequest, index: number) => void): ModelScript {
+  const seen = new Set<string>();
+  return (received, index) => {
+    const request = plannedRequest(received);
+    if (request === undefined) return [{ text: 'Hello.' }];
+    onRequest(request, index);
+    const { plan, results } = request;
+    const isFirst = !seen.has(queryOf(request));
+    seen.add(queryOf(request));
+    if (plan.stalls && results > 0 && isFirst) return [{ text: 'I am thinking.' }, { hang: true }];
+    if (results < plan.calls) return [{ text: `Step ${results}. ` }, toolCall(request)];
+    const pause: ModelStep[] = plan.paceMs === 0 ? [] : [{ delayMs: plan.paceMs }];
+    return Array.from({ length: plan.chunks }, (): ModelStep[] => [{ text: CHUNK }, ...pause]).flat();
+  };
+}
