@@ -9,7 +9,6 @@ import type { TestClient } from '@uswarm/testkit/test-client';
 import { allowConnection, type Caller, type Target, tryConnection, waitForOutcome } from '../support/attack.js';
 import {
   evaluateInPod,
-  forwardPort,
   GENERATED_SECRET,
   NAMESPACE,
   openSession,
@@ -18,6 +17,7 @@ import {
   secretValue,
   type Session,
 } from '../support/index.js';
+import { modelRequests, useModelServer } from '../support/model-server.js';
 import { signUp } from '../support/sign-up.js';
 
 const MODELS: Target = {
@@ -35,35 +35,16 @@ beforeAll(async () => {
   session = await openSession();
   mobile = await signUp(session);
   name = userSwarmName(mobile.workspaceId);
-  // A pod that is deleted while it starts uses its whole grace period, and the next pod waits for it.
-  await session.ready(name);
-  // The other workspaces of the release use the demo provider.
-  await session.patch(name, { config: { defaultProvider: 'openai' } });
-  const usesOpenAi = ({ spec }: { spec?: { containers: { env?: { name: string; value?: string }[] }[] } }): boolean =>
-    spec?.containers[0]?.env?.some((each) => each.name === 'USWARM_DEFAULT_PROVIDER' && each.value === 'openai') ===
-    true;
-  const { object } = await session.pod(name, 'of the provider openai', usesOpenAi);
+  const pod = await useModelServer(session, name);
   runtime = {
     namespace: NAMESPACE.runtime,
-    pod: object?.metadata?.name ?? '',
+    pod: pod?.metadata?.name ?? '',
     labels: { [LABEL.instance]: name },
   };
-  await session.ready(name);
 });
 afterAll(() => session?.close());
 
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
-
-/** The requests that the provider received. */
-async function received(): Promise<{ authorization: string; model: string }[]> {
-  const forwarded = await forwardPort(session.tools, NAMESPACE.models, 'deployment/models', 8081);
-  try {
-    const response = await fetch(`http://127.0.0.1:${forwarded.port}/requests`);
-    return (await response.json()) as { authorization: string; model: string }[];
-  } finally {
-    await forwarded.close();
-  }
-}
 
 /** The log lines of calls of this workspace. */
 async function loggedCalls(): Promise<{ turn_id: string }[]> {
@@ -105,7 +86,7 @@ describe('a workspace whose provider is behind the model gateway', () => {
     expect(done.payload).toMatchObject({ status: 'delivered' });
     expect(textOf(answer)).toMatch(/^The model received: /);
     expect(textOf(answer)).toContain(question);
-    const requests = await received();
+    const requests = await modelRequests(session);
     expect(requests.length).toBeGreaterThan(0);
     expect(new Set(requests.map(({ authorization }) => authorization))).toEqual(new Set([`Bearer ${PROVIDER_KEY}`]));
     expect(new Set(requests.map(({ model }) => model))).toEqual(new Set(['scripted-model']));

@@ -22,6 +22,8 @@ export const PROJECTS = [
       'e2e/platform/install.e2e.test.ts',
       'e2e/platform/main-job.e2e.test.ts',
       'e2e/platform/model-gateway.e2e.test.ts',
+      'e2e/platform/killed-turns.e2e.test.ts',
+      'e2e/platform/suspended-approval.e2e.test.ts',
       'e2e/platform/pod-security.e2e.test.ts',
       'e2e/platform/attacks-admission.e2e.test.ts',
       'e2e/platform/attacks-network.e2e.test.ts',
