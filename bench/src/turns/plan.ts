@@ -40,7 +40,7 @@ export function plannedRequest({ messages }: Pick<ModelServerRequest, 'messages'
 }
 
 /** The query of a search: it identifies the turn and the step. */
-export const queryOf = ({ plan, results }: PlannedRequest): string => `${plan.id} ${results}`;
+const queryOf = ({ plan, results }: PlannedRequest): string => `${plan.id} ${results}`;
 
 function toolCall(request: PlannedRequest): ModelStep {
   const { plan, results } = request;

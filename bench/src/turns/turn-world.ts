@@ -19,7 +19,7 @@ import { createObservations, type Observation, type Observations } from './obser
 import { type BenchUser, signUp } from './users.js';
 
 /** The workspaces, each with a runtime. */
-export const USERS = 5;
+const USERS = 5;
 /** The concurrent turns per workspace, each in its own conversation. */
 export const TURNS_PER_USER = 60;
 
