@@ -66,6 +66,8 @@ const NOT_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 const TOO_MANY_REQUESTS = 429;
+/** A proxy may send it although the request has reached the server behind it. */
+const REQUEST_TIMEOUT = 408;
 
 const ErrorAnswer = z.object({ error: z.object({ message: z.string() }) });
 
@@ -121,7 +123,8 @@ export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS
     });
     const json = parseJson(text);
     if (statusCode < 300) return json;
-    if (statusCode < 400 || statusCode >= 500) throw new UncertainOutcome(`the answer has status ${statusCode}`);
+    if (statusCode < 400 || statusCode >= 500 || statusCode === REQUEST_TIMEOUT)
+      throw new UncertainOutcome(`the answer has status ${statusCode}`);
     const message = ErrorAnswer.safeParse(json).data?.error.message ?? `status ${statusCode}`;
     throw new RequestRefused(statusCode, message.slice(0, 500));
   }

@@ -1,0 +1,31 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { UncertainOutcome } from '../tools/platform-tool.js';
+import { createProviderApi, type ProviderApi, RequestRefused } from './provider-api.js';
+
+describe('a request to a provider that is refused', () => {
+  let server: Server;
+  let api: ProviderApi;
+  afterEach(async () => {
+    await api.close();
+    server.close();
+  });
+
+  async function change(status: number) {
+    server = createServer((_request, response) => void response.writeHead(status).end('{}'));
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    api = createProviderApi({ baseUrl: `http://127.0.0.1:${port}`, accessToken: async () => 'token' });
+    return api.call('u', { method: 'POST', path: 'x' }, z.unknown());
+  }
+
+  it.each([400, 403, 404, 409, 412, 425, 429])('has certainly changed nothing with status %d', async (status) => {
+    await expect(change(status)).rejects.toThrow(RequestRefused);
+  });
+
+  it.each([408, 500, 502, 503])('may have been executed with status %d', async (status) => {
+    await expect(change(status)).rejects.toThrow(UncertainOutcome);
+  });
+});
