@@ -113,6 +113,8 @@ export function createTurnHarness(
     onSuspend?: (approvals: Map<string, FoundApproval>) => void;
     /** What the user allows now. Default: everything. */
     permission?: () => 'allow' | 'ask' | 'deny';
+    /** Whether another turn sent calls since the message of the user. */
+    mayRepeat?: boolean;
     /** The connection that tools use. */
     connection?: () => string;
     /** Tool calls of earlier turns. */
@@ -253,7 +255,7 @@ export function createTurnHarness(
         more.onSuspend?.(approvals);
         return callIds.every((callId) => approvals.get(callId)?.status === 'open');
       },
-      supersedeOfTurn: async () => [],
+      supersedeOf: async () => [],
     },
     reservations: {
       lock: async ({ step }) => recorded.reservations.includes(step),
@@ -273,10 +275,12 @@ export function createTurnHarness(
           outcome: null,
           integrationId: call.integrationId ?? null,
         }),
+      ofConversation: async () => [],
       finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
       finishTurn: async () => {
-        for (const receipt of receipts.values())
-          if (receipt.status === 'sent') Object.assign(receipt, { status: 'unknown', outcome: '' });
+        const sent = [...receipts].filter(([, { status }]) => status === 'sent');
+        for (const [, receipt] of sent) Object.assign(receipt, { status: 'unknown', outcome: '' });
+        return sent.map(([callId]) => callId);
       },
     },
     toolCalls: {
@@ -284,6 +288,7 @@ export function createTurnHarness(
       insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),
     },
     rules: {
+      mayRepeat: async () => more.mayRepeat ?? false,
       permission: async () => more.permission?.() ?? 'allow',
       connection: async () => more.connection?.(),
     },

@@ -39,7 +39,7 @@ describe('the tools for memories', () => {
       .selectFrom('messages')
       .select('content')
       .where('turn_id', '=', turn.id)
-      .where('turn_key', '=', 'tool:a')
+      .where('turn_key', '=', 'call:a')
       .execute();
     expect(rows.map(({ content }) => content)).toEqual([
       { type: 'tool_status', tool: 'remember', description: 'Remembering “tea”', state: 'completed' },

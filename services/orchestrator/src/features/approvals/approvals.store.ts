@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { storable } from '../turns/agent-content-schema.js';
+import { OPEN_CARD } from '../messages/message-changes.store.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
@@ -33,6 +35,8 @@ export interface DecidableApproval {
   turnId: string;
   /** Whether the turn has ended, and another one must continue it. */
   turnEnded: boolean;
+  /** Whether what the turn needs to continue is stored. */
+  canContinue: boolean;
   status: ApprovalStatus;
   isExpired: boolean;
   /** The tokens that the user can add to the budget of the turn; null if the card is about a call. */
@@ -43,6 +47,13 @@ export interface DecidableApproval {
 export interface ClosedCard {
   messageId: string;
   workspaceId: string;
+  agentId: string;
+}
+
+export interface EndedTurns {
+  turnIds: readonly string[];
+  /** Messages that are deleted: cards, and user messages whose turns disappear. */
+  messageIds?: readonly string[];
 }
 
 export interface ApprovalStore {
@@ -50,44 +61,67 @@ export interface ApprovalStore {
   find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
   /** Locks the approval of a card, if it has one. */
   lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
+  /** Whether a card asks for an approval, also if the approval was deleted with its turn. */
+  isApprovalCard(cardMessageId: string, db: Database): Promise<boolean>;
   decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
   /** Denies an open approval. A turn that waits for it can no longer continue. */
   deny(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
   /** Locks the approvals of calls. @returns whether all calls have an open one */
   allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
-  /** Closes the open approvals of a turn. */
-  supersedeOfTurn(turnId: string, db: Database): Promise<ClosedCard[]>;
+  /** Closes the approvals of turns that end or disappear: the open ones, and those of calls that were not executed. */
+  supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
   /** Closes the open approvals of a conversation. Turns that wait for them can no longer continue. */
   supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
+  /** Sets agents online that no longer wait for the user. Call it after the cards are withdrawn. @returns their ids */
+  release(agentIds: readonly string[], db: Database): Promise<string[]>;
   /** The card of an open approval that has expired, if there is one. */
   nextExpired(db: Database): Promise<ClosedCard | undefined>;
-  /** Closes the approval of a card if it has expired. */
+  /** Closes the approval of a card if it has expired, and the others for which its ended turn waits. */
   expire(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
 }
+
+/** The approval `a` is of a call that was neither sent nor executed. The calls of a turn are stored until it ends. */
+const NOT_EXECUTED = sql`EXISTS (
+    SELECT FROM turns t WHERE t.id = a.turn_id
+      AND (t.status IN ('queued', 'running') OR EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id))
+  )
+  AND NOT EXISTS (SELECT FROM tool_calls c WHERE c.turn_id = a.turn_id AND c.call_id = a.call_id)
+  AND NOT EXISTS (SELECT FROM receipts r WHERE r.turn_id = a.turn_id AND r.call_id = a.call_id)`;
 
 /** How long after the decision an approved call can be executed: the user expects it soon. */
 const USABLE = sql`interval '1 hour'`;
 
 export function createApprovalStore(): ApprovalStore {
-  /** Closes open approvals, and deletes what turns that wait for them need to continue, except their journals. */
+  /**
+   * Closes approvals that are not executed. A turn that waits for one of them can no longer continue: its other open
+   * approvals are closed as well, and what it needs to continue is deleted, except its journal.
+   */
   const close = async (
     status: 'denied' | 'expired' | 'superseded',
     cards: ReturnType<typeof sql>,
     db: Database,
   ): Promise<ClosedCard[]> => {
     const { rows } = await sql<ClosedCard>`
-      WITH closed AS (
-        UPDATE tool_approvals SET status = ${status}, decided_at = now()
-        WHERE status = 'open' AND card_message_id IN (${cards})
-        RETURNING card_message_id, turn_id
+      WITH named AS (
+        SELECT card_message_id, turn_id, status FROM tool_approvals a
+        WHERE card_message_id IN (${cards}) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
       ), ended AS (
-        SELECT id FROM turns WHERE id IN (SELECT turn_id FROM closed) AND status NOT IN ('queued', 'running')
+        SELECT id FROM turns
+        WHERE id IN (SELECT turn_id FROM named WHERE status = 'open') AND status NOT IN ('queued', 'running')
+      ), closing AS (
+        SELECT card_message_id FROM named
+        UNION SELECT card_message_id FROM tool_approvals a
+          WHERE turn_id IN (SELECT id FROM ended) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
+      ), closed AS (
+        UPDATE tool_approvals SET status = ${status}, decided_at = now()
+        WHERE card_message_id IN (SELECT card_message_id FROM closing)
+        RETURNING card_message_id
       ), contexts AS (
         DELETE FROM turn_contexts WHERE turn_id IN (SELECT id FROM ended)
       ), calls AS (
         DELETE FROM tool_calls WHERE turn_id IN (SELECT id FROM ended)
       )
-      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId"
+      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", m.agent_id AS "agentId"
       FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
     return rows;
   };
@@ -103,7 +137,7 @@ export function createApprovalStore(): ApprovalStore {
           call_id: callId,
           tool,
           arguments_hash: bound.argumentsHash,
-          key: bound.key ?? null,
+          key: bound.key === undefined ? null : storable(bound.key),
           integration_id: bound.integrationId ?? null,
           granted_tokens: bound.grantedTokens ?? null,
           expires_at: sql<Date>`now() + ${keptMs} * interval '1 millisecond'`,
@@ -145,11 +179,30 @@ export function createApprovalStore(): ApprovalStore {
       if (approval === undefined) return undefined;
       // After the lock: a turn that ends locks its approvals first.
       const turn = await db
-        .selectFrom('turns')
-        .select('status')
-        .where('id', '=', approval.turnId)
+        .selectFrom('turns as t')
+        .select(({ exists, selectFrom }) => [
+          't.status',
+          exists(selectFrom('turn_contexts as c').select('c.turn_id').whereRef('c.turn_id', '=', 't.id')).as(
+            'hasContext',
+          ),
+        ])
+        .where('t.id', '=', approval.turnId)
         .executeTakeFirstOrThrow();
-      return { ...approval, turnEnded: turn.status !== 'queued' && turn.status !== 'running' };
+      return {
+        ...approval,
+        turnEnded: turn.status !== 'queued' && turn.status !== 'running',
+        canContinue: Boolean(turn.hasContext),
+      };
+    },
+
+    async isApprovalCard(cardMessageId, db) {
+      const card = await db
+        .selectFrom('messages')
+        .select('id')
+        .where('id', '=', cardMessageId)
+        .where('turn_key', 'like', 'approval:%')
+        .executeTakeFirst();
+      return card !== undefined;
     },
 
     async decide(cardMessageId, status, db) {
@@ -174,21 +227,45 @@ export function createApprovalStore(): ApprovalStore {
 
     deny: (cardMessageId, db) => close('denied', sql`${cardMessageId}`, db),
 
-    supersedeOfTurn: (turnId, db) =>
-      close('superseded', sql`SELECT card_message_id FROM tool_approvals WHERE turn_id = ${turnId}`, db),
+    supersedeOf({ turnIds, messageIds = [] }, db) {
+      const messages = sql`ANY(${[...messageIds]}::uuid[])`;
+      return close(
+        'superseded',
+        sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${messages}
+          UNION SELECT card_message_id FROM tool_approvals WHERE turn_id = ANY(${[...turnIds]}::uuid[])
+          UNION SELECT card_message_id FROM tool_approvals
+            WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages})`,
+        db,
+      );
+    },
 
     supersede: (conversationId, db) =>
       close(
         'superseded',
-        sql`SELECT card_message_id FROM tool_approvals WHERE conversation_id = ${conversationId}`,
+        sql`SELECT card_message_id FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'`,
         db,
       ),
+
+    async release(agentIds, db) {
+      // A locked agent is skipped: a turn that changes its activity sets it to what is true when it ends.
+      const released = await sql<{ id: string }>`
+        UPDATE agents SET activity = 'online' WHERE id IN (
+          SELECT a.id FROM agents a
+          WHERE a.id = ANY(${[...agentIds]}::uuid[]) AND a.activity = 'pending' AND NOT EXISTS (
+            SELECT FROM messages card WHERE ${OPEN_CARD} AND card.turn_key IS NOT NULL AND card.turn_id = (
+              SELECT t.id FROM turns t WHERE t.agent_id = a.id AND t.status = 'done' ORDER BY t.finished_at DESC LIMIT 1
+            )
+          )
+          ORDER BY a.id FOR UPDATE SKIP LOCKED
+        ) RETURNING id`.execute(db);
+      return released.rows.map(({ id }) => id);
+    },
 
     nextExpired: (db) =>
       db
         .selectFrom('tool_approvals as a')
         .innerJoin('messages as m', 'm.id', 'a.card_message_id')
-        .select(['m.id as messageId', 'm.workspace_id as workspaceId'])
+        .select(['m.id as messageId', 'm.workspace_id as workspaceId', sql<string>`m.agent_id`.as('agentId')])
         .where('a.status', '=', 'open')
         .where(sql<boolean>`a.expires_at <= now()`)
         .orderBy('a.expires_at')
@@ -198,7 +275,8 @@ export function createApprovalStore(): ApprovalStore {
     expire: (cardMessageId, db) =>
       close(
         'expired',
-        sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${cardMessageId} AND expires_at <= now()`,
+        sql`SELECT card_message_id FROM tool_approvals
+          WHERE card_message_id = ${cardMessageId} AND status = 'open' AND expires_at <= now()`,
         db,
       ),
   };

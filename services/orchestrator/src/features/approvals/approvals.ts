@@ -8,13 +8,16 @@ import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { CONTINUE_ACTION } from '../usage/budget-card.js';
 import type { ReservationStore } from '../usage/reservations.store.js';
 import { APPROVE_ACTION } from './approval-card.js';
-import type { ApprovalStore, ClosedCard } from './approvals.store.js';
+import type { ApprovalStore, ClosedCard, EndedTurns } from './approvals.store.js';
 
 export interface ApprovalsDeps {
-  store: Pick<ApprovalStore, 'lock' | 'decide' | 'deny' | 'supersede' | 'nextExpired' | 'expire'>;
+  store: Pick<
+    ApprovalStore,
+    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'release' | 'nextExpired' | 'expire'
+  >;
   reservations: Pick<ReservationStore, 'grant'>;
   messages: Pick<MessageStore, 'update'>;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
   metrics: Pick<TurnMetrics, 'budget'>;
 }
 
@@ -37,15 +40,25 @@ export interface Approvals {
   decide(cardMessageId: string, actionId: string, tx: Transaction): Promise<Decided | undefined>;
   /** Withdraws the open cards of a conversation, because the user sent another message. */
   supersede(conversationId: string, tx: Transaction): Promise<void>;
-  /** Withdraws one expired card. @returns false if there is none */
+  /** Withdraws the cards of turns that end or disappear. Call it after the workspace is locked. @returns agents that no longer wait */
+  withdraw(ended: EndedTurns, tx: Transaction): Promise<string[]>;
+  /** Withdraws one expired card, and the others for which its turn waits. @returns false if there is none */
   expireNext(tx: Transaction): Promise<boolean>;
 }
 
 export function createApprovals({ store, reservations, messages, events, metrics }: ApprovalsDeps): Approvals {
-  const withdraw = (messageId: string, tx: Transaction): Promise<void> =>
-    messages.update(messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
   const append = ({ messageId, workspaceId }: ClosedCard, tx: Transaction) =>
     events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+
+  /** @returns agents that no longer wait for the user */
+  async function withdrawCards(cards: readonly ClosedCard[], tx: Transaction): Promise<string[]> {
+    if (cards.length === 0) return [];
+    for (const card of cards) {
+      await append(card, tx);
+      await messages.update(card.messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
+    }
+    return await store.release([...new Set(cards.map(({ agentId }) => agentId))], tx);
+  }
 
   async function decideOnBudget(
     cardMessageId: string,
@@ -66,29 +79,32 @@ export function createApprovals({ store, reservations, messages, events, metrics
   return {
     async decide(cardMessageId, actionId, tx) {
       const approval = await store.lock(cardMessageId, tx);
-      if (approval === undefined) return undefined;
-      if (approval.status !== 'open' || approval.isExpired) throw new ApiError('approval_closed');
-      const { turnId, grantedTokens } = approval;
+      if (approval === undefined) {
+        // The approval was deleted with its turn.
+        if (await store.isApprovalCard(cardMessageId, tx)) throw new ApiError('approval_closed');
+        return undefined;
+      }
+      const { status, isExpired, turnEnded, canContinue, turnId, grantedTokens } = approval;
+      if (status !== 'open' || isExpired || (turnEnded && !canContinue)) throw new ApiError('approval_closed');
       if (grantedTokens !== null) {
         return decideOnBudget(cardMessageId, { turnId, grantedTokens }, actionId === CONTINUE_ACTION, tx);
       }
       await store.decide(cardMessageId, actionId === APPROVE_ACTION ? 'approved' : 'denied', tx);
-      return approval.turnEnded ? { suspendedTurnId: turnId } : {};
+      return turnEnded ? { suspendedTurnId: turnId } : {};
     },
 
     async supersede(conversationId, tx) {
-      for (const card of await store.supersede(conversationId, tx)) {
-        await append(card, tx);
-        await withdraw(card.messageId, tx);
-      }
+      await withdrawCards(await store.supersede(conversationId, tx), tx);
     },
+
+    withdraw: async (ended, tx) => withdrawCards(await store.supersedeOf(ended, tx), tx),
 
     async expireNext(tx) {
       const next = await store.nextExpired(tx);
       if (next === undefined) return false;
       // Locks the workspace before the approval, as every decision does.
-      await append(next, tx);
-      for (const { messageId } of await store.expire(next.messageId, tx)) await withdraw(messageId, tx);
+      await events.lock(next.workspaceId, tx);
+      await withdrawCards(await store.expire(next.messageId, tx), tx);
       return true;
     },
   };

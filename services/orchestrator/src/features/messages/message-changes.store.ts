@@ -26,8 +26,8 @@ export interface MessageChangeStore {
   /** Deletes messages, and the journals of ended turns that they belong to; their local ids stay used. @returns the ids of those that existed */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
-  /** The newest message of the user in a conversation. */
-  newestOfUser(conversationId: string, db: Database): Promise<string | undefined>;
+  /** Whether no newer message of the user was answered. Decisions on calls that a running turn read do not count. */
+  isNewestOfUser(messageId: string, db: Database): Promise<boolean>;
   /** Changes a user message. New attachments replace the previous ones, which are detached. */
   edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
 }
@@ -38,7 +38,8 @@ export interface MessageEdit {
   attachments?: readonly StoredAttachment[];
 }
 
-const OPEN_CARD = sql`
+/** The message `card` is a card without a choice. */
+export const OPEN_CARD = sql`
   card.status <> 'failed' AND card.content ->> 'type' = 'action_card' AND card.content ->> 'selected_action_id' IS NULL`;
 
 export function createMessageChangeStore(): MessageChangeStore {
@@ -121,16 +122,14 @@ export function createMessageChangeStore(): MessageChangeStore {
           .execute();
     },
 
-    async newestOfUser(conversationId, db) {
-      const row = await db
-        .selectFrom('messages')
-        .select('id')
-        .where('conversation_id', '=', conversationId)
-        .where('role', '=', 'user')
-        .orderBy('seq', 'desc')
-        .limit(1)
-        .executeTakeFirst();
-      return row?.id;
+    async isNewestOfUser(messageId, db) {
+      const newer = await sql`
+        SELECT FROM messages m JOIN messages newer
+          ON newer.conversation_id = m.conversation_id AND newer.seq > m.seq AND newer.role = 'user'
+        WHERE m.id = ${messageId} AND EXISTS (SELECT FROM turns t WHERE t.user_message_id = newer.id) LIMIT 1`.execute(
+        db,
+      );
+      return newer.rows.length === 0;
     },
 
     async edit(messageId, { text, mentions, attachments }, db) {

@@ -66,12 +66,9 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   }
 
   /** Call it while holding the workspace lock, which blocks sends until the transaction ends. */
-  async function requireLatest(
-    { messageId, workspaceId, conversationId }: MessageContext,
-    tx: Transaction,
-  ): Promise<void> {
+  async function requireLatest({ messageId, workspaceId }: MessageContext, tx: Transaction): Promise<void> {
     await find(messageId, workspaceId, tx);
-    if ((await changes.newestOfUser(conversationId, tx)) !== messageId) throw new ApiError('message_not_latest');
+    if (!(await changes.isNewestOfUser(messageId, tx))) throw new ApiError('message_not_latest');
   }
 
   async function enqueueTurns(

@@ -106,6 +106,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     turns: createTurnStore(database),
     jobs,
     agents: createAgentStore(database),
+    approvals,
     events,
     conversations,
     stopInRuntime: deps.stopInRuntime,

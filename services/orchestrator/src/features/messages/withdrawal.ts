@@ -1,6 +1,7 @@
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
+import type { Approvals } from '../approvals/approvals.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
@@ -20,6 +21,7 @@ export interface WithdrawalDeps {
   jobs: Pick<JobStore, 'lockAll' | 'remove' | 'enqueue'>;
   summaries: Pick<SummaryStore, 'forget'>;
   agents: Pick<AgentStore, 'setActivity'>;
+  approvals: Pick<Approvals, 'withdraw'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
   stopInRuntime: CancelRuntimeTurn;
@@ -39,7 +41,8 @@ export interface Withdrawal {
   turns: readonly ConcernedTurn[];
   /**
    * Ends the unfinished turns and the waiting of agents for a choice from the withdrawn messages. Then locks the
-   * workspace, which blocks sends to the conversation until the transaction ends.
+   * workspace, which blocks sends to the conversation until the transaction ends, and withdraws cards that no turn
+   * continues without the withdrawn messages.
    */
   end(turns: readonly ConcernedTurn[], withdrawn: readonly string[]): Promise<void>;
   /** Deletes messages and appends an event per message. Call it after `end`. @returns the ids that existed */
@@ -73,7 +76,7 @@ export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean
   status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { withTransaction, changes, turns, jobs, agents, events, conversations, summaries } = deps;
+  const { withTransaction, changes, turns, jobs, agents, approvals, events, conversations, summaries } = deps;
 
   async function lockTurns(messageId: string, tx: Transaction): Promise<ConcernedTurn[]> {
     const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
@@ -84,11 +87,10 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     return locked;
   }
 
-  /** @returns agents that have nothing left to do */
-  async function cancel(unfinished: readonly ConcernedTurn[], tx: Transaction): Promise<string[]> {
+  /** @returns agents that have nothing left to do. Only one turn of a conversation runs at a time. */
+  async function removeJobs(unfinished: readonly ConcernedTurn[], tx: Transaction): Promise<string[]> {
     const ids = unfinished.map(({ id }) => id);
     await jobs.remove(TURN_JOB, ids, tx);
-    for (const id of ids) await turns.finish(id, 'stopped', null, tx);
     const idle: string[] = [];
     for (const { id, agentId, status } of unfinished) {
       if (status === 'running' && !(await turns.isBusyElsewhere(agentId, id, tx))) idle.push(agentId);
@@ -108,7 +110,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
 
       async end(ended, withdrawn) {
         outcome.cancelled = ended.filter(isUnfinished);
-        const idle = await cancel(outcome.cancelled, tx);
+        const idle = await removeJobs(outcome.cancelled, tx);
         idle.push(...(await changes.waitingOnlyFor(withdrawn, tx)));
         outcome.freedAgents = [...new Set(idle)].toSorted();
         for (const agentId of outcome.freedAgents) await agents.setActivity(agentId, 'online', tx);
@@ -117,6 +119,11 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         const isKnown = (turn: ConcernedTurn): boolean =>
           isUnfinished(turn) ? unfinished.has(turn.id) : locked.some(({ id }) => id === turn.id);
         if (!(await changes.turnsOf(messageId, tx)).every(isKnown)) throw new TurnsChanged();
+        // Before `finish`, which deletes the calls that were executed.
+        const without = { turnIds: ended.map(({ id }) => id), messageIds: withdrawn };
+        const released = await approvals.withdraw(without, tx);
+        outcome.freedAgents = [...new Set([...outcome.freedAgents, ...released])].toSorted();
+        for (const { id } of outcome.cancelled) await turns.finish(id, 'stopped', null, tx);
       },
 
       async remove(messageIds) {

@@ -24,6 +24,8 @@ export interface ToolOutcome {
   /** For the model. */
   text: string;
   failed: boolean;
+  /** The request was sent, and it is not known whether it changed anything. */
+  isUnknown?: boolean;
   /** A message in addition to the reply. A message of the same turn with the same key is updated. */
   message?: { key: string; content: OfferedContent };
 }

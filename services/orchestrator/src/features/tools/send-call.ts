@@ -52,7 +52,7 @@ export interface SendCallDeps {
 type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
-const unknown: SentOutcome = { text: UNKNOWN_OUTCOME, failed: true, status: 'unknown' };
+const unknown: SentOutcome = { text: UNKNOWN_OUTCOME, failed: true, isUnknown: true, status: 'unknown' };
 
 /**
  * Sends a call to another system. A request leaves only after it is stored as sent. One with the effect `once` is never
@@ -141,7 +141,7 @@ export async function sendCall(
     throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
   if (stored !== undefined && stored.outcome !== null) {
     const { outcome: text, status } = stored;
-    return withOutcome({ text, failed: status !== 'succeeded' });
+    return withOutcome({ text, failed: status !== 'succeeded', isUnknown: status === 'unknown' });
   }
   const key = stored?.key ?? (await begin());
   if (typeof key !== 'string') return withOutcome(key);

@@ -156,7 +156,11 @@ function noted(
       shown.offsets.push(offset);
     },
   };
-  const rules = { permission: async () => 'allow' as const, connection: async () => undefined };
+  const rules = {
+    permission: async () => 'allow' as const,
+    mayRepeat: async () => false,
+    connection: async () => undefined,
+  };
   const reply = createReply(
     {
       turn: { ...TURN },
@@ -168,6 +172,7 @@ function noted(
       refused: (refusal) => void stored.refusals.push(refusal),
       signal: new AbortController().signal,
       logger: silentLogger,
+      platformTools: ['send_mail'],
     },
     { replyId: 'r', seq: 1 },
   );
@@ -198,6 +203,13 @@ describe('untrusted text of a runtime', () => {
       { callId: GOOD, content: { type: 'tool_status', tool: GOOD, description: GOOD, state: 'running' } },
     ]);
     expect(shown.tools).toEqual([{ tool: GOOD, running: true, failed: false, query: GOOD }]);
+  });
+
+  it.each(['send_mail', ' send_mail\u0000'])('cannot report a call of a tool of the orchestrator: %j', async (name) => {
+    const { stored, shown, apply } = noted();
+    const tool = { callId: 'm', tool: name, state: ToolState.FAILED, description: 'Not sent' };
+    await apply(event({ event: { case: 'tool', value: tool } }));
+    expect([stored.tools, shown.tools]).toEqual([[], []]);
   });
 
   it('has no NUL and no lone surrogate in names of providers and models', async () => {

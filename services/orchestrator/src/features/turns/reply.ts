@@ -49,6 +49,8 @@ export interface ReplyDeps {
   /** Aborts when the turn may no longer be written. */
   signal: AbortSignal;
   logger: ToolRequestDeps['logger'];
+  /** Names of the tools that the orchestrator executes. It shows their calls itself. */
+  platformTools: readonly string[];
 }
 
 /** The state of a reply while the runtime streams it. */
@@ -353,6 +355,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   /** Undefined for a tool that the agent may not use. */
   function toolLine(tool: Tool): ToolMessage | undefined {
     const line = toolMessage(tool);
+    // The runtime reports tools that only the orchestrator executes if it was not offered them.
+    if (deps.platformTools.includes(line.content.tool.trim())) return undefined;
     countPart(`tool:${tool.callId}`);
     return isOffered(tool.tool) ? line : undefined;
   }

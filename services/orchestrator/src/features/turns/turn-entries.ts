@@ -3,7 +3,7 @@ import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnBudget, UsageOf } from './turn-budget.js';
-import type { ToolStatus, TurnMessages } from './turn-messages.js';
+import { runtimeKey, type ToolStatus, type TurnMessages } from './turn-messages.js';
 import type { UsageEntry } from './turns.store.js';
 
 export interface ToolMessage {
@@ -59,7 +59,7 @@ export async function appendEntry(
   const isNewUsage = usage !== undefined && (await budget.record(usage, usageOf, tx));
   // Before the events, which lock the workspace.
   const reached = usage === undefined ? undefined : await limits.reached(turn.workspaceId, tx);
-  let seq = tool === undefined ? undefined : await shown.tool(tool.callId, tool.content, turn.replySeq, tx);
+  let seq = tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx);
   if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
   return { verdict, isNewUsage, reached, ...(seq === undefined ? {} : { seq }) };
 }

@@ -17,13 +17,26 @@ export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
 
 /** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
 export interface TurnMessages {
-  /** Shows the status of a tool call, listed before the reply with this seq. */
-  tool(callId: string, content: ToolStatus, replySeq: number | undefined, tx: Transaction): Promise<number>;
+  /** Shows the status of a tool call, listed before the reply with this seq. Keys of runtimes begin with `tool:`. */
+  tool(turnKey: string, content: ToolStatus, replySeq: number | undefined, tx: Transaction): Promise<number>;
   /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
   offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
   /** Stores a system message once per key. */
   note(key: string, text: string, tx: Transaction): Promise<void>;
 }
+
+/** The key of the line of a call that a runtime executes. */
+export const runtimeKey = (callId: string): string => `tool:${callId}`;
+
+/** The key of the line of a call that the orchestrator executes. A runtime cannot write it. */
+export const callKey = (callId: string): string => `call:${callId}`;
+
+/** The line of a call to another system. The states of a line do not include an unknown outcome. */
+export const unknownLine = (line: ToolStatus): ToolStatus => ({
+  ...line,
+  description: `It is not known whether this was executed: ${line.description}`,
+  state: 'failed',
+});
 
 export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn: TurnRow): TurnMessages {
   const workspaceId = turn.workspace_id;
@@ -34,12 +47,13 @@ export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn:
     events.append({ workspaceId, type, subjectId }, tx);
 
   return {
-    async tool(callId, content, replySeq, tx) {
-      const key = `tool:${callId}`;
+    async tool(key, content, replySeq, tx) {
       const existingId = await messages.findOfTurn(turn.id, key, tx);
       if (existingId !== undefined) {
+        // Locks the workspace before the message, as everywhere.
+        const updatedSeq = await append('message.updated', existingId, tx);
         await messages.update(existingId, { content }, tx);
-        return append('message.updated', existingId, tx);
+        return updatedSeq;
       }
       const id = randomUUIDv7();
       const seq = await append('message.new', id, tx);

@@ -15,7 +15,7 @@ export interface TurnMetrics {
   /** The turn released its worker until the model provider accepts requests again. */
   postponed(): void;
   used(usage: Pick<UsageEntry, 'provider' | 'promptTokens' | 'completionTokens'>): void;
-  toolEnded(tool: string, outcome: 'completed' | 'failed'): void;
+  toolEnded(tool: string, outcome: 'completed' | 'failed' | 'unknown'): void;
   /** Output of a runtime was refused. */
   refused(reason: Refusal): void;
   /** A turn has used its budget, or the user has decided about it. */
@@ -73,7 +73,7 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
   );
   const toolCalls = initializedCounter(registry, 'uswarm_tool_calls_total', 'Total tool calls by outcome.', {
     tool: [...tools, OTHER],
-    outcome: ['completed', 'failed'],
+    outcome: ['completed', 'failed', 'unknown'],
   });
   const refusals = initializedCounter(
     registry,

@@ -12,16 +12,16 @@ import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { Attempt } from '../usage/reservations.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
-import type { OfferedContent } from './agent-content-schema.js';
+import { type OfferedContent, storable } from './agent-content-schema.js';
 import { type AskedCall, showApproval } from './approval-cards.js';
 import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
-import { createTurnMessages, type TurnMessagesDeps } from './turn-messages.js';
+import { createTurnLeftovers } from './turn-leftovers.js';
+import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
-import { createWithdrawnParts } from './withdrawn-parts.js';
 
 /** Another replica holds the lease of the turn. Nothing may be written. */
 export class LeaseLost extends Error {
@@ -65,7 +65,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   reservations: TurnBudgetDeps['reservations'];
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
-  approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOfTurn'>;
+  approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'finishTurn'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
@@ -136,8 +136,8 @@ export interface TurnWriter {
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
   findCall(callId: string): Promise<StoredCall>;
-  /** Stores that a call is about to be sent to another system. @returns why it must not be sent, if so */
-  markSent(receipt: NewReceipt): Promise<NotSent | undefined>;
+  /** Stores and shows that a call is about to be sent to another system. @returns why it must not be sent, if so */
+  markSent(receipt: NewReceipt, description: string): Promise<NotSent | undefined>;
   /** Shows the card of a call that has none. @returns the sequence of its event */
   ask(call: AskedCall): Promise<number>;
   /**
@@ -187,7 +187,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const { withTransaction, turns, messages, events, agents, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
-  const parts = createWithdrawnParts(deps, turn);
+  const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
   let replySeq: number | undefined;
 
@@ -229,12 +229,21 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
-  async function activityAfter(turnStatus: FinishedReply['turnStatus'], tx: Transaction): Promise<AgentActivity> {
+  /** Approvals are closed with the turn, unless it is suspended. */
+  async function activityAfter(
+    turnStatus: FinishedReply['turnStatus'] | 'suspended',
+    tx: Transaction,
+  ): Promise<AgentActivity> {
     if (turnStatus === 'failed') return 'error';
-    return turnStatus === 'done' && (await turns.openCards(turn.id, tx)).length > 0 ? 'pending' : 'online';
+    if (turnStatus === 'stopped') return 'online';
+    const open = await turns.openCards(turn.id, turnStatus === 'suspended' ? 'all' : 'of the runtime', tx);
+    return open.length > 0 ? 'pending' : 'online';
   }
 
-  async function settleAgent(turnStatus: FinishedReply['turnStatus'], tx: Transaction): Promise<Ended['activity']> {
+  async function settleAgent(
+    turnStatus: FinishedReply['turnStatus'] | 'suspended',
+    tx: Transaction,
+  ): Promise<Ended['activity']> {
     if (await turns.isBusyElsewhere(turn.agent_id, turn.id, tx)) return undefined;
     const activity = await activityAfter(turnStatus, tx);
     await agents.setActivity(turn.agent_id, activity, tx);
@@ -248,14 +257,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   ): Promise<number> {
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
-    await parts.failRunningTools(tx);
-    await deps.receipts.finishTurn(turn.id, tx);
-    if (isSuspended) await turns.suspend(turn.id, tx);
-    else await turns.finish(turn.id, turnStatus, errorCode, tx);
+    await leftovers.endTools(tx);
     await deps.jobs.complete(job, tx);
     const shownSeq = await append('message.updated', replyId, tx);
     // After the workspace is locked, as for every decision.
-    if (!isSuspended) await parts.closeApprovals(tx);
+    if (isSuspended) await turns.suspend(turn.id, tx);
+    else {
+      await leftovers.closeApprovals(tx);
+      await turns.finish(turn.id, turnStatus, errorCode, tx);
+    }
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
     const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
@@ -296,9 +306,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     nextGeneration: (limit) =>
       fenced(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
-        await parts.failRunningTools(tx);
+        await leftovers.failLostTools(tx);
         // With a journal, cards stay: their calls are not repeated, or update the same card.
-        if (await deps.journal.isEmpty(turn.id, tx)) await parts.withdrawCards(tx);
+        if (await deps.journal.isEmpty(turn.id, tx)) await leftovers.withdrawCards(tx);
         return generation;
       }),
 
@@ -323,7 +333,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async tool(tool) {
-      const shown = await fenced((tx) => shownMessages.tool(tool.callId, tool.content, replySeq, tx));
+      const shown = await fenced((tx) => shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx));
       toolEnded(tool);
       return shown;
     },
@@ -331,19 +341,22 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async call({ id, tool, description, stoppable }, commit) {
       const called = await fenced(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
-        if (stored !== undefined) return { outcome: stored };
+        if (stored !== undefined) return { outcome: stored, state: undefined };
         const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
-        const { text, failed, message } = isStopped ? NOT_SENT.stopped : await commit(tx);
-        const outcome = { text, failed, showsMessage: message !== undefined };
+        const { text, failed, isUnknown, message } = isStopped ? NOT_SENT.stopped : await commit(tx);
+        // Texts of other systems, such as mails, can contain anything.
+        const outcome = { text: storable(text), failed, showsMessage: message !== undefined };
         await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
-        const state = failed ? ('failed' as const) : ('completed' as const);
-        const seq = await shownMessages.tool(id, { type: 'tool_status', tool, description, state }, replySeq, tx);
+        const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
+        const shown = isUnknown === true ? unknownLine(line) : line;
+        const seq = await shownMessages.tool(callKey(id), shown, replySeq, tx);
         return {
           outcome,
+          state: isUnknown === true ? ('unknown' as const) : line.state,
           seq: message === undefined ? seq : await shownMessages.offer(`platform:${message.key}`, message.content, tx),
         };
       });
-      if (called.seq !== undefined) metrics?.toolEnded(tool, called.outcome.failed ? 'failed' : 'completed');
+      if (called.state !== undefined) metrics?.toolEnded(tool, called.state);
       return called;
     },
 
@@ -354,12 +367,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         approval: await deps.approvals.find(turn.id, callId, tx),
       })),
 
-    markSent: (receipt) =>
+    markSent: (receipt, description) =>
       fenced(async (tx) => {
         // A stop locks the job as well, so no call is sent after it.
         if (await turns.stopRequested(turn.id, tx)) return 'stopped';
         if ((await deps.receipts.count(turn.id, tx)) >= MAX_SENT_CALLS) return 'too many calls';
         await deps.receipts.insert(receipt, tx);
+        // If the turn ends without an outcome, the line tells the user about the call.
+        const line = { type: 'tool_status', tool: receipt.tool, description, state: 'running' } as const;
+        await shownMessages.tool(callKey(receipt.call.id), line, replySeq, tx);
         return undefined;
       }),
 
@@ -369,7 +385,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const reply = answeredReply(text);
       try {
         const ended = await fenced(async (tx) => {
-          const activity = await settleAgent('done', tx);
+          const activity = await settleAgent('suspended', tx);
           const seq = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
           if (!(await deps.approvals.allOpen(turn.id, callIds, tx))) throw new Decided();

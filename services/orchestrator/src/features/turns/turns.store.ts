@@ -84,7 +84,12 @@ export interface TurnStore {
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
-  /** Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts and approvals to it. */
+  /**
+   * Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts, approvals and open
+   * cards to it.
+   *
+   * @throws Error if the suspended turn has no context
+   */
   resume(id: string, suspendedId: string, db: Database): Promise<void>;
   /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
   history(
@@ -102,10 +107,10 @@ export interface TurnStore {
   requestStop(id: string, db: Database): Promise<void>;
   /** Whether the turn must end: a stop was requested, or the user was banned. */
   stopRequested(id: string, db?: Database): Promise<boolean>;
-  /** Cards of the turn that wait for a choice. */
-  openCards(turnId: string, db: Database): Promise<string[]>;
-  /** Tool messages that an earlier generation left running. */
-  runningTools(turnId: string, db: Database): Promise<{ id: string; content: MessageContent }[]>;
+  /** Cards of the turn that wait for a choice. @param which all, or those of the runtime */
+  openCards(turnId: string, which: 'all' | 'of the runtime', db: Database): Promise<string[]>;
+  /** Tool messages that are running. */
+  runningTools(turnId: string, db: Database): Promise<{ id: string; key: string; content: MessageContent }[]>;
   /**
    * Idempotent per turn and step. The usage that a runtime reports is ignored if the calls of the turn pass the model
    * gateway, which counts them; a runtime of release 0.2 does not use the gateway.
@@ -259,16 +264,24 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     async resume(id, suspendedId, db) {
-      await sql`
+      const { rows: resumed } = await sql<{ contexts: number }>`
         WITH entries AS (UPDATE turn_entries SET turn_id = ${id}, generation = 1 WHERE turn_id = ${suspendedId} RETURNING number),
-          contexts AS (UPDATE turn_contexts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
+          contexts AS (UPDATE turn_contexts SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING turn_id),
           calls AS (UPDATE tool_calls SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
           receipts AS (UPDATE receipts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
-          approvals AS (UPDATE tool_approvals SET turn_id = ${id} WHERE turn_id = ${suspendedId})
+          approvals AS (
+            UPDATE tool_approvals SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING card_message_id, status
+          ), cards AS (
+            UPDATE messages SET turn_id = ${id}
+            WHERE id IN (SELECT card_message_id FROM approvals WHERE status = 'open')
+          )
         UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries), tokens_budget = suspended.tokens_budget,
           first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
           resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id)
-        FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}`.execute(db);
+        FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
+        RETURNING (SELECT count(*) FROM contexts) AS contexts`.execute(db);
+      // The turn would start from the beginning and repeat the calls.
+      if ((resumed[0]?.contexts ?? 0) === 0) throw new Error('the suspended turn has no context');
     },
 
     history: (
@@ -279,7 +292,7 @@ export function createTurnStore(database: Database): TurnStore {
 
     runningTools: (turnId, db) =>
       written(turnId, db)
-        .select(['id', 'content'])
+        .select(['id', sql<string>`turn_key`.as('key'), 'content'])
         .where(sql<boolean>`content ->> 'state' = 'running'`)
         .execute(),
 
@@ -323,8 +336,9 @@ export function createTurnStore(database: Database): TurnStore {
       return row !== undefined && (row.stop_requested || row.user_banned);
     },
 
-    async openCards(turnId, db) {
+    async openCards(turnId, which, db) {
       const cards = await written(turnId, db)
+        .where('turn_key', 'like', which === 'all' ? '%' : 'message:%')
         .select('id')
         .where('status', '!=', 'failed')
         .where(sql<boolean>`content ->> 'type' = 'action_card' AND content ->> 'selected_action_id' IS NULL`)
