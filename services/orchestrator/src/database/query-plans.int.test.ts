@@ -216,7 +216,9 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await approvals.find(place.workspaceId, 'c', database);
         await approvals.lock(place.messageId, database);
         await approvals.allOpen(place.workspaceId, ['c'], database);
-        await approvals.supersedeOfTurn(place.workspaceId, database);
+        await approvals.supersedeOf({ turnIds: [place.messageId], messageIds: [place.messageId] }, database);
+        await approvals.release([place.agentId], database);
+        await approvals.isApprovalCard(place.messageId, database);
         await approvals.supersede(place.conversationId, database);
         await approvals.nextExpired(database);
         await approvals.expire(place.messageId, database);
@@ -228,6 +230,8 @@ describe('frequent statements without a sequential scan of a large table', () =>
         const receipts = createReceiptStore(database);
         const position = { time: new Date().toISOString(), key: place.agentId };
         await receipts.count(place.workspaceId, database);
+        await receipts.ofConversation(place.conversationId, 10);
+        await receipts.sentSince({ id: place.messageId, agentId: place.messageId, userMessageId: place.messageId });
         await receipts.list(place.userId, { limit: 50 });
         await receipts.list(place.userId, { workspaceId: place.workspaceId, limit: 50, after: position });
         await receipts.get(place.userId, place.messageId);

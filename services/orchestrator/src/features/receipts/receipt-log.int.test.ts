@@ -111,6 +111,12 @@ describe('the log of receipts', () => {
         const ended = oneOf(withStatus('ended'));
         if (ended === undefined || receipts.some((each) => each.turnId === ended && each.status === 'sent')) return;
         const next = await startTurn();
+        const entry = { turn_id: ended, generation: 1, number: 1, kind: 'step', body: '{}' } as const;
+        await db.database
+          .insertInto('turn_entries')
+          .values(entry)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
         await createTurnStore(db.database).resume(next, ended, db.database);
         for (const each of receipts) if (each.turnId === ended) each.turnId = next;
         return void turns.set(next, 'running');

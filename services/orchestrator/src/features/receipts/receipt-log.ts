@@ -2,6 +2,7 @@ import type { ReceiptSigner } from '@uswarm/service-kit';
 import type { Database, WithTransaction } from '../../database/database.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { pruningRow } from '../../jobs/pruning.js';
+import { storable } from '../turns/agent-content-schema.js';
 import { receiptDocument } from './receipt-document.js';
 import type { ReceiptEnd, ReceiptRow, ReceiptStore } from './receipts.store.js';
 
@@ -13,10 +14,10 @@ export const UNKNOWN_OUTCOME =
 const UNKNOWN: ReceiptEnd = { status: 'unknown', outcome: UNKNOWN_OUTCOME };
 
 /** Records calls to other systems, and signs each record in the transaction that ends it. */
-export interface ReceiptLog extends Pick<ReceiptStore, 'find' | 'count' | 'insert'> {
+export interface ReceiptLog extends Pick<ReceiptStore, 'find' | 'count' | 'insert' | 'ofConversation' | 'sentSince'> {
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<void>;
-  /** Ends the calls of a turn that were sent and have no outcome. */
-  finishTurn(turnId: string, db: Database): Promise<void>;
+  /** Ends the calls of a turn that were sent and have no outcome. @returns their ids */
+  finishTurn(turnId: string, db: Database): Promise<string[]>;
   /** Ends calls that no turn continues, and signs receipts without a signature. @returns how many; up to `limit` of each */
   settle(limit: number, db: Database): Promise<number>;
 }
@@ -35,8 +36,17 @@ export function createReceiptLog({ store, signer }: ReceiptLogDeps): ReceiptLog 
     find: store.find,
     count: store.count,
     insert: store.insert,
-    finish: async (turnId, callId, end, db) => sign(await store.finish(turnId, callId, end, db), db),
-    finishTurn: async (turnId, db) => sign(await store.finishTurn(turnId, UNKNOWN, db), db),
+    ofConversation: store.ofConversation,
+    sentSince: store.sentSince,
+    async finish(turnId, callId, { status, outcome }, db) {
+      // Texts of other systems can contain anything.
+      await sign(await store.finish(turnId, callId, { status, outcome: storable(outcome) }, db), db);
+    },
+    async finishTurn(turnId, db) {
+      const rows = await store.finishTurn(turnId, UNKNOWN, db);
+      await sign(rows, db);
+      return rows.map(({ call_id: callId }) => callId);
+    },
     async settle(limit, db) {
       await store.finishOrphans(UNKNOWN, limit, db);
       const rows = await store.lockUnsigned(limit, db);

@@ -123,6 +123,8 @@ describe('receipts', () => {
     const id = await storeReceipt(uswarm, home, { turnId });
     const before = await read(user);
     const later = await startTurn(user, home);
+    const entry = { turn_id: turnId, generation: 1, number: 1, kind: 'step', body: '{}' } as const;
+    await uswarm.database.insertInto('turn_entries').values(entry).execute();
     await createStores(uswarm.database).turns.resume(later, turnId, uswarm.database);
     const row = await uswarm.database.selectFrom('receipts').select('turn_id').where('id', '=', id).executeTakeFirst();
     expect(row).toEqual({ turn_id: later });

@@ -5,6 +5,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { ReceiptsTable } from '../../database/tables.js';
 import { type ListPosition, listPosition } from '../messages/list-cursor.js';
+import { storable } from '../turns/agent-content-schema.js';
 import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
 /** A call that is about to be sent to another system. */
@@ -37,10 +38,26 @@ export interface ReceiptEnd {
   outcome: string;
 }
 
+/** A call as later turns are told about it. */
+export interface SentCall {
+  tool: string;
+  /** The beginning of the JSON. */
+  arguments: string;
+  status: ReceiptStatus;
+  sentAt: Date;
+}
+
+/** Characters of the arguments of a call that later turns are told. */
+const TOLD_CHARACTERS = 400;
+
 export interface ReceiptStore {
   find(turnId: string, callId: string, db: Database): Promise<SentReceipt | undefined>;
   /** The number of calls that a turn has sent. */
   count(turnId: string, db: Database): Promise<number>;
+  /** Calls that agents sent in a conversation, newest first. */
+  ofConversation(conversationId: string, limit: number): Promise<SentCall[]>;
+  /** Whether another turn of an agent sent a call after the message that this turn answers. */
+  sentSince(turn: { id: string; agentId: string; userMessageId: string }): Promise<boolean>;
   /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
   insert(receipt: NewReceipt, db: Database): Promise<void>;
   /** @returns the ended receipt; none if the account was deleted */
@@ -84,6 +101,35 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
     return row.sent;
   },
 
+  ofConversation: (conversationId, limit) =>
+    database
+      .selectFrom('receipts')
+      .select([
+        'tool',
+        sql<string>`left(arguments::text, ${TOLD_CHARACTERS})`.as('arguments'),
+        'status',
+        'sent_at as sentAt',
+      ])
+      .where('conversation_id', '=', conversationId)
+      .orderBy('sent_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  async sentSince({ id, agentId, userMessageId }) {
+    const sent = await database
+      .selectFrom('receipts as r')
+      .innerJoin('messages as m', 'm.conversation_id', 'r.conversation_id')
+      .select('r.id')
+      .where('m.id', '=', userMessageId)
+      .where('r.agent_id', '=', agentId)
+      .where('r.turn_id', '<>', id)
+      .whereRef('r.sent_at', '>=', 'm.created_at')
+      .limit(1)
+      .executeTakeFirst();
+    return sent !== undefined;
+  },
+
   async insert({ call, tool, effect, arguments: input, argumentsHash, key }, db) {
     const approval = sql<string>`(
       SELECT jsonb_build_object('approved_at', a.decided_at, 'title', m.content ->> 'title', 'description', m.content ->> 'description')
@@ -103,7 +149,8 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
         effect,
         arguments: JSON.stringify(input),
         arguments_hash: argumentsHash,
-        key,
+        // Other systems choose some keys.
+        key: storable(key),
         integration_id: call.integrationId ?? null,
         approval,
       })

@@ -2,12 +2,15 @@ import type { AgentSettingsStore } from '../agents/agent-settings.store.js';
 import { toolsOf } from '../agents/agent-tools.js';
 import type { Tool } from '../core/catalog.js';
 import type { IntegrationStore } from '../integrations/integrations.store.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { PlatformTool } from './platform-tool.js';
 
 /** What a user allows at this moment. A turn can be days older, because it waited for an approval. */
 export interface CallRules {
   /** The permission of an agent for a tool. */
   permission(agentId: string, tool: Pick<PlatformTool, 'switchedBy' | 'effect'>): Promise<'allow' | 'ask' | 'deny'>;
+  /** Whether another turn of the agent has sent calls since the message of the user, which this turn answers again. */
+  mayRepeat: ReceiptLog['sentSince'];
   /** The id of the connection that a tool uses; undefined if it uses none. */
   connection(userId: string, tool: Pick<PlatformTool, 'provider'>): Promise<string | undefined>;
 }
@@ -16,15 +19,17 @@ export interface CallRulesDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
   tools: readonly Tool[];
   connections: Pick<IntegrationStore, 'findOf'>;
+  receipts: Pick<ReceiptLog, 'sentSince'>;
 }
 
-export const createCallRules = ({ settings, tools, connections }: CallRulesDeps): CallRules => ({
+export const createCallRules = ({ settings, tools, connections, receipts }: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
     const row = await settings.ofAgent(agentId);
     const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
     const permission = tool?.permission ?? 'deny';
     return permission === 'ask' && effect === 'read' ? 'allow' : permission;
   },
+  mayRepeat: receipts.sentSince,
   connection: async (userId, { provider }) =>
     provider === undefined ? undefined : (await connections.findOf(userId, provider))?.id,
 });

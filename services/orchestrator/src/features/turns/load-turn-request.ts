@@ -8,6 +8,8 @@ import type { ToolTokens } from '../runtimes/tool-tokens.js';
 import type { Reader, UserStore } from '../users/users.store.js';
 import type { HistoryRow } from './history.store.js';
 import type { Reply } from './reply.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import { describeSentCalls } from './sent-calls.js';
 import { needsSummary } from '../summaries/summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from './journal-bodies.js';
@@ -25,6 +27,7 @@ export interface TurnRequestDeps {
   agents: Pick<AgentStore, 'members'>;
   users: Pick<UserStore, 'reader'>;
   summaries: Pick<SummaryStore, 'find'>;
+  receipts: Pick<ReceiptLog, 'ofConversation'>;
   /** The agent's current settings, tools and memories. */
   loadAgentContext: (agentId: string, question: Question) => Promise<AgentContext>;
   models: Pick<ModelCatalog, 'limits'>;
@@ -43,6 +46,8 @@ const QUESTIONS = 3;
 const RECENT_TURNS = 3;
 /** The maximum number of these calls. */
 const RECENT_CALLS = 24;
+/** The number of calls to other apps that the model is told. */
+const SENT_CALLS = 10;
 /** The profile if the user was deleted while the turn ran. */
 const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
@@ -62,11 +67,12 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     summary: TurnContext['summary'],
     question: Question,
   ): Promise<TurnContext> {
-    const [members, agentContext, reader, recentTurns] = await Promise.all([
+    const [members, agentContext, reader, recentTurns, sentCalls] = await Promise.all([
       deps.agents.members(turn.workspace_id),
       deps.loadAgentContext(turn.agent_id, question),
       deps.users.reader(turn.user_id),
       deps.journal.turnsBefore(turn.user_message_id, RECENT_TURNS),
+      deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
     ]);
     return {
       now: deps.clock.now().toISOString(),
@@ -76,6 +82,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       limits: deps.models.limits(agentContext.model) ?? null,
       summary,
       recentTurns: recentTurns.toReversed(),
+      sentCalls: describeSentCalls(sentCalls),
     };
   }
 

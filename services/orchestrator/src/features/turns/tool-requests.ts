@@ -10,7 +10,7 @@ import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Commit, PlatformTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
-import { sendCall } from '../tools/send-call.js';
+import { sendCall, type SendCallDeps } from '../tools/send-call.js';
 import { storable } from './agent-content-schema.js';
 import type { LiveEvents } from './live-events.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
@@ -116,10 +116,13 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
   }
 
+  const descriptionOf = ({ tool, input }: Pick<Requested, 'tool' | 'input'>): string =>
+    tool.describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
+
   /** Executes a call. @returns the sequence of its event, unless it was executed before */
   async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
-    const description = tool.describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
     const stoppable = 'prepare' in tool;
+    const description = descriptionOf({ tool, input });
     const { outcome, seq } = await writer.call({ id, tool: tool.name, description, stoppable }, commit);
     deliver(tool.name, id, outcome, seq ?? lastSeq());
     return seq;
@@ -128,11 +131,12 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   async function prepareAndRun(request: Requested, stored: StoredCall): Promise<number | undefined> {
     const { tool, input, call } = request;
     const { sent, approval: approved } = stored;
+    const markSent: SendCallDeps['markSent'] = (receipt) => writer.markSent(receipt, descriptionOf(request));
     live.tool({ tool: tool.name, running: true }, lastSeq());
     const commit =
       'prepare' in tool
         ? await prepareCall(tool, input, call, logger)
-        : await sendCall(tool, input, call, { sent, approved, ...writer, receipts: deps.receipts, logger });
+        : await sendCall(tool, input, call, { sent, approved, markSent, receipts: deps.receipts, logger });
     const decidedAt = approved?.decidedAt;
     // The context of the turn has the time of its start, which can be a day earlier.
     const note = decidedAt && `The user approved this call at ${decidedAt.toISOString()}.`;
@@ -157,6 +161,13 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     }
   }
 
+  /** Whether a call can repeat one that a deleted or failed reply to the same message has sent. The user must see it then. */
+  async function mayRepeat(tool: PlatformTool): Promise<boolean> {
+    if ('prepare' in tool) return false;
+    const { id, agent_id: agentId, user_message_id, resumes_message_id } = turn;
+    return await deps.rules.mayRepeat({ id, agentId, userMessageId: resumes_message_id ?? user_message_id });
+  }
+
   /** What to do with a call that has no outcome: the stricter of the settings then and now applies. */
   async function verdictOn(
     tool: PlatformTool,
@@ -166,7 +177,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     if (sent !== undefined) return 'execute';
     const permission = await deps.rules.permission(turn.agent_id, tool);
     if (permission === 'deny') return TURNED_OFF;
-    if (approval === undefined) return permission === 'ask' || offer.asked.includes(tool.name) ? 'ask' : 'execute';
+    if (approval === undefined)
+      return permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool)) ? 'ask' : 'execute';
     if (approval.status === 'approved') return 'execute';
     return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
   }

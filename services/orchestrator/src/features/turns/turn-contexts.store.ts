@@ -19,6 +19,8 @@ export interface TurnContext {
   summary: Summary | null;
   /** The last turns of the conversation before this one, oldest first. */
   recentTurns: string[];
+  /** The calls to other apps that earlier turns sent, as the model is told; absent in contexts of earlier releases. */
+  sentCalls?: string;
 }
 
 export interface TurnContextStore {

@@ -163,6 +163,23 @@ describe('the request of a turn', () => {
     expect(turnRequest(input).summary).toBe('They talked about tea.');
   });
 
+  it('contains the calls that earlier turns sent after the summary, also without a summary', () => {
+    const sentCalls = 'Recorded by the platform: a mail.';
+    expect(turnRequest({ ...input, context: { ...context, sentCalls } }).summary).toBe(
+      `They talked about tea.\n\n${sentCalls}`,
+    );
+    expect(turnRequest({ ...input, context: { ...context, summary: null, sentCalls } }).summary).toBe(sentCalls);
+    expect(turnRequest({ ...input, context: { ...context, summary: null, sentCalls: '' } }).summary).toBe('');
+  });
+
+  it.each([['journal.1'], ['journal.1', 'tools.1']])(
+    'tells a runtime with %s what earlier replies show',
+    (...features) => {
+      const turn = { ...input.turn, shown_entries: 2 };
+      expect(turnRequest({ ...input, turn, features }).shownEntries).toBe(2);
+    },
+  );
+
   it.each([
     { features: ['journal.1', 'tools.1'], offered: ['remember'] },
     { features: ['journal.1'], offered: [] },

@@ -91,7 +91,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     agent: withContext(toAgent(answering), agentContext, input.features),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
     history: input.history.map(toHistory),
-    summary: context.summary?.text ?? '',
+    summary: [context.summary?.text, context.sentCalls].filter(Boolean).join('\n\n'),
     tools: agentContext.tools,
     memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
@@ -133,12 +133,19 @@ function journalOf(input: TurnRequestInput) {
       }
     : {};
   const { shown_entries: shownEntries } = input.turn;
-  const continued = { journaled: true, journal, canWait: true, budgeted: features.includes(BUDGET), ...large };
+  const continued = {
+    journaled: true,
+    journal,
+    shownEntries,
+    canWait: true,
+    budgeted: features.includes(BUDGET),
+    ...large,
+  };
   if (!features.includes('tools.1')) return continued;
   const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
     create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),
   );
-  return { ...continued, shownEntries, requestedTools, resolutions: [...input.resolutions] };
+  return { ...continued, requestedTools, resolutions: [...input.resolutions] };
 }
 
 const bytesOf = (journal: readonly JournalEntry[]): number =>

@@ -207,6 +207,19 @@ describe('a tool request that changes another system', () => {
     ]);
   });
 
+  it.each([
+    { mayRepeat: true, cards: ['Approve? Sending to bob: to: “bob”'], sent: [] },
+    { mayRepeat: false, cards: [], sent: [{ to: 'bob' }] },
+  ])(
+    'shows a card although it is allowed, if an earlier reply to the message sent calls: $mayRepeat',
+    async (expected) => {
+      const { sent, tool } = outside();
+      const script = [{ events: [entry(1), send('bob'), waiting, done('ok')] }];
+      const { recorded } = await play(script, { tool, mayRepeat: expected.mayRepeat });
+      expect({ sent, cards: recorded.cards }).toEqual({ sent: expected.sent, cards: expected.cards });
+    },
+  );
+
   it('shows no card if it cannot be executed', async () => {
     const { sent, tool } = outside({ outcome: { text: 'no such mail', failed: true } });
     const { recorded } = await play([{ events: [send('bob'), waiting, done('ok')] }], { tool, askedTools: ['send'] });

@@ -30,6 +30,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   bodies: JournalBodies;
   contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
   agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
+  receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
   /** What the user allows at the moment. */
@@ -380,9 +381,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const live = liveEvents(turn);
       const begun = await writer.begin();
       live.status('reading', begun.seq);
-      const { receipts, rules, bodies } = deps;
+      const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
-      const reply = createReply({ turn, writer, receipts, rules, bodies, live, refused, signal, logger }, begun);
+      const { receipts, rules, bodies } = deps;
+      const streamed = { receipts, rules, bodies, platformTools, live, refused, signal, logger };
+      const reply = createReply({ turn, writer, ...streamed }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>

@@ -143,6 +143,7 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
       settings: createAgentSettingsStore(database),
       tools: loadTools(config),
       connections: createIntegrationStore(database),
+      receipts: deps.receipts,
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
