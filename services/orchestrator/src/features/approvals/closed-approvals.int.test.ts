@@ -52,8 +52,9 @@ describe('approvals of a turn that can no longer continue', () => {
       SELECT card_message_id FROM tool_approvals WHERE status = 'open' ORDER BY card_message_id DESC LIMIT 1)`.execute(
       world.uswarm.database,
     );
-    const { events, messages, approvals: store } = world.turnWorker.stores;
-    const approvals = createApprovals({ store, messages, events });
+    const { events, messages, approvals: store, reservations } = world.turnWorker.stores;
+    const metrics = { budget: () => undefined };
+    const approvals = createApprovals({ store, reservations, messages, events, metrics });
     while (await createWithTransaction(world.uswarm.database)((tx) => approvals.expireNext(tx)));
   };
 
