@@ -308,9 +308,9 @@ export interface ToolApprovalsTable {
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
   decided_at: Timestamp | null;
+  granted_tokens: number | null;
   key: string | null;
   integration_id: string | null;
-  granted_tokens: number | null;
 }
 
 export interface ToolCallsTable {
