@@ -121,6 +121,8 @@ export function createTurnHarness(
     recentCalls?: CallRecord[];
     /** Called before the object store is used; may throw. */
     onStore?: () => void;
+    /** Whether this process holds the lease. Default: it does. */
+    holds?: () => boolean;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
@@ -198,7 +200,7 @@ export function createTurnHarness(
   const deps: TurnRunnerDeps = {
     withTransaction: (run) => run(NO_TRANSACTION),
     jobs: {
-      holds: async () => true,
+      holds: async () => more.holds?.() ?? true,
       complete: async () => undefined,
       makeDueNow: async () => void (recorded.runtimeMadeDue += 1),
     },

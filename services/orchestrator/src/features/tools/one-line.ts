@@ -1,5 +1,6 @@
 import { UNPRINTABLE_IN_LINES } from '@uswarm/service-kit';
+import { visibleText } from './visible-text.js';
 
-/** Text of a model as one line, without characters that hide or reorder text. */
+/** Text of a model as one line, without characters that hide or reorder text, or that cannot be seen. */
 export const oneLine = (text: string): string =>
-  text.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(UNPRINTABLE_IN_LINES, '').trim();
+  visibleText(text.replaceAll(/\s+/g, ' ')).replaceAll(UNPRINTABLE_IN_LINES, '').trim();

@@ -46,7 +46,7 @@ export interface SendCallDeps {
   receipts: Pick<ReceiptLog, 'finish'>;
   logger: Pick<Logger, 'error' | 'warn'>;
   /** Milliseconds before the first repetition. Default: 500. */
-  retryMs?: number;
+  retryMs?: number | undefined;
 }
 
 type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;

@@ -17,7 +17,19 @@ describe('offeredContent', () => {
     expect(offeredContent({ ...CARD, title: 'a\u0000b\ud800' })).toMatchObject({ title: 'ab\ufffd' });
   });
 
+  it('invariant 6: returns labels, title and description without characters that cannot be seen', () => {
+    const hidden = 'Ye\u200bs\u202e\u{e0041}';
+    const card = {
+      ...CARD,
+      title: hidden,
+      description: hidden,
+      actions: [{ ...CARD.actions[0], label: `\n${hidden}` }],
+    };
+    expect(offeredContent(card)).toMatchObject({ title: 'Yes', description: 'Yes', actions: [{ label: 'Yes' }] });
+  });
+
   it.each([
+    ['a card with a label that cannot be seen', { ...CARD, actions: [{ ...CARD.actions[0], label: '\u200b\n' }] }],
     ['undefined', undefined],
     ['a text', { type: 'text', text: 'x' }],
     ['a system message', { type: 'system', text: 'x' }],

@@ -1,5 +1,7 @@
 import { MessageContent } from '@uswarm/contract';
 import { NUL } from '@uswarm/service-kit';
+import { oneLine } from '../tools/one-line.js';
+import { visibleText } from '../tools/visible-text.js';
 
 /** Content of messages that a turn sends in addition to its reply. */
 export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'artifact' | 'workflow' }>;
@@ -19,6 +21,16 @@ export function storableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, storableJson(entry)]));
 }
 
+/** A choice becomes a message of the user, so the user must see all of its label. */
+function offeredCard(card: OfferedContent & { type: 'action_card' }): OfferedContent | undefined {
+  const actions = card.actions.map((action) => ({ ...action, label: oneLine(action.label) }));
+  const ids = new Set(actions.map(({ id }) => id));
+  if (ids.size === 0 || ids.size < actions.length || actions.some(({ label }) => label === '')) return undefined;
+  const [title, description] = [visibleText(card.title), visibleText(card.description)];
+  // Only the user selects an action.
+  return { ...card, title, description, actions, selected_action_id: null };
+}
+
 /**
  * Validates the untrusted content of a runtime. Artifacts are not accepted: only the orchestrator knows them.
  *
@@ -30,11 +42,8 @@ export function offeredContent(value: unknown): OfferedContent | undefined {
   switch (data.type) {
     case 'workflow':
       return data;
-    case 'action_card': {
-      const ids = new Set(data.actions.map(({ id }) => id));
-      // Only the user selects an action.
-      return ids.size > 0 && ids.size === data.actions.length ? { ...data, selected_action_id: null } : undefined;
-    }
+    case 'action_card':
+      return offeredCard(data);
     default:
       return undefined;
   }

@@ -51,6 +51,7 @@ export interface ReplyDeps {
   logger: ToolRequestDeps['logger'];
   /** Names of the tools that the orchestrator executes. It shows their calls itself. */
   platformTools: readonly string[];
+  retryMs?: ToolRequestDeps['retryMs'];
 }
 
 /** The state of a reply while the runtime streams it. */
@@ -90,7 +91,7 @@ const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
 };
 
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, receipts, rules, live, bodies, refused, signal, logger } = deps;
+  const { turn, writer, live, bodies, refused, signal } = deps;
   let chunkSeq = 0;
   let bytes = 0;
   /** The text as the runtime sent it. */
@@ -104,7 +105,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   /** The step of the last announced model call. */
   let announced = 0;
 
-  const requests = createToolRequests({ turn, writer, receipts, rules, live, logger, seq: () => reply.seq });
+  const requests = createToolRequests({ ...deps, seq: () => reply.seq });
 
   const reply: Reply = {
     generation: turn.generation,

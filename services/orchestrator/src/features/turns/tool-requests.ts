@@ -73,6 +73,8 @@ export interface ToolRequestDeps {
   logger: Pick<Logger, 'error' | 'warn'>;
   /** The sequence of the last durable event of the turn. */
   seq: () => number;
+  /** Milliseconds before the first repetition of a request to another system. */
+  retryMs?: number | undefined;
 }
 
 /** Adds a sentence to the outcome of a call. */
@@ -136,7 +138,14 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const commit =
       'prepare' in tool
         ? await prepareCall(tool, input, call, logger)
-        : await sendCall(tool, input, call, { sent, approved, markSent, receipts: deps.receipts, logger });
+        : await sendCall(tool, input, call, {
+            sent,
+            approved,
+            markSent,
+            receipts: deps.receipts,
+            logger,
+            retryMs: deps.retryMs,
+          });
     const decidedAt = approved?.decidedAt;
     // The context of the turn has the time of its start, which can be a day earlier.
     const note = decidedAt && `The user approved this call at ${decidedAt.toISOString()}.`;

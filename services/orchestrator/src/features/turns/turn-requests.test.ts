@@ -62,7 +62,7 @@ describe('a tool request of a runtime', () => {
     });
   });
 
-  it('is executed once if the runtime is lost and its next generation requests it again', async () => {
+  it('invariant 4: is executed once if the runtime is lost and its next generation requests it again', async () => {
     const { counted, tool } = counter();
     const lost = failure(Code.NotFound);
     const { recorded } = await play(
@@ -71,6 +71,17 @@ describe('a tool request of a runtime', () => {
     );
     expect(counted.total).toBe(1);
     expect(recorded.resolutions).toEqual(['a: total 1', 'a: total 1']);
+  });
+
+  it('invariant 4: is not executed after another replica has taken over the turn', async () => {
+    let holds = true;
+    const { counted, tool } = counter(() => void (holds = false));
+    const { recorded } = await play([{ events: [entry(1), wanted('a'), done('ok')] }], { tool, holds: () => holds });
+    expect({ total: counted.total, resolutions: recorded.resolutions, ended: recorded.ended }).toEqual({
+      total: 0,
+      resolutions: [],
+      ended: undefined,
+    });
   });
 
   it('is answered with the next request if its outcome was not delivered', async () => {
@@ -120,7 +131,7 @@ describe('a tool request that needs the approval of the user', () => {
   const decide = (status: FoundApproval['status']) => (approvals: Map<string, FoundApproval>) =>
     void approvals.forEach((approval) => (approval.status = status));
 
-  it('shows a card with the arguments, ends the reply and frees the runtime, without an effect', async () => {
+  it('invariant 5: shows a card with the arguments, ends the reply and frees the runtime, without an effect', async () => {
     const { recorded, counted, reply } = await asked([{ events: [entry(1), wanted('a'), waiting] }]);
     expect(recorded.cards).toEqual(['Approve? Counting 1: by: “1”']);
     expect({ suspended: recorded.suspended, ended: recorded.ended, total: counted.total }).toEqual({
@@ -148,6 +159,13 @@ describe('a tool request that needs the approval of the user', () => {
     expect(recorded.cards).toHaveLength(2);
   });
 
+  it('invariant 6: with invalid arguments fails without a card', async () => {
+    const invalid = wanted('a', 'count', '{"by":"x","Checked":"yes"}');
+    const { recorded, counted } = await asked([{ events: [invalid, waiting, done('ok')] }]);
+    expect({ cards: recorded.cards, total: counted.total }).toEqual({ cards: [], total: 0 });
+    expect(recorded.resolutions).toEqual([expect.stringMatching(/^a: count: by: /)]);
+  });
+
   it('is executed without a pause if the user approves it before the reply ends', async () => {
     const { recorded, counted } = await asked([{ events: [wanted('a'), waiting, done('ok')] }], decide('approved'));
     expect({ total: counted.total, resolutions: recorded.resolutions }).toEqual({
@@ -156,13 +174,13 @@ describe('a tool request that needs the approval of the user', () => {
     });
   });
 
-  it.each(['denied', 'expired', 'superseded'] as const)('has no effect if it is %s', async (status) => {
+  it.each(['denied', 'expired', 'superseded'] as const)('invariant 5: has no effect if it is %s', async (status) => {
     const { recorded, counted } = await asked([{ events: [wanted('a'), waiting, done('ok')] }], decide(status));
     expect(counted.total).toBe(0);
     expect(recorded.resolutions).toEqual([expect.stringContaining('Nothing was changed.')]);
   });
 
-  it('ends the turn if the runtime changes the arguments after the card was shown', async () => {
+  it('invariant 5: ends the turn if the runtime changes the arguments after the card was shown', async () => {
     const changed = wanted('a', 'count', '{"by":1000}');
     const { recorded, counted } = await asked([{ events: [wanted('a'), changed, waiting] }]);
     expect({ ended: recorded.ended, total: counted.total }).toEqual({
@@ -194,7 +212,7 @@ describe('a tool request that changes another system', () => {
   }
   const send = (to: string) => wanted('a', 'send', JSON.stringify({ to }));
 
-  it('is not sent again, and its outcome is the same for each generation', async () => {
+  it('invariant 4: is not sent again, and its outcome is the same for each generation', async () => {
     const { sent, tool } = outside();
     const { recorded } = await play(
       [{ events: [entry(1), send('bob')] }, failure(Code.NotFound), { events: [send('bob'), done('ok')] }],

@@ -42,6 +42,8 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   deadlineMs?: number;
   /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
   renewToolTokenMs?: number;
+  /** Milliseconds before the first repetition of a request. */
+  retryMs?: number;
   clock: Clock;
   logger: Logger;
 }
@@ -96,6 +98,7 @@ const idOf = ({ turn, reply }: Run) => ({ turnId: turn.id, generation: reply.gen
 export function createTurnRunner(deps: TurnRunnerDeps) {
   const { turns, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
+  const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
   const loadRequest = createTurnRequestLoader(deps);
 
   /** @throws RuntimeSuspended */
@@ -314,7 +317,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       }
       // Only on the first interruption: the reconciler backs off for a runtime that crashes repeatedly.
       if (interruptions === 0) await deps.jobs.makeDueNow(RUNTIME_JOB, turn.workspace_id);
-      await sleep(backoffDelay(RETRY, interruptions), undefined, { signal });
+      await sleep(backoffDelay(retry, interruptions), undefined, { signal });
     }
   }
 
@@ -383,8 +386,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       live.status('reading', begun.seq);
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
-      const { receipts, rules, bodies } = deps;
-      const streamed = { receipts, rules, bodies, platformTools, live, refused, signal, logger };
+      const { receipts, rules, bodies, retryMs } = deps;
+      const streamed = { receipts, rules, bodies, platformTools, live, refused, signal, logger, retryMs };
       const reply = createReply({ turn, writer, ...streamed }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
