@@ -10,6 +10,7 @@ import { withLock } from './lock.mjs';
 import { runProse } from './prose.mjs';
 import { RunError } from './run-error.mjs';
 import { runScale } from './scale.mjs';
+import { runSoak } from './soak.mjs';
 import { runTests } from './test.mjs';
 
 // An `interactive` program reads the terminal, so it stays in the process group of the terminal.
@@ -26,6 +27,7 @@ const tasks = {
   test: runTests,
   e2e: runE2e,
   scale: runScale,
+  soak: runSoak,
   generate,
   format: formatSources,
   'lint:prose': runProse,

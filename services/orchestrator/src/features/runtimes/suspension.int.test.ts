@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AgentSummary, BusEnvelope, MessageData, Workspace } from '@uswarm/contract';
-import { createMetrics, silentLogger, systemClock } from '@uswarm/service-kit';
+import { createMetrics } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import {
@@ -10,10 +10,9 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import type { WithTransaction } from '../../database/database.js';
+import { createIdleReconciler, IDLE_RUNTIME } from '../../../test/idle-reconciler.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
-import { createRuntimeReconciler } from './runtime-reconciler.js';
-import type { RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeRequests, RUNTIME_JOB } from './runtime-requests.js';
 import { createWithTransaction } from '../../database/transaction.js';
@@ -103,31 +102,9 @@ describe('a suspension concurrent with a message', () => {
   });
   afterAll(() => uswarm.close());
 
-  const READY: RuntimeObservation = { phase: 'Ready', reason: '', address: 'http://runtime:1', current: true };
-  let reconcile: ReturnType<typeof createRuntimeReconciler>;
+  let reconcile: ReturnType<typeof createIdleReconciler>;
   beforeAll(() => {
-    reconcile = createRuntimeReconciler({
-      ...stores,
-      withTransaction,
-      store: stores.runtimes,
-      driver: {
-        ensure: async ({ suspended }) => (suspended ? { ...READY, phase: 'Suspended', address: null } : READY),
-        peek: async () => new Map(),
-        reportsLiveness: true,
-        remove: async () => true,
-        onChange: () => undefined,
-      },
-      client: {
-        identify: async () => ({ instanceId: 'i', features: [] }),
-        status: async () => ({ busy: false, idleMs: 3_600_000 }),
-        forget: () => undefined,
-      },
-      publish: async () => true,
-      idleSuspendAfterMs: 1_000,
-      metrics: createRuntimeMetrics(metrics),
-      clock: systemClock,
-      logger: silentLogger,
-    });
+    reconcile = createIdleReconciler(stores, withTransaction, metrics);
   });
   /** A workspace whose runtime reached the idle limit. No other workspace has jobs. */
   async function idleWorkspace(): Promise<void> {
@@ -136,7 +113,7 @@ describe('a suspension concurrent with a message', () => {
     await uswarm.database.deleteFrom('work').where('workspace_id', '!=', home.workspaceId).execute();
     await stores.runtimes.update(home.workspaceId, {
       phase: 'Ready',
-      address: READY.address,
+      address: IDLE_RUNTIME.address,
       wanted_at: new Date(Date.now() - 3_600_000),
     });
   }

@@ -144,7 +144,7 @@ async function run(effect: 'keyed' | 'once', events: readonly Event[], indexed =
 describe('a call of a tool that changes another system', () => {
   const schedules = fc.array(fc.constantFrom(...EVENTS), { maxLength: 5 });
 
-  it('is executed at most once with the effect `once`, and its receipt never claims more than happened', async () => {
+  it('invariant 4: is executed at most once with the effect `once`, and its receipt never claims more than happened', async () => {
     await fc.assert(
       fc.asyncProperty(schedules, fc.boolean(), async (events, indexed) => {
         const { executions, requests, outcome, receipt } = await run('once', events, indexed);
@@ -160,7 +160,7 @@ describe('a call of a tool that changes another system', () => {
     );
   });
 
-  it('is always sent with one key with the effect `keyed`', async () => {
+  it('invariant 4: is always sent with one key with the effect `keyed`', async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async (events) => {
         const { executions, keys, planned, receipt } = await run('keyed', events);

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+
+/** What goes wrong, or what the user does, at a point of a run. */
+export const FAULTS = [
+  'kill the orchestrator',
+  'kill the runtime',
+  'kill both',
+  'hang the orchestrator',
+  'wake the hanging orchestrator',
+  'break the database connection',
+  'break the runtime connection',
+  'approve',
+  'deny',
+  'approve and deny',
+  'write',
+  'expire',
+  'stop',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** `after`: points since the previous fault. A point is before and after each call that leaves a process. */
+export interface ScheduledFault {
+  after: number;
+  fault: Fault;
+}
+
+/** What happens to a request to the other system. */
+export const DELIVERIES = ['executed', 'refused', 'request lost', 'answer lost'] as const;
+export type Delivery = (typeof DELIVERIES)[number];
+
+/** What the user does with the cards of a turn that waits. */
+export const CHOICES = ['approve', 'deny', 'approve and deny', 'write', 'expire'] as const;
+export type Choice = (typeof CHOICES)[number];
+
+export type ToolName = 'save' | 'create' | 'send';
+
+export interface Schedule {
+  /** The tools that the model calls, per step. */
+  steps: ToolName[][];
+  /** Whether each call needs an approval. */
+  asks: boolean;
+  /** Whether the other system finds a request that it executed. */
+  finds: boolean;
+  faults: ScheduledFault[];
+  /** For the first requests; later ones are executed. */
+  deliveries: Delivery[];
+  /** For the first pauses; later ones end with an approval. */
+  choices: Choice[];
+}
+
+const step = fc.array(fc.constantFrom<ToolName>('save', 'create', 'send'), { minLength: 1, maxLength: 2 });
+
+export const schedules: fc.Arbitrary<Schedule> = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 2 }),
+  asks: fc.boolean(),
+  finds: fc.boolean(),
+  faults: fc.array(fc.record({ after: fc.nat({ max: 40 }), fault: fc.constantFrom(...FAULTS) }), { maxLength: 5 }),
+  deliveries: fc.array(fc.constantFrom(...DELIVERIES), { maxLength: 3 }),
+  choices: fc.array(fc.constantFrom(...CHOICES), { maxLength: 3 }),
+});

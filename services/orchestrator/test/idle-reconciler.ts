@@ -1,0 +1,39 @@
+import { type Registry, silentLogger, systemClock } from '@uswarm/service-kit';
+import type { WithTransaction } from '../src/database/database.js';
+import type { RuntimeObservation } from '../src/features/runtimes/drivers/driver.js';
+import { createRuntimeMetrics } from '../src/features/runtimes/runtime-metrics.js';
+import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
+import type { Stores } from './stores.js';
+
+export const IDLE_RUNTIME: RuntimeObservation = {
+  phase: 'Ready',
+  reason: '',
+  address: 'http://runtime:1',
+  current: true,
+};
+
+/** The reconciler of runtimes on a platform where all of them are ready and have been idle for an hour. */
+export const createIdleReconciler = (stores: Stores, withTransaction: WithTransaction, metrics: Registry) =>
+  createRuntimeReconciler({
+    ...stores,
+    withTransaction,
+    store: stores.runtimes,
+    driver: {
+      ensure: async ({ suspended }) =>
+        suspended ? { ...IDLE_RUNTIME, phase: 'Suspended', address: null } : IDLE_RUNTIME,
+      peek: async () => new Map(),
+      reportsLiveness: true,
+      remove: async () => true,
+      onChange: () => undefined,
+    },
+    client: {
+      identify: async () => ({ instanceId: 'i', features: [] }),
+      status: async () => ({ busy: false, idleMs: 3_600_000 }),
+      forget: () => undefined,
+    },
+    publish: async () => true,
+    idleSuspendAfterMs: 1_000,
+    metrics: createRuntimeMetrics(metrics),
+    clock: systemClock,
+    logger: silentLogger,
+  });
