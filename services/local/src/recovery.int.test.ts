@@ -42,12 +42,7 @@ describeWith('valkey', 'services as separate processes', () => {
   });
   afterEach(() => client?.close());
 
-  const runtimePid = async (): Promise<number> => {
-    const rows = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
-      client.workspaceId,
-    ]);
-    return rows[0]!.pid;
-  };
+  const runtimePid = () => services.runtimePid(client.workspaceId);
   const usage = async () =>
     (
       await services.query<{ answers: number; prompt: number; completion: number }>(

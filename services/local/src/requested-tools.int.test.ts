@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
-import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
@@ -47,8 +46,7 @@ describe('a memory that is saved while a process is killed', () => {
     await model.reached('call-1');
     const unlock = await services.lockTable('deleted_memories');
     model.release('call-1');
-    const blocked = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    await eventually(() => services.query(blocked), { until: (rows) => rows.length > 0 });
+    await services.untilBlocked();
     await kill();
     await unlock();
   }
@@ -89,17 +87,14 @@ describe('a memory that is saved while a process is killed', () => {
     ],
   });
 
-  it('is saved once if the runtime is killed', async () => {
+  it('invariant 4: is saved once if the runtime is killed', async () => {
     await duringCall(async () => {
-      const [row] = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
-        client.workspaceId,
-      ]);
-      killIfAlive(row!.pid);
+      killIfAlive(await services.runtimePid(client.workspaceId));
     });
     expect(await afterTurn()).toEqual(savedOnce(2));
   });
 
-  it('is saved once if the orchestrator is killed', async () => {
+  it('invariant 4: is saved once if the orchestrator is killed', async () => {
     await services.addOrchestrator();
     await duringCall(() => services.orchestrators[0]!.stop('SIGKILL'));
     expect(await afterTurn()).toEqual(savedOnce(1));

@@ -60,12 +60,7 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
     await search?.close();
   });
 
-  const killRuntime = async (): Promise<void> => {
-    const [row] = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
-      client.workspaceId,
-    ]);
-    killIfAlive(row!.pid);
-  };
+  const killRuntime = async (): Promise<void> => killIfAlive(await services.runtimePid(client.workspaceId));
 
   it('completes it without a second call of the model or of a tool for a step that was stored', async () => {
     await client.send('Find ten facts');

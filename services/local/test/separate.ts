@@ -5,8 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { DEVELOPMENT_CLIENT_ID, freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
 import { type Program, runProgram } from './program.js';
+
+export const KILLED = ['the runtime', 'the orchestrator', 'both'] as const;
+export type Killed = (typeof KILLED)[number];
 
 export interface SeparateServices {
   restUrl: string;
@@ -16,11 +21,22 @@ export interface SeparateServices {
   gateway: Program;
   /** Base URLs of the operations ports of the first orchestrator and the gateway. */
   operations: { orchestrator: string; gateway: string };
-  /** Starts another orchestrator on the same database. */
-  addOrchestrator(): Promise<Program>;
+  /** Between the orchestrators and Postgres. */
+  databaseProxy: FaultInjectionProxy;
+  /** Starts another orchestrator on the same database. With `atTheSamePorts`, clients reach it in place of an ended one. */
+  addOrchestrator(options?: { atTheSamePorts?: boolean }): Promise<Program>;
+  runtimePid(workspaceId: string): Promise<number>;
+  /** Kills the orchestrator that clients reach, the runtime of the workspace, or both. */
+  kill(killed: Killed, workspaceId: string): Promise<void>;
+  /** Another orchestrator takes over, if one was killed. */
+  recover(killed: Killed): Promise<void>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Blocks all statements that use the table. @returns ends it */
   lockTable(table: string): Promise<() => Promise<void>>;
+  /** Blocks all statements that change the agents of the workspace, such as the begin of a turn. @returns ends it */
+  lockAgents(workspaceId: string): Promise<() => Promise<void>>;
+  /** Resolves when a statement waits for a lock. */
+  untilBlocked(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,11 +56,12 @@ export async function startSeparateServices(
   redis = process.env['TEST_REDIS_URL'] ?? '',
 ): Promise<SeparateServices> {
   const database = await createTestDatabase();
+  const databaseProxy = await startFaultInjectionProxy(database.url);
   const issuer = await startOidcIssuer();
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];
   const internalKey = `test:${secret()}`;
   const orchestratorEnv = {
-    DATABASE_URL: database.url,
+    DATABASE_URL: databaseProxy.redirect(database.url),
     REALTIME_REDIS_URL: redis,
     OIDC_ISSUERS: JSON.stringify([{ issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }]),
     SIGNATURE_MODE: 'off',
@@ -90,26 +107,46 @@ export async function startSeparateServices(
   // Dropping the database can end a connection before the pool has closed it.
   pool.on('error', () => undefined);
 
-  return {
+  async function lock(statement: string): Promise<() => Promise<void>> {
+    const connection = await pool.connect();
+    await connection.query(`BEGIN; ${statement}`);
+    return async () => {
+      await connection.query('ROLLBACK');
+      connection.release();
+    };
+  }
+
+  const services: SeparateServices = {
     restUrl: `http://127.0.0.1:${restPort}`,
     socketUrl: `http://127.0.0.1:${socketPort}`,
     issuer,
     orchestrators,
     gateway,
     operations,
-    async addOrchestrator() {
-      const program = await runOrchestrator(0, 0);
+    databaseProxy,
+    async addOrchestrator({ atTheSamePorts = false } = {}) {
+      const program = await (atTheSamePorts ? runOrchestrator(restPort, internalPort) : runOrchestrator(0, 0));
       orchestrators.push(program);
       return program;
     },
+    async runtimePid(workspaceId) {
+      const sql = 'SELECT pid FROM runtime_processes WHERE workspace_id = $1';
+      const { rows } = await pool.query<{ pid: number }>(sql, [workspaceId]);
+      return rows[0]!.pid;
+    },
+    async kill(killed, workspaceId) {
+      if (killed !== 'the runtime') await orchestrators.at(-1)?.stop('SIGKILL');
+      if (killed !== 'the orchestrator') killIfAlive(await services.runtimePid(workspaceId));
+    },
+    async recover(killed) {
+      if (killed !== 'the runtime') await services.addOrchestrator({ atTheSamePorts: true });
+    },
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
-    async lockTable(table) {
-      const connection = await pool.connect();
-      await connection.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
-      return async () => {
-        await connection.query('ROLLBACK');
-        connection.release();
-      };
+    lockTable: (table) => lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
+    lockAgents: (workspaceId) => lock(`SELECT FROM agents WHERE workspace_id = '${workspaceId}' FOR NO KEY UPDATE`),
+    async untilBlocked() {
+      const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await eventually(async () => (await pool.query(sql)).rows, { until: (rows) => rows.length > 0 });
     },
     async close() {
       await gateway.stop();
@@ -117,10 +154,12 @@ export async function startSeparateServices(
       const { rows } = await pool.query<{ pid: number }>('SELECT pid FROM runtime_processes');
       for (const { pid } of rows) killIfAlive(pid);
       await pool.end();
+      await databaseProxy.close();
       await issuer.close();
       await database.drop();
     },
   };
+  return services;
 }
 
 export function killIfAlive(pid: number): void {

@@ -7,11 +7,12 @@ import { createMailbox, type Mailbox } from './mailbox.js';
 
 /**
  * What goes wrong with a request. `refuse`: an error before it is executed. `lose-request`: the connection breaks before it is
- * executed. `lose-answer`: it breaks afterwards. `hang`: it is executed, and there is no answer until `release`.
+ * executed. `lose-answer`: it breaks afterwards. `hang`: it is executed, and there is no answer until `release`. `stall`: it is
+ * not executed, and the connection breaks at `release`.
  */
 export type GoogleFault =
   | { kind: 'refuse'; status: number; reason: string }
-  | { kind: 'lose-request' | 'lose-answer' | 'hang' };
+  | { kind: 'lose-request' | 'lose-answer' | 'hang' | 'stall' };
 
 export interface GoogleServerOptions {
   /** Whether an access token is valid. Default: every token is. */
@@ -29,7 +30,7 @@ export interface GoogleServer {
   failNext(method: string, fault: GoogleFault): void;
   /** Resolves when a request with this fault has arrived and, unless it is refused or lost, was executed. */
   faulted(method: string): Promise<void>;
-  /** Answers the requests that hang. */
+  /** Answers the requests that hang, and loses those that stall. */
   release(): void;
   close(): Promise<void>;
 }
@@ -88,8 +89,9 @@ export async function startGoogleServer({ accepts }: GoogleServerOptions = {}): 
       reachedFault(method).resolve();
       throw new BadRequest(fault.status, fault.reason, 'The request failed.');
     }
-    if (fault?.kind === 'lose-request') {
+    if (fault?.kind === 'lose-request' || fault?.kind === 'stall') {
       reachedFault(method).resolve();
+      if (fault.kind === 'stall') await released.promise;
       return void response.destroy();
     }
     const answer = method.startsWith('calendar.')

@@ -72,7 +72,6 @@ export async function leftBehind(workspaceId: string, database: Database): Promi
     cards: sql`SELECT content FROM messages WHERE workspace_id = ${workspaceId} AND content ->> 'type' = 'action_card'
       AND content ->> 'selected_action_id' IS NULL AND status <> 'failed'`,
     agents: sql`SELECT activity FROM agents WHERE workspace_id = ${workspaceId} AND activity NOT IN ('online', 'error')`,
-    entries: sql`SELECT turn_id FROM turn_entries WHERE turn_id IN (${turns})`,
     contexts: sql`SELECT turn_id FROM turn_contexts WHERE turn_id IN (${turns})`,
     calls: sql`SELECT turn_id FROM tool_calls WHERE turn_id IN (${turns})`,
     receipts: sql`SELECT call_id FROM receipts WHERE workspace_id = ${workspaceId} AND status = 'sent'`,

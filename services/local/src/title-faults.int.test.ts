@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Conversation } from '@uswarm/contract';
+import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
+import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { KILLED, type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+describe('a model call after a turn, for the title', () => {
+  let model: ModelServer;
+  let services: SeparateServices;
+  let client: TestClient;
+  let requests = 0;
+
+  beforeAll(async () => {
+    model = await startModelServer({
+      script: (_request, index) => {
+        requests += 1;
+        if (requests === 1) return [{ text: 'Green tea.' }];
+        return [...(requests === 2 ? [{ hold: `title-${index}` }] : []), { text: 'All about tea' }];
+      },
+    });
+    services = await startSeparateServices({
+      OPENAI_BASE_URL: model.baseUrl,
+      OPENAI_API_KEY: 'test',
+      OPENAI_MODEL: 'scripted',
+      WORK_LEASE_MS: '3000',
+      SUMMARY_WORKERS: '1',
+    });
+  });
+  beforeEach(async () => {
+    requests = 0;
+    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+    client = await startTestClient({ ...services, token });
+  });
+  afterEach(() => client?.close());
+  afterAll(async () => {
+    await services?.close();
+    await model?.close();
+  });
+
+  it.each(KILLED)('is repeated if a process is killed meanwhile, and leaves no job: %s', async (killed) => {
+    const hold = `title-${model.requests.length + 1}`;
+    await client.send('What do you know about tea, and which one should I drink in the morning?');
+    await model.reached(hold);
+    await services.kill(killed, client.workspaceId);
+    model.release(hold);
+    await services.recover(killed);
+    const path = `/v1/workspaces/${client.workspaceId}/conversations`;
+    const title = async () => ((await client.api('GET', path)).body as { data: Conversation[] }).data[0]?.title;
+    expect(await eventually(title, { until: (found) => found === 'All about tea' })).toBe('All about tea');
+    const jobs = () =>
+      services.query(`SELECT kind FROM work WHERE workspace_id = $1 AND kind IN ('turn', 'title', 'summary')`, [
+        client.workspaceId,
+      ]);
+    expect(await eventually(jobs, { until: ({ length }) => length === 0 })).toEqual([]);
+  });
+});

@@ -1,0 +1,187 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { AgentSummary, MessageData, OAuthConfiguration } from '@uswarm/contract';
+import {
+  type GoogleServer,
+  type ModelServer,
+  type ModelStep,
+  type OAuthServer,
+  startGoogleServer,
+  startModelServer,
+  startOAuthServer,
+} from '@uswarm/dev-servers';
+import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import type { SeparateServices } from './separate.js';
+
+const SCOPES = ['openid', 'offline_access'];
+const REDIRECT = 'https://app.example.com/callback';
+const APPS = { google_calendar: '/calendar/v3', gmail: '' } as const;
+export type App = keyof typeof APPS;
+
+/** A tool call that the model makes when the last message of the user contains the word. */
+export interface WordedCall {
+  name: string;
+  arguments: object;
+}
+
+export interface AppServers {
+  model: ModelServer;
+  oauth: OAuthServer;
+  google: GoogleServer;
+  /** What the model was told about each call, in order. */
+  results: string[];
+  /** Settings of an orchestrator that uses these servers. */
+  env: Record<string, string>;
+  close(): Promise<void>;
+}
+
+/**
+ * A model that makes one call, or several, when a message asks for them, and then answers `Done.`; the servers of the apps that
+ * the user can connect.
+ *
+ * @param callsFor the calls for a message of the user; none for a message that is answered with `Hello.`
+ * @param stepsFor how the calls are streamed. Default: as one step
+ */
+export async function startAppServers(
+  callsFor: (message: string) => readonly WordedCall[],
+  stepsFor: (calls: readonly WordedCall[], message: string) => readonly ModelStep[] = (toolCalls) => [{ toolCalls }],
+): Promise<AppServers> {
+  const results: string[] = [];
+  const oauth = await startOAuthServer({
+    clients: Object.keys(APPS).map((app) => ({
+      client_id: app,
+      client_secret: 's',
+      grant_types: ['authorization_code', 'refresh_token'],
+      redirect_uris: [`${REDIRECT}/${app}`],
+      token_endpoint_auth_method: 'client_secret_post' as const,
+    })),
+  });
+  const google = await startGoogleServer({ accepts: oauth.accepts });
+  const model = await startModelServer({
+    script({ messages }) {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') {
+        results.push(JSON.stringify(last.content));
+        return [{ text: 'Done.' }];
+      }
+      const message = JSON.stringify(last);
+      const calls = callsFor(message);
+      return calls.length === 0 ? [{ text: 'Hello.' }] : stepsFor(calls, message);
+    },
+  });
+  const providers = Object.entries(APPS).map(([app, path]) => [
+    app,
+    {
+      client_id: app,
+      client_secret: 's',
+      redirect_urls: [`${REDIRECT}/${app}`],
+      authorization_endpoint: oauth.authorizationEndpoint,
+      token_endpoint: oauth.tokenEndpoint,
+      revocation_endpoint: oauth.revocationEndpoint,
+      scopes: SCOPES,
+      additional_parameters: { prompt: 'consent' },
+      api_url: `${google.url}${path}`,
+    },
+  ]);
+  return {
+    model,
+    oauth,
+    google,
+    results,
+    env: {
+      OPENAI_BASE_URL: model.baseUrl,
+      OPENAI_API_KEY: 'test',
+      OPENAI_MODEL: 'scripted',
+      SUMMARY_WORKERS: '0',
+      WORK_LEASE_MS: '3000',
+      INTEGRATION_PROVIDERS: JSON.stringify(Object.fromEntries(providers)),
+      INTEGRATION_TOKEN_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    },
+    async close() {
+      await google.close();
+      await oauth.close();
+      await model.close();
+    },
+  };
+}
+
+/** A card of a call. */
+export type Card = MessageData & { content: { type: 'action_card' } };
+
+/** A user of apps. */
+export interface AppUser extends TestClient {
+  connect(app: App): Promise<void>;
+  /** Sets whether calls of a tool of the catalogue need an approval, for all agents. */
+  permit(tool: string, permission: 'allow' | 'ask'): Promise<void>;
+  /** The card of the first call that needs an approval. */
+  card(): Promise<Card>;
+  choose(card: Pick<MessageData, 'id'>, action: 'approve' | 'deny'): Promise<{ status: number; body: never }>;
+  /** Resolves when that many replies have ended. @returns the id of the last one */
+  replies(count: number): Promise<string>;
+  /** Resolves when the answer after the calls has ended. */
+  answered(): Promise<unknown>;
+  textOf(messageId: string): string | undefined;
+}
+
+export async function startAppUser(services: SeparateServices, { oauth }: Pick<AppServers, 'oauth'>): Promise<AppUser> {
+  const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+  const client = await startTestClient({ ...services, token });
+  const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
+  const updates = () => client.events.filter(({ name }) => name === 'message.updated').map(messageOf);
+  return {
+    ...client,
+
+    async connect(provider) {
+      const { body } = await client.api('POST', '/v1/integrations/connect', { provider });
+      const {
+        client_id: clientId,
+        redirect_url: redirectUrl,
+        additional_parameters: more,
+      } = body as OAuthConfiguration;
+      const verifier = randomBytes(32).toString('base64url');
+      const challenge = createHash('sha256').update(verifier).digest('base64url');
+      const parameters = { ...more, code_challenge: challenge };
+      const code = await oauth.authorize({ clientId, redirectUrl, scopes: SCOPES, parameters });
+      const { status } = await client.api('POST', '/v1/integrations/callback', {
+        provider,
+        authorization_code: code,
+        code_verifier: verifier,
+        redirect_url: redirectUrl,
+      });
+      if (status !== 204) throw new Error(`the app was not connected: ${status}`);
+    },
+
+    async permit(tool, permission) {
+      const { body } = await client.api('GET', `/v1/workspaces/${client.workspaceId}/agents`);
+      for (const { id } of (body as { data: AgentSummary[] }).data)
+        await client.api('PATCH', `/v1/agents/${id}/tools/${tool}`, { permission });
+    },
+
+    card: async () =>
+      messageOf(
+        await client.saw(
+          'message.new',
+          ({ message }: { message: MessageData }) => message.content.type === 'action_card',
+        ),
+      ) as Card,
+
+    choose: ({ id }, action) =>
+      client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${id}/action`, { action_id: action }),
+
+    async replies(count) {
+      const ids = new Set<string>();
+      await client.saw('message.done', ({ message_id: id }: { message_id: string }) => ids.add(id).size >= count);
+      return [...ids].at(-1)!;
+    },
+
+    answered: () =>
+      client.saw(
+        'message.updated',
+        ({ message: { content } }: { message: MessageData }) => content.type === 'text' && content.text === 'Done.',
+      ),
+
+    textOf(messageId) {
+      const content = updates().findLast(({ id }) => id === messageId)?.content;
+      return content?.type === 'text' ? content.text : undefined;
+    },
+  };
+}

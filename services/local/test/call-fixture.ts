@@ -1,0 +1,172 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import type { ModelStep } from '@uswarm/dev-servers';
+import { type AppServers, type AppUser, startAppServers, startAppUser, type WordedCall } from './app-servers.js';
+import type { Program } from './program.js';
+import { type Killed, type SeparateServices, startSeparateServices } from './separate.js';
+
+export const SEND = 'gmail.users.messages.send';
+export const INSERT = 'calendar.events.insert';
+
+const SUBJECT = /#\d+/;
+
+const callsFor = (message: string): WordedCall[] => {
+  const subject = SUBJECT.exec(message)?.[0];
+  if (subject === undefined) return [];
+  const mail = { name: 'send_mail', arguments: { to: ['bob@example.com'], subject, body: 'Are you free?' } };
+  const times = { start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
+  const event = { name: 'create_calendar_event', arguments: { title: subject, ...times } };
+  return [message.includes('event') ? event : mail];
+};
+
+/** Streams a call. A message with the word `slowly` has a pause in the middle of its arguments. */
+function inTwoParts([call]: readonly WordedCall[], message: string): readonly ModelStep[] {
+  if (call === undefined) return [];
+  if (!message.includes('slowly')) return [{ toolCalls: [call] }];
+  const text = JSON.stringify(call.arguments);
+  const chunk = (delta: object, finish: string | null = null): ModelStep => {
+    const choices = [{ index: 0, delta, finish_reason: finish }];
+    const body = { id: 'x', object: 'chat.completion.chunk', created: 0, model: 'scripted', choices };
+    return { raw: `data: ${JSON.stringify(body)}\n\n` };
+  };
+  const part = (more: object): ModelStep => chunk({ tool_calls: [{ index: 0, ...more }] });
+  return [
+    part({ id: 'call', type: 'function', function: { name: call.name, arguments: text.slice(0, 20) } }),
+    { hold: `arguments of ${SUBJECT.exec(message)?.[0]}` },
+    part({ function: { arguments: text.slice(20) } }),
+    chunk({}, 'tool_calls'),
+    { raw: 'data: [DONE]\n\n' },
+  ];
+}
+
+/** What a turn must not leave behind. */
+const LEFT: Record<string, string> = {
+  jobs: `SELECT kind FROM work WHERE kind = 'turn' AND workspace_id = $1`,
+  turns: `SELECT id FROM turns WHERE status IN ('queued', 'running') AND workspace_id = $1`,
+  lines: `SELECT content FROM messages WHERE workspace_id = $1
+    AND (content ->> 'state' = 'running' OR content ->> 'type' = 'loading')`,
+  agents: `SELECT activity FROM agents WHERE workspace_id = $1 AND activity NOT IN ('online', 'error')`,
+  calls: `SELECT c.turn_id FROM tool_calls c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = $1`,
+};
+
+/** What is outside, and in the database, when a turn has ended. */
+export interface AtTheEnd {
+  mails: number;
+  events: number;
+  receipts: { tool: string; status: string }[];
+  left: Record<string, unknown[]>;
+}
+
+export const MAIL_SENT: AtTheEnd = {
+  mails: 1,
+  events: 0,
+  receipts: [{ tool: 'send_mail', status: 'succeeded' }],
+  left: {},
+};
+export const EVENT_CREATED: AtTheEnd = {
+  mails: 0,
+  events: 1,
+  receipts: [{ tool: 'create_calendar_event', status: 'succeeded' }],
+  left: {},
+};
+/** A mail whose fate is reported as unknown. */
+export const mailUnknown = (mails: 0 | 1): AtTheEnd => ({
+  ...MAIL_SENT,
+  mails,
+  receipts: [{ tool: 'send_mail', status: 'unknown' }],
+});
+
+/** Processes, servers, and for each test a user whose agents may send mails and create events without asking. */
+export class CallFixture {
+  servers!: AppServers;
+  services!: SeparateServices;
+  user!: AppUser;
+  /** The subject of the mail or event of this test. */
+  name = '';
+  private tests = 0;
+
+  async start(): Promise<void> {
+    this.servers = await startAppServers(callsFor, inTwoParts);
+    this.services = await startSeparateServices(this.servers.env);
+  }
+
+  async newUser(): Promise<void> {
+    this.tests += 1;
+    this.name = `#${this.tests}`;
+    this.user = await startAppUser(this.services, this.servers);
+    for (const app of ['gmail', 'google_calendar'] as const) {
+      await this.user.connect(app);
+      await this.user.permit(app, 'allow');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.services?.close();
+    await this.servers?.close();
+  }
+
+  /** The orchestrator that clients reach. */
+  get orchestrator(): Program {
+    return this.services.orchestrators.at(-1)!;
+  }
+
+  kill = (killed: Killed): Promise<void> => this.services.kill(killed, this.user.workspaceId);
+
+  recover = (killed: Killed = 'the orchestrator'): Promise<void> => this.services.recover(killed);
+
+  /** Asks for a mail, and waits until the model has written half of its arguments. */
+  async writeArguments(): Promise<void> {
+    await this.user.send(`Send ${this.name} slowly`);
+    await this.servers.model.reached(`arguments of ${this.name}`);
+  }
+
+  /** Lets the model end its arguments. */
+  endArguments(): void {
+    this.servers.model.release(`arguments of ${this.name}`);
+  }
+
+  /** Asks for a mail, and stops the turn at its first statement that uses the table, after the arguments. @returns continues */
+  async blockAfterArguments(table: string): Promise<() => Promise<void>> {
+    await this.writeArguments();
+    const unlock = await this.services.lockTable(table);
+    this.endArguments();
+    await this.services.untilBlocked();
+    return unlock;
+  }
+
+  /** Asks for a mail or an event, and waits until its request has arrived. There is no answer until `google.release()`. */
+  async requestWithoutAnswer(method: typeof SEND | typeof INSERT, kind: 'hang' | 'stall' = 'hang'): Promise<void> {
+    this.servers.google.failNext(method, { kind });
+    await this.user.send(method === SEND ? `Send ${this.name}` : `Create the event ${this.name}`);
+    await this.servers.google.faulted(method);
+  }
+
+  ofWorkspace = (sql: string): Promise<never[]> => this.services.query(sql, [this.user.workspaceId]);
+
+  /** How many mails of this test were sent. */
+  mails = (): number => this.servers.google.mailbox.mails.filter(({ parsed }) => parsed.subject === this.name).length;
+
+  /** Waits for the answer after the call. */
+  async atTheEnd(): Promise<AtTheEnd> {
+    await this.user.answered();
+    const events = [...this.servers.google.calendar.events.values()].filter(({ summary }) => summary === this.name);
+    const left = await Promise.all(
+      Object.entries(LEFT).map(async ([name, sql]) => [name, await this.ofWorkspace(sql)] as const),
+    );
+    return {
+      mails: this.mails(),
+      events: events.length,
+      receipts: await this.ofWorkspace('SELECT tool, status FROM receipts WHERE workspace_id = $1 ORDER BY id'),
+      left: Object.fromEntries(left.filter(([, rows]) => rows.length > 0)),
+    };
+  }
+}
+
+/** Call it within `describe`. One set of processes for the file, and a user for each test. */
+export function useCallFixture(): CallFixture {
+  const fixture = new CallFixture();
+  beforeAll(() => fixture.start());
+  beforeEach(() => fixture.newUser());
+  afterEach(() => fixture.user?.close());
+  afterAll(() => fixture.close());
+  return fixture;
+}
