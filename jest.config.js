@@ -9,7 +9,8 @@ const shared = {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [
-      '@swc/jest',
+      // The mutation check of turns changes one file while it is transformed.
+      process.env.USWARM_MUTATION ? '<rootDir>/hack/mutations/transform.mjs' : '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } },
     ],
   },

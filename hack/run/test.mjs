@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from './build.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { checkMutations } from '../mutations/check.mjs';
 import { commitsStep } from './commits.mjs';
 import { runForeground } from './foreground.mjs';
 import { proseStep } from './prose.mjs';
@@ -19,7 +20,7 @@ const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench'];
 const GENERATED_BY_ALL = '25';
 
 /**
- * `npm test`: every check; with `--all` also the mutation check of routes and more generated requests, which takes minutes.
+ * `npm test`: every check; with `--all` also the mutation checks of turns and routes, and more generated requests, which takes minutes.
  * Other arguments are passed to jest and select tests: only these and the types are checked. @returns the exit code
  */
 export async function runTests(args) {
@@ -47,7 +48,7 @@ export function selectSteps(args, files) {
   const variables = { USWARM_SKIPS_FILE: files.skips, NODE_COMPILE_CACHE: files.compileCache };
   if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, variables)];
   const all = args.length > 0;
-  return [...standardSteps(files, { all, variables }), ...(all ? [mutationCheck(files.ledger)] : [])];
+  return [...standardSteps(files, { all, variables }), ...(all ? [turnMutationCheck(), mutationCheck(files.ledger)] : [])];
 }
 
 function standardSteps({ skips, ledger, results }, { all, variables }) {
@@ -115,6 +116,11 @@ function tests(args, variables) {
       return { ok: code === 0 };
     },
   };
+}
+
+/** Verifies that tests fail when a promise about calls of tools is broken. */
+function turnMutationCheck() {
+  return { name: 'mutation check of turns', needs: [TYPES], run: async () => ({ ok: await checkMutations() }) };
 }
 
 /** Verifies that tests fail for an unimplemented route. */

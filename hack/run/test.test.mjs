@@ -5,7 +5,7 @@ const files = { skips: 'skips.jsonl', ledger: 'ledger.jsonl', results: 'jest.jso
 const names = (args) => selectSteps(args, files).map(({ name }) => name);
 
 describe('npm test', () => {
-  it('runs every step except the mutation check', () => {
+  it('runs every step except the mutation checks', () => {
     expect(names([])).toEqual([
       'format',
       'lint',
@@ -19,8 +19,8 @@ describe('npm test', () => {
     ]);
   });
 
-  it('runs the mutation check with --all', () => {
-    expect(names(['--all'])).toEqual([...names([]), 'mutation check']);
+  it('runs the mutation checks with --all', () => {
+    expect(names(['--all'])).toEqual([...names([]), 'mutation check of turns', 'mutation check']);
   });
 
   it('runs only the types and the selected tests if it has jest arguments', () => {

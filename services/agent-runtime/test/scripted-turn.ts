@@ -58,6 +58,8 @@ interface Options {
   turn?: Exclude<MessageInitShape<typeof RunTurnRequestSchema>, RunTurnRequest>;
   signal?: AbortSignal;
   now?: () => number;
+  /** Resolves when the orchestrator has committed the events so far. Default: immediately. */
+  committed?: () => Promise<void>;
   /** The outcome of a tool request. Default: no tool is requested. */
   resolution?: (
     callId: string,
@@ -71,10 +73,9 @@ export const noToolRequests = (callId: string): Promise<never> =>
   Promise.reject(new Error(`the call ${callId} was not expected`));
 
 /** Runs one turn with a model that makes one of the given moves per call, and repeats the last one. */
-export async function run(
-  moves: readonly ModelMove[],
-  { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution }: Options = {},
-) {
+export async function run(moves: readonly ModelMove[], options: Options = {}) {
+  const { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution } = options;
+  const { committed = () => Promise.resolve() } = options;
   const asked: StepRequest[] = [];
   const events: TurnEventBody[] = [];
   async function* step(stepRequest: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
@@ -104,7 +105,7 @@ export async function run(
     }),
     {
       emit: (event) => events.push(event),
-      committed: async () => undefined,
+      committed,
       resolution:
         resolution === undefined
           ? noToolRequests

@@ -35,6 +35,36 @@ describe('a tool that the orchestrator executes', () => {
     expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Done.' });
   });
 
+  it('invariant 4: is requested when its step is committed, and the model is called again when the result is', async () => {
+    const order: string[] = [];
+    const noted = (what: string) => async () => void order.push(what);
+    await run(
+      [
+        [noted('model'), ...request(call, { ...search, id: 'c2' })],
+        [noted('model'), ...answer('Done.')],
+      ],
+      {
+        turn: { ...turn, tools: ['web_search_tool'] },
+        tools: searchTool(() => {
+          order.push('search');
+          return { text: 'found', failed: false };
+        }),
+        resolution: async () => {
+          order.push('request');
+          return { text: 'Saved.' };
+        },
+        async committed() {
+          await new Promise((resolve) => setImmediate(resolve));
+          order.push('committed');
+        },
+      },
+    );
+    expect(order[0]).toBe('model');
+    expect(order[1]).toBe('committed');
+    expect(order.slice(2, 4).toSorted()).toEqual(['request', 'search']);
+    expect(order.slice(4)).toEqual(['committed', 'model']);
+  });
+
   it('is not offered to a model whose context is too small for it', async () => {
     const large = { ...spec, name: 'large', description: 'x'.repeat(4_000) };
     const { asked } = await run([answer('Hi.')], {

@@ -67,6 +67,9 @@ function setUp(limits: Partial<TurnLimits> = {}) {
   return { turns, runs, errors, clock, start };
 }
 
+/** Lets everything run that does not wait. */
+const nextRound = () => new Promise((resolve) => setImmediate(resolve));
+
 const refused = (refusal: TurnRefusal) => expect.objectContaining({ refusal });
 
 describe('a turn registry', () => {
@@ -117,7 +120,7 @@ describe('a turn registry', () => {
     finish(done(''));
   });
 
-  it('waits at a barrier until its event is committed, by Advance or by a request that re-attaches', async () => {
+  it('invariant 4: waits at a barrier until its event is committed, by Advance or by a request that re-attaches', async () => {
     const { turns, start } = setUp();
     const { context, finish, events } = await start();
     const entry = entryEvent({ number: 1, kind: EntryKind.STEP, body: '{}' });
@@ -125,11 +128,13 @@ describe('a turn registry', () => {
     context.emit(entry, true);
     const first = context.committed(NEVER).then(() => order.push('first'));
     turns.advance('turn', 1, { committedThrough: 0, resolutions: [] });
+    await nextRound();
     order.push('advanced');
     turns.advance('turn', 1, { committedThrough: 1, resolutions: [] });
     await first;
     context.emit(entry, true);
     const second = context.committed(NEVER).then(() => order.push('second'));
+    await nextRound();
     order.push('re-attached');
     turns.follow(request({ fromEvent: 2n }), NEVER);
     await second;

@@ -8,6 +8,7 @@ import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
 import { createTurnRunner } from '../../src/features/turns/turn-runner.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import type { JobResult } from '../../src/jobs/job-worker.js';
+import { createMemoryJournal } from '../memory-journal.js';
 import { createStores } from '../stores.js';
 import type { Home, TestOrchestrator, TestUser } from '../test-orchestrator.js';
 import type { Choice, Fault, Schedule, ScheduledFault } from './schedule.js';
@@ -152,6 +153,11 @@ export class FaultRun {
         askedTools: schedule.asks ? requestedTools : [],
         memories: [],
       }),
+      rules: {
+        permission: async () => (schedule.asks ? 'ask' : 'allow'),
+        connection: async () => undefined,
+      },
+      bodies: createMemoryJournal({}).bodies,
       limits: { reached: async () => undefined, reserve: async () => true },
       models: { limits: () => undefined },
       summaries: { find: async () => undefined },

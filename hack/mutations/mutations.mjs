@@ -1,0 +1,149 @@
+const WRITER = 'services/orchestrator/src/features/turns/turn-writer.ts';
+const REQUESTS = 'services/orchestrator/src/features/turns/tool-requests.ts';
+const SEND = 'services/orchestrator/src/features/tools/send-call.ts';
+const CARD = 'services/orchestrator/src/features/approvals/approval-card.ts';
+
+const TURN_REQUESTS = 'services/orchestrator/src/features/turns/turn-requests.test.ts';
+const SEND_CALL = 'services/orchestrator/src/features/tools/send-call.test.ts';
+
+/**
+ * Changes of the code that break a promise about calls of tools. `from` occurs once in `file`; each of the tests must fail.
+ *
+ * @typedef {{ name: string, file: string, from: string, to: string, tests: { file: string, name: string }[] }} Mutation
+ * @type {Mutation[]}
+ */
+export const MUTATIONS = [
+  {
+    name: 'a barrier does not wait',
+    file: 'services/agent-runtime/src/agent/journal.ts',
+    from: 'if (barrier) await committed();',
+    to: '',
+    tests: [
+      {
+        file: 'services/agent-runtime/src/agent/requested-tools.test.ts',
+        name: 'invariant 4: is requested when its step is committed, and the model is called again when the result is',
+      },
+    ],
+  },
+  {
+    name: 'a commit releases every barrier',
+    file: 'services/agent-runtime/src/turns/commits.ts',
+    from: 'waiters.until(() => committed >= number, signal)',
+    to: 'waiters.until(() => committed >= 0, signal)',
+    tests: [
+      {
+        file: 'services/agent-runtime/src/turns/turn-registry.test.ts',
+        name: 'invariant 4: waits at a barrier until its event is committed, by Advance or by a request that re-attaches',
+      },
+    ],
+  },
+  {
+    name: 'an approval is valid for all arguments',
+    file: WRITER,
+    from: "asked.argumentsHash.equals(argumentsHash) ? asked.status : 'changed'",
+    to: 'asked.status',
+    tests: [
+      {
+        file: TURN_REQUESTS,
+        name: 'invariant 5: ends the turn if the runtime changes the arguments after the card was shown',
+      },
+    ],
+  },
+  {
+    name: 'the hash ignores the arguments',
+    file: CARD,
+    from: '.update(canonical([tool, input]))',
+    to: '.update(canonical([tool]))',
+    tests: [
+      {
+        file: 'services/orchestrator/src/features/approvals/approval-card.test.ts',
+        name: 'invariant 5: is the same for equal arguments in any order, and differs for others',
+      },
+    ],
+  },
+  {
+    name: 'a call needs no approval',
+    file: REQUESTS,
+    from: "if (state === 'approved') return",
+    to: 'if (true) return',
+    tests: [
+      {
+        file: TURN_REQUESTS,
+        name: 'invariant 5: shows a card with the arguments, ends the reply and frees the runtime, without an effect',
+      },
+      { file: TURN_REQUESTS, name: 'invariant 5: has no effect if it is denied' },
+    ],
+  },
+  {
+    name: 'a request leaves before it is stored as sent',
+    file: SEND,
+    from: 'await deps.markSent(',
+    to: 'void (',
+    tests: [
+      {
+        file: SEND_CALL,
+        name: 'invariant 4: is executed at most once with the effect `once`, and its receipt never claims more than happened',
+      },
+      { file: SEND_CALL, name: 'invariant 4: is always sent with one key with the effect `keyed`' },
+    ],
+  },
+  {
+    name: 'a call without an answer is sent again',
+    file: SEND,
+    from: 'const answered = isNew ? await',
+    to: 'const answered = true ? await',
+    tests: [
+      {
+        file: SEND_CALL,
+        name: 'invariant 4: is executed at most once with the effect `once`, and its receipt never claims more than happened',
+      },
+    ],
+  },
+  {
+    name: 'a repeated call gets another key',
+    file: SEND,
+    from: 'const key = stored?.key ?? (await begin());',
+    to: 'const key = await begin();',
+    tests: [{ file: SEND_CALL, name: 'invariant 4: is always sent with one key with the effect `keyed`' }],
+  },
+  {
+    name: 'a stored outcome is ignored',
+    file: WRITER,
+    from: 'if (stored !== undefined) return { outcome: stored };',
+    to: '',
+    tests: [
+      {
+        file: TURN_REQUESTS,
+        name: 'invariant 4: is executed once if the runtime is lost and its next generation requests it again',
+      },
+    ],
+  },
+  {
+    name: 'a process without the lease writes',
+    file: WRITER,
+    from: 'if (!(await deps.jobs.holds(job, tx))) throw new LeaseLost();',
+    to: '',
+    tests: [
+      { file: TURN_REQUESTS, name: 'invariant 4: is not executed after another replica has taken over the turn' },
+    ],
+  },
+  {
+    name: 'the words of a model look like the card',
+    file: CARD,
+    from: "replaceAll('\\n', `\\n${CONTINUATION}`)",
+    to: 'trim()',
+    tests: [
+      {
+        file: 'services/orchestrator/src/features/approvals/approval-card.test.ts',
+        name: 'invariant 6: has one line per label, and all other lines are marked as words of the model',
+      },
+    ],
+  },
+];
+
+/** @returns the source with the change @throws Error unless the text occurs once */
+export function mutate(source, { name, file, from, to }) {
+  if (source.split(from).length !== 2)
+    throw new Error(`${file} does not contain this text once, for “${name}”: ${from}`);
+  return source.replace(from, () => to);
+}
