@@ -78,11 +78,11 @@ export async function run(moves: readonly ModelMove[], options: Options = {}) {
   const { committed = () => Promise.resolve() } = options;
   const asked: StepRequest[] = [];
   const events: TurnEventBody[] = [];
-  async function* step(stepRequest: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
+  async function* step(stepRequest: StepRequest, stepOptions: StepOptions): AsyncGenerator<StepEvent> {
     asked.push(stepRequest);
     for (const event of moves[Math.min(asked.length, moves.length) - 1] ?? []) {
       if (event instanceof Error) throw event;
-      if (typeof event === 'function') await event(signal, options);
+      if (typeof event === 'function') await event(signal, stepOptions);
       else yield event;
       signal.throwIfAborted();
     }

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { repositoryRoot } from './environment.mjs';
+
+const page = readFileSync(join(repositoryRoot, 'docs/faults.md'), 'utf8');
+const [text, index] = page.split('\n## Tests\n');
+const files = new Map([...index.matchAll(/^\| `([\w-]+)` +\| `([^`]+)`/gm)].map(([, name, file]) => [name, file]));
+
+/** The tests that a row names: the name of a file, then parts of test names in it. */
+function namedTests(row) {
+  const named = [];
+  let file;
+  for (const [, name, part] of row.matchAll(/`([\w-]+)`|“([^”]+)”/g)) {
+    if (name !== undefined && files.has(name)) file = name;
+    else if (part !== undefined) named.push({ file, part });
+  }
+  return named;
+}
+
+it('the page of faults names tests that exist', () => {
+  const missing = text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .flatMap(namedTests)
+    .filter(({ file, part }) => {
+      const path = files.get(file);
+      return path === undefined || !readFileSync(join(repositoryRoot, path), 'utf8').includes(part);
+    });
+  expect(missing).toEqual([]);
+});
+
+it('the page of faults lists each file that it uses, and no other', () => {
+  const used = new Set([...text.matchAll(/`([\w-]+)`/g)].map(([, name]) => name).filter((name) => files.has(name)));
+  expect([...files.keys()].toSorted()).toEqual([...used].toSorted());
+});
+
+it('the page of faults names a test in each row', () => {
+  const rows = text.split('\n').filter((line) => line.startsWith('|') && !/^\| (moment|fault|-)/.test(line));
+  expect(rows.length).toBeGreaterThan(25);
+  expect(rows.filter((row) => ![...files.keys()].some((name) => row.includes(`\`${name}\``)))).toEqual([]);
+});
