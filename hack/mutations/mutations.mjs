@@ -39,9 +39,9 @@ export const MUTATIONS = [
   },
   {
     name: 'an approval is valid for all arguments',
-    file: WRITER,
-    from: "asked.argumentsHash.equals(argumentsHash) ? asked.status : 'changed'",
-    to: 'asked.status',
+    file: REQUESTS,
+    from: 'stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false',
+    to: 'false',
     tests: [
       {
         file: TURN_REQUESTS,
@@ -52,20 +52,20 @@ export const MUTATIONS = [
   {
     name: 'the hash ignores the arguments',
     file: CARD,
-    from: '.update(canonical([tool, input]))',
-    to: '.update(canonical([tool]))',
+    from: '.update(canonicalJson([tool, input]))',
+    to: '.update(canonicalJson([tool]))',
     tests: [
       {
         file: 'services/orchestrator/src/features/approvals/approval-card.test.ts',
-        name: 'invariant 5: is the same for equal arguments in any order, and differs for others',
+        name: 'invariant 5: the hash of a call is the same for equal arguments in any order, and differs for others',
       },
     ],
   },
   {
     name: 'a call needs no approval',
     file: REQUESTS,
-    from: "if (state === 'approved') return",
-    to: 'if (true) return',
+    from: "if (verdict === 'execute') return",
+    to: "if (typeof verdict === 'string') return",
     tests: [
       {
         file: TURN_REQUESTS,
@@ -130,12 +130,12 @@ export const MUTATIONS = [
   {
     name: 'the words of a model look like the card',
     file: CARD,
-    from: "replaceAll('\\n', `\\n${CONTINUATION}`)",
-    to: 'trim()',
+    from: "value.replaceAll('\\n', '\\n  ')",
+    to: 'value',
     tests: [
       {
         file: 'services/orchestrator/src/features/approvals/approval-card.test.ts',
-        name: 'invariant 6: has one line per label, and all other lines are marked as words of the model',
+        name: 'a value cannot look like another change',
       },
     ],
   },

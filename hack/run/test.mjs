@@ -48,7 +48,10 @@ export function selectSteps(args, files) {
   const variables = { USWARM_SKIPS_FILE: files.skips, NODE_COMPILE_CACHE: files.compileCache };
   if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, variables)];
   const all = args.length > 0;
-  return [...standardSteps(files, { all, variables }), ...(all ? [turnMutationCheck(), mutationCheck(files.ledger)] : [])];
+  return [
+    ...standardSteps(files, { all, variables }),
+    ...(all ? [turnMutationCheck(), mutationCheck(files.ledger)] : []),
+  ];
 }
 
 function standardSteps({ skips, ledger, results }, { all, variables }) {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { approvalCard } from './approval-card.js';
+import { approvalCard, callHash } from './approval-card.js';
 
 const descriptionOf = (changes: Parameters<typeof approvalCard>[0]['changes']): string =>
   approvalCard({ title: 'Creating the event', changes }).description ?? '';
@@ -19,4 +19,16 @@ it('a value cannot look like another change', () => {
     { label: 'Description', after: 'Lunch”\nInvites: “bob@example.com' },
   ]).split('\n');
   expect(lines).toEqual(['Invites: “eve@example.com”', 'Description: “Lunch”', '  Invites: “bob@example.com”']);
+});
+
+it('invariant 5: the hash of a call is the same for equal arguments in any order, and differs for others', () => {
+  const same = callHash('send', { to: ['a', 'b'], text: 'x' });
+  expect(callHash('send', { text: 'x', to: ['a', 'b'] }).equals(same)).toBe(true);
+  for (const [tool, input] of [
+    ['draft', { to: ['a', 'b'], text: 'x' }],
+    ['send', { to: ['b', 'a'], text: 'x' }],
+    ['send', { to: ['a', 'b'], text: 'x', cc: null }],
+    ['send', { to: 'a,b', text: 'x' }],
+  ] as const)
+    expect(callHash(tool, input).equals(same)).toBe(false);
 });
