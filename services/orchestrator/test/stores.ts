@@ -7,6 +7,7 @@ import { createMemoryStore } from '../src/features/agents/memories.store.js';
 import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createAdminStore } from '../src/features/admin/admin.store.js';
 import { createRequeueStore } from '../src/features/admin/requeue.store.js';
+import { type Approvals, createApprovals } from '../src/features/approvals/approvals.js';
 import { createApprovalStore } from '../src/features/approvals/approvals.store.js';
 import { generateCallKeys, createReceiptSigner } from '@uswarm/service-kit';
 import { createReceiptLog } from '../src/features/receipts/receipt-log.js';
@@ -88,3 +89,9 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
 }
 
 export type Stores = ReturnType<typeof createStores>;
+
+/** Approvals with these stores. */
+export function approvalsOf({ approvals, reservations, messages, events }: Stores): Approvals {
+  const metrics = { budget: () => undefined };
+  return createApprovals({ store: approvals, reservations, messages, events, metrics });
+}

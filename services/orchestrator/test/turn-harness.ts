@@ -18,11 +18,11 @@ import type { CallRecord } from '../src/features/turns/journal.store.js';
 import type { Refusal } from '../src/features/turns/reply-limit.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
-import type { SentReceipt } from '../src/features/receipts/receipts.store.js';
 import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createMemoryJournal } from './memory-journal.js';
+import { createMemoryReceipts } from './memory-receipts.js';
 import { NO_TRANSACTION } from './transaction.js';
 
 export const NOW = new Date();
@@ -51,7 +51,6 @@ const RUNTIME: RuntimeRow = {
   wanted_at: NOW,
   updated_at: NOW,
 };
-/** A transaction for stores in memory. */
 
 type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 /** One `runTurn` call: its events, then the end of the stream or an error. */
@@ -181,7 +180,6 @@ export function createTurnHarness(
   const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
   const approvals = new Map<string, FoundApproval>();
-  const receipts = new Map<string, SentReceipt>();
   let context: TurnContext | undefined;
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
@@ -266,25 +264,7 @@ export function createTurnHarness(
       settle: async () => false,
       release: async ({ step }) => void recorded.releases.push(step),
     },
-    receipts: {
-      find: async (_turn, callId) => receipts.get(callId),
-      count: async () => receipts.size,
-      insert: async ({ call, key, argumentsHash }) =>
-        void receipts.set(call.id, {
-          status: 'sent',
-          key,
-          argumentsHash,
-          outcome: null,
-          integrationId: call.integrationId ?? null,
-        }),
-      ofConversation: async () => [],
-      finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
-      finishTurn: async () => {
-        const sent = [...receipts].filter(([, { status }]) => status === 'sent');
-        for (const [, receipt] of sent) Object.assign(receipt, { status: 'unknown', outcome: '' });
-        return sent.map(([callId]) => callId);
-      },
-    },
+    receipts: createMemoryReceipts(),
     toolCalls: {
       find: async (_turn, callId) => calls.get(callId),
       insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),

@@ -66,7 +66,7 @@ export const ReceiptPage = z
   .meta({ id: 'ReceiptPage' });
 export type ReceiptPage = z.output<typeof ReceiptPage>;
 
-export const ReceiptKey = z
+const ReceiptKey = z
   .strictObject({
     kty: z.literal('OKP'),
     crv: z.literal('Ed25519'),

@@ -65,7 +65,17 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
     const watchdog = createWatchdog(signal, { ...limits, totalMs });
     const rejected = rejectedFor(request.model);
     try {
-      yield* runAttempt({ adapter, request, watchdog, rejected, token: token?.(), announce, retries: count, joinMs, fetch });
+      yield* runAttempt({
+        adapter,
+        request,
+        watchdog,
+        rejected,
+        token: token?.(),
+        announce,
+        retries: count,
+        joinMs,
+        fetch,
+      });
     } catch (error) {
       watchdog.signal.throwIfAborted();
       throw error;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../src/database/database.js';
-import { UNKNOWN_OUTCOME } from '../../src/features/receipts/receipts.store.js';
+import { UNKNOWN_OUTCOME } from '../../src/features/receipts/receipt-log.js';
 import type { FaultRun } from './fault-run.js';
 import type { SimulatedCall } from './simulated-runtime.js';
 import { EFFECTS } from './simulated-tools.js';

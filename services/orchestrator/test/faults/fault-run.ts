@@ -3,13 +3,12 @@ import type { MessageData } from '@uswarm/contract';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createWithTransaction } from '../../src/database/transaction.js';
-import { createApprovals } from '../../src/features/approvals/approvals.js';
 import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
 import { createTurnRunner } from '../../src/features/turns/turn-runner.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import type { JobResult } from '../../src/jobs/job-worker.js';
 import { createMemoryJournal } from '../memory-journal.js';
-import { createStores } from '../stores.js';
+import { approvalsOf, createStores } from '../stores.js';
 import type { Home, TestOrchestrator, TestUser } from '../test-orchestrator.js';
 import type { Choice, Fault, Schedule, ScheduledFault } from './schedule.js';
 import { Killed, type Place, SimulatedProcess } from './simulated-process.js';
@@ -19,6 +18,7 @@ import { createOtherSystem, createSimulatedTools } from './simulated-tools.js';
 /** The text that starts the scheduled steps. Other messages are answered without tools. */
 const TASK = 'Do it';
 const LEASE_MS = 3_600_000;
+const NO_BUDGET = { tokens: null };
 /** Attempts to run a job, after which a run does not end. */
 const MAX_ATTEMPTS = 60;
 const DATABASE_PLACES: readonly Place[] = ['database', 'transaction', 'committed'];
@@ -156,9 +156,10 @@ export class FaultRun {
       rules: {
         permission: async () => (schedule.asks ? 'ask' : 'allow'),
         connection: async () => undefined,
+        mayRepeat: async () => false,
       },
       bodies: createMemoryJournal({}).bodies,
-      limits: { reached: async () => undefined, reserve: async () => true },
+      limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },
       models: { limits: () => undefined },
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
@@ -277,8 +278,7 @@ export class FaultRun {
     await sql`UPDATE tool_approvals SET expires_at = now() - interval '1 millisecond'
       WHERE card_message_id = ANY(${cards}::uuid[])`.execute(this.uswarm.database);
     await this.choose('approve');
-    const { approvals: store, messages, events } = this.stores;
-    const approvals = createApprovals({ store, messages, events });
+    const approvals = approvalsOf(this.stores);
     while (await this.withTransaction((tx) => approvals.expireNext(tx)));
   }
 }

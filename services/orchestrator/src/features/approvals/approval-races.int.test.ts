@@ -3,10 +3,9 @@ import { sql } from 'kysely';
 import { outcomes } from '../../../test/faults/end-of-run.js';
 import { FaultRun } from '../../../test/faults/fault-run.js';
 import { createEffectsTable } from '../../../test/faults/simulated-tools.js';
-import { createStores } from '../../../test/stores.js';
+import { approvalsOf, createStores } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { createWithTransaction } from '../../database/transaction.js';
-import { createApprovals } from './approvals.js';
 
 const ROUNDS = 15;
 
@@ -49,8 +48,7 @@ describe('the decision on a call', () => {
     });
 
   it('invariant 5: counts as either, never as both, if the card expires at the same time', async () => {
-    const { approvals: store, messages, events } = createStores(uswarm.database);
-    const approvals = createApprovals({ store, messages, events });
+    const approvals = approvalsOf(createStores(uswarm.database));
     const withTransaction = createWithTransaction(uswarm.database);
     for (let round = 0; round < ROUNDS; round += 1) {
       const { user, home, run } = await waiting();

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
+import { approvalsOf } from '../../../test/stores.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import type { FinishedReply } from '../turns/turn-writer.js';
 import { approvalCard, callHash } from './approval-card.js';
-import { createApprovals } from './approvals.js';
 
 const FAILED: FinishedReply = {
   turnStatus: 'failed',
@@ -52,9 +52,7 @@ describe('approvals of a turn that can no longer continue', () => {
       SELECT card_message_id FROM tool_approvals WHERE status = 'open' ORDER BY card_message_id DESC LIMIT 1)`.execute(
       world.uswarm.database,
     );
-    const { events, messages, approvals: store, reservations } = world.turnWorker.stores;
-    const metrics = { budget: () => undefined };
-    const approvals = createApprovals({ store, reservations, messages, events, metrics });
+    const approvals = approvalsOf(world.turnWorker.stores);
     while (await createWithTransaction(world.uswarm.database)((tx) => approvals.expireNext(tx)));
   };
 

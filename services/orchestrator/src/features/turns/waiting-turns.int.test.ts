@@ -7,11 +7,11 @@ import { outcomes } from '../../../test/faults/end-of-run.js';
 import type { Schedule } from '../../../test/faults/schedule.js';
 import { createEffectsTable } from '../../../test/faults/simulated-tools.js';
 import { createIdleReconciler, IDLE_RUNTIME } from '../../../test/idle-reconciler.js';
-import { createStores, type Stores } from '../../../test/stores.js';
+import { approvalsOf, createStores, type Stores } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import type { WithTransaction } from '../../database/database.js';
 import { createWithTransaction } from '../../database/transaction.js';
-import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
+import { approvalExpiry } from '../approvals/approvals.js';
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
 import { TURN_JOB } from './turn-queue.js';
 
@@ -101,7 +101,6 @@ describe(`${WAITING} turns that wait for an approval`, () => {
         SELECT id FROM conversations WHERE workspace_id = ANY(${copies.slice(-expired)}::uuid[]))`.execute(
       uswarm.database,
     );
-    const { approvals: store, messages, events } = stores;
     const stopping = new AbortController();
     let transactions = 0;
     const withdrawn: number[] = [];
@@ -115,7 +114,7 @@ describe(`${WAITING} turns that wait for an approval`, () => {
         withdrawn.push(closed.length);
         return result;
       });
-    const { handle } = approvalExpiry(createApprovals({ store, messages, events }), counting);
+    const { handle } = approvalExpiry(approvalsOf(stores), counting);
     const job = { kind: '', subjectId: '', workspaceId: '', leaseId: '', attempts: 1, failures: 0, takenOver: false };
     expect(await handle(job, stopping.signal)).toEqual({ againInMs: 0 });
     expect(await openCards()).toBe(WAITING + 2 - 100);

@@ -1,0 +1,26 @@
+import type { SentReceipt } from '../src/features/receipts/receipts.store.js';
+import type { TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
+
+/** The receipts of one turn in memory. */
+export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {
+  const receipts = new Map<string, SentReceipt>();
+  return {
+    find: async (_turn, callId) => receipts.get(callId),
+    count: async () => receipts.size,
+    insert: async ({ call, key, argumentsHash }) =>
+      void receipts.set(call.id, {
+        status: 'sent',
+        key,
+        argumentsHash,
+        outcome: null,
+        integrationId: call.integrationId ?? null,
+      }),
+    ofConversation: async () => [],
+    finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
+    finishTurn: async () => {
+      const sent = [...receipts].filter(([, { status }]) => status === 'sent');
+      for (const [, receipt] of sent) Object.assign(receipt, { status: 'unknown', outcome: '' });
+      return sent.map(([callId]) => callId);
+    },
+  };
+}
