@@ -88,6 +88,8 @@ export async function startRuntimeProcess(
       AgentRuntime,
       createGrpcTransport({
         baseUrl,
+        // As the orchestrator.
+        nodeOptions: { maxSessionMemory: 64 },
         interceptors: [
           (next) => async (request) => {
             const value = await authorize();

@@ -13,12 +13,15 @@ export interface Http2Options {
   port: number;
 }
 
+/** Megabytes that a connection buffers. Node's default of 10 is less than the events of some turns. */
+const SESSION_MB = 64;
+
 /** HTTP/2 without TLS, with prior knowledge (h2c), for gRPC. @throws the listen error */
 export async function listenHttp2(
   handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
   { host, port }: Http2Options,
 ): Promise<Http2Listening> {
-  const server = createServer({ settings: { maxConcurrentStreams: 256 } }, handler);
+  const server = createServer({ maxSessionMemory: SESSION_MB, settings: { maxConcurrentStreams: 256 } }, handler);
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);

@@ -3,6 +3,7 @@ import type { MessageData, MessagePage } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { approvalsOf } from '../../../test/stores.js';
+import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import type { FinishedReply } from '../turns/turn-writer.js';
 import { approvalCard, callHash } from './approval-card.js';
@@ -13,7 +14,6 @@ const FAILED: FinishedReply = {
   text: 'Lost.',
   errorCode: 'runtime_lost',
 };
-const CONTEXT = { now: '', reader: { name: '', language: '', time_zone: '' } } as never;
 const WITHDRAWN = { extended_status: 'failed', error: { code: 'withdrawn' } };
 
 describe('approvals of a turn that can no longer continue', () => {
@@ -40,8 +40,7 @@ describe('approvals of a turn that can no longer continue', () => {
       .execute();
   const kept = async () => {
     const { rows } = await sql<{ turn: string }>`
-      SELECT turn_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = ${world.home.workspaceId}
-      UNION ALL SELECT turn_id FROM turn_contexts c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = ${world.home.workspaceId}
+      SELECT turn_id FROM turn_contexts c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = ${world.home.workspaceId}
       UNION ALL SELECT turn_id FROM tool_calls c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = ${world.home.workspaceId}`.execute(
       world.uswarm.database,
     );
@@ -69,7 +68,7 @@ describe('approvals of a turn that can no longer continue', () => {
   async function suspended(calls = ['c1', 'c2']) {
     const userMessage = await send();
     const writer = await begin();
-    await writer.setInstance('i', CONTEXT);
+    await writer.setInstance('i', false, TURN_CONTEXT);
     await writer.entry(1, { number: 1, kind: 'step', body: '{}' });
     const executed = { id: 'c0', tool: 'remember', description: '', stoppable: true };
     await writer.call(executed, async () => ({ text: 'saved', failed: false }));
@@ -172,12 +171,12 @@ describe('approvals of a turn that can no longer continue', () => {
     expect(left).not.toContain(asked[1].id);
   });
 
-  it('cannot be given for a turn that has no journal, which would start from the beginning', async () => {
+  it('cannot be given for a turn that has no context, which would start from the beginning', async () => {
     const { cards: asked } = await suspended(['c1']);
-    await world.uswarm.database.deleteFrom('turn_entries').execute();
+    await world.uswarm.database.deleteFrom('turn_contexts').execute();
     expect(await refused(asked[0])).toBe('approval_closed');
     const { id } = await world.uswarm.database.selectFrom('turns').select('id').limit(1).executeTakeFirstOrThrow();
-    await expect(world.turnWorker.stores.turns.resume(id, id, world.uswarm.database)).rejects.toThrow('no journal');
+    await expect(world.turnWorker.stores.turns.resume(id, id, world.uswarm.database)).rejects.toThrow('no context');
   });
 
   it('cannot be given with a card whose approval disappeared', async () => {

@@ -5,6 +5,8 @@ import { createReceiptSigner, generateCallKeys, verifyReceiptSignature } from '@
 import fc from 'fast-check';
 import { insertMessages, insertWorkspaces } from '../../../test/bulk-data.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { TURN_CONTEXT } from '../../../test/turn-context.js';
+import { createTurnContextStore } from '../turns/turn-contexts.store.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReceiptLog, type ReceiptLog } from './receipt-log.js';
 import { createReceiptStore } from './receipts.store.js';
@@ -111,12 +113,7 @@ describe('the log of receipts', () => {
         const ended = oneOf(withStatus('ended'));
         if (ended === undefined || receipts.some((each) => each.turnId === ended && each.status === 'sent')) return;
         const next = await startTurn();
-        const entry = { turn_id: ended, generation: 1, number: 1, kind: 'step', body: '{}' } as const;
-        await db.database
-          .insertInto('turn_entries')
-          .values(entry)
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
+        await createTurnContextStore(db.database).insert(ended, TURN_CONTEXT, db.database);
         await createTurnStore(db.database).resume(next, ended, db.database);
         for (const each of receipts) if (each.turnId === ended) each.turnId = next;
         return void turns.set(next, 'running');

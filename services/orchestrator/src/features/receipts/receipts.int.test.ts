@@ -6,6 +6,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { MAIL, storeReceipt } from '../../../test/receipts.js';
 import { createStores } from '../../../test/stores.js';
+import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import {
   first,
   type Home,
@@ -123,9 +124,9 @@ describe('receipts', () => {
     const id = await storeReceipt(uswarm, home, { turnId });
     const before = await read(user);
     const later = await startTurn(user, home);
-    const entry = { turn_id: turnId, generation: 1, number: 1, kind: 'step', body: '{}' } as const;
-    await uswarm.database.insertInto('turn_entries').values(entry).execute();
-    await createStores(uswarm.database).turns.resume(later, turnId, uswarm.database);
+    const { contexts, turns } = createStores(uswarm.database);
+    await contexts.insert(turnId, TURN_CONTEXT, uswarm.database);
+    await turns.resume(later, turnId, uswarm.database);
     const row = await uswarm.database.selectFrom('receipts').select('turn_id').where('id', '=', id).executeTakeFirst();
     expect(row).toEqual({ turn_id: later });
     expect(await read(user)).toEqual(before);

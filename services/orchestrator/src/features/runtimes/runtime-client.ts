@@ -63,6 +63,8 @@ const SUMMARIZE_MS = 180_000;
 const READ_BYTES = 8 * 1024 * 1024;
 /** A request with the largest journal. */
 const WRITE_BYTES = 20 * 1024 * 1024;
+/** Megabytes that a connection buffers. Node's default of 10 is less than one request. */
+const SESSION_MB = 64;
 
 interface Connection {
   client: Client<typeof AgentRuntime>;
@@ -102,11 +104,11 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       return next(request);
     };
     // Pings detect a dead peer. Unused connections are closed.
-    const session = new Http2SessionManager(address, {
-      pingIntervalMs: 5_000,
-      pingTimeoutMs: 5_000,
-      idleConnectionTimeoutMs: 60_000,
-    });
+    const session = new Http2SessionManager(
+      address,
+      { pingIntervalMs: 5_000, pingTimeoutMs: 5_000, idleConnectionTimeoutMs: 60_000 },
+      { maxSessionMemory: SESSION_MB },
+    );
     const transport = createGrpcTransport({
       baseUrl: address,
       sessionManager: session,

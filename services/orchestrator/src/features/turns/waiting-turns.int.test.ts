@@ -123,7 +123,7 @@ describe(`${WAITING} turns that wait for an approval`, () => {
     expect(Math.max(...withdrawn)).toBe(1);
     expect(
       await count(sql`
-      SELECT count(*)::int AS count FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+      SELECT count(*)::int AS count FROM turn_contexts c JOIN turns t ON t.id = c.turn_id
       WHERE t.workspace_id = ANY(${copies.slice(-expired)}::uuid[])`),
     ).toBe(0);
   });
@@ -132,7 +132,9 @@ describe(`${WAITING} turns that wait for an approval`, () => {
     await first.act('approve');
     expect(await count(sql`SELECT count(*)::int AS count FROM work WHERE kind = ${TURN_JOB}`)).toBe(1);
     await first.runTurns();
-    expect(await outcomes(first, uswarm.database)).toMatchObject([{ tool: 'save', executions: 1, told: 'done' }]);
+    expect(await outcomes(first, uswarm.database)).toMatchObject([
+      { tool: 'save', executions: 1, told: expect.stringMatching(/^done\n/) },
+    ]);
   });
 
   it('invariant 7: are not answered before a later message, which withdraws their cards', async () => {

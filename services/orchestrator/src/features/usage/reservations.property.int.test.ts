@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createModelCallService, type ModelCallService } from '../model-calls/model-calls.service.js';
 import { createModelCallStore } from '../model-calls/model-calls.store.js';
@@ -145,7 +146,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     job = await worker.claim();
     await attach();
     await writer.begin();
-    await writer.setInstance('i', true);
+    await writer.setInstance('i', true, TURN_CONTEXT);
     state = 'running';
   }
 
@@ -245,7 +246,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     await writer.entry(turn.generation, entry);
     await writer.nextGeneration(2);
     await attach();
-    await writer.setInstance('i', true);
+    await writer.setInstance('i', true, TURN_CONTEXT);
   }
 
   async function ofBranch(kind: 'report' | 'refuse' | 'repeat', one: number): Promise<void> {

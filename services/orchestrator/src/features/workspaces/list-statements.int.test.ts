@@ -106,7 +106,7 @@ describe('the number of statements does not depend on the amount of data', () =>
     ],
     [
       'a page of messages',
-      3,
+      2,
       ({ messages }, { userId, workspaceId, conversationId }) =>
         messages.list(userId, workspaceId, conversationId, query),
     ],
