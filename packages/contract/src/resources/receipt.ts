@@ -17,7 +17,7 @@ const approval = z
 
 /** What the signature of a receipt contains. A change of these fields needs another version. */
 const signed = {
-  version: z.literal(1),
+  version: z.int().min(1).max(1),
   id: Id,
   user_id: Id.meta({ description: 'The owner of the receipt.' }),
   workspace_id: Id,
