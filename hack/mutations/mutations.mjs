@@ -107,9 +107,9 @@ export const MUTATIONS = [
     tests: [{ file: SEND_CALL, name: 'invariant 4: is always sent with one key with the effect `keyed`' }],
   },
   {
-    name: 'a stored outcome is ignored',
+    name: 'an outcome is not stored',
     file: WRITER,
-    from: 'if (stored !== undefined) return { outcome: stored };',
+    from: 'await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);',
     to: '',
     tests: [
       {

@@ -36,9 +36,12 @@ describe('a workspace whose runtime is of the previous release', () => {
   /** Asks for options, which the demo model shows on a card, and waits until the turn has ended. */
   async function cards(): Promise<unknown[]> {
     const ended = `SELECT FROM turns WHERE workspace_id = $1 AND status NOT IN ('queued', 'running')`;
-    const before = (await ofWorkspace(ended)).length;
+    const replies = () => client.events.filter(({ name }) => name === 'message.done').length;
+    const before = { turns: (await ofWorkspace(ended)).length, replies: replies() };
     await client.send('Give me some options');
-    await eventually(() => ofWorkspace(ended), { until: (turns) => turns.length > before, timeoutMs: 60_000 });
+    await eventually(() => ofWorkspace(ended), { until: (turns) => turns.length > before.turns, timeoutMs: 60_000 });
+    // The next question must not take the end of this reply for its own.
+    await eventually(async () => replies(), { until: (seen) => seen > before.replies });
     return ofWorkspace(
       `SELECT status FROM messages WHERE workspace_id = $1 AND content ->> 'type' = 'action_card' ORDER BY seq`,
     );

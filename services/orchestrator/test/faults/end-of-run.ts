@@ -36,7 +36,8 @@ export async function outcomes({ runtime, other, home }: FaultRun, database: Dat
       executions: EFFECTS[call.tool] === 'own' ? own : (other.executions.get(call.id) ?? 0),
       requests: other.requests.get(call.id) ?? 0,
       keys: [...(other.keys.get(call.id) ?? [])],
-      told: runtime.told.get(call.id)?.text,
+      // A note about the approval follows.
+      told: runtime.told.get(call.id)?.text.split('\n')[0],
       receipt: receipt === undefined ? undefined : { status: receipt.status, key: receipt.key },
     };
   });
