@@ -54,13 +54,13 @@ export class SimulatedProcess {
       return result;
     };
 
-  /** Adds a point before each call of these methods, which read outside of transactions. */
+  /** Adds a point before each call of these methods. With a second parameter, they read within a transaction. */
   reads<Store extends object>(store: Store, ...names: (keyof Store)[]): Store {
     const changed = { ...store };
     for (const name of names) {
       const method = store[name] as (...parameters: unknown[]) => Promise<unknown>;
       changed[name] = (async (...parameters: unknown[]) => {
-        await this.point('database');
+        await this.point(parameters[1] === undefined ? 'database' : 'transaction');
         return method(...parameters);
       }) as Store[typeof name];
     }
