@@ -67,6 +67,13 @@ const { auditLog } = loadSettings();
     session.onClose(() => operations.close());
     talk = talkOn();
     session.onClose(() => talk.stop());
+    // Runtimes of earlier tests can use the whole grace period of their pods.
+    await eventually(() => session.api.list('UserSwarm'), {
+      until: (all) => all.every(({ metadata }) => metadata?.deletionTimestamp === undefined),
+      description: 'no UserSwarm is being deleted',
+      timeoutMs: 240_000,
+      intervalMs: 2_000,
+    });
     await eventually(
       async () => {
         const mark = await audit.mark();
