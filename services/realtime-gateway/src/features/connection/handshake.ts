@@ -19,6 +19,11 @@ export interface SessionData {
   issuedAt: string | null;
   /** Time of the authentication request to the orchestrator, in monotonic milliseconds. */
   requestedAt: number;
+  /**
+   * Time of the connection in milliseconds since the epoch, with a fraction: several sockets can be opened within a
+   * millisecond.
+   */
+  connectedAt: number;
 }
 
 /** The part of a socket that a handshake uses. */

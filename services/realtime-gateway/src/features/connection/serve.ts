@@ -25,6 +25,7 @@ export function serve(
   { sessionRegistry, userSockets, sessionEnders, ...deps }: ServeDeps,
 ): void {
   forgetHandshake(socket);
+  socket.data.connectedAt = performance.timeOrigin + performance.now();
   let ended = false;
   const end = (code: SessionEndingCode): void => {
     if (ended) return;

@@ -5,9 +5,13 @@ import { z } from 'zod';
 /** A socket on any gateway. */
 export interface CountedSocket {
   id: string;
-  /** `issued`: time of the connection in milliseconds since the epoch. */
+  /** Missing on sockets of a gateway of release 0.2. */
+  data: { connectedAt?: number };
+  /** `issued`: time of the connection in whole milliseconds since the epoch. */
   handshake: { issued: number };
 }
+
+const connectionTime = ({ data, handshake }: CountedSocket): number => data.connectedAt ?? handshake.issued;
 
 interface Room {
   fetchSockets(): Promise<CountedSocket[]>;
@@ -68,7 +72,7 @@ export function createUserSockets({ namespace, limit, end, logger }: UserSockets
   async function enforce(userId: string): Promise<void> {
     const sockets = await socketsOf(userId);
     // Gateways that count concurrently must select the same sockets.
-    const byAge = sockets.toSorted((a, b) => a.handshake.issued - b.handshake.issued || (a.id < b.id ? -1 : 1));
+    const byAge = sockets.toSorted((a, b) => connectionTime(a) - connectionTime(b) || (a.id < b.id ? -1 : 1));
     for (const { id } of byAge.slice(0, Math.max(0, byAge.length - limit))) {
       if (!end(id, 'too_many_sockets')) namespace.serverSideEmit(END_EVENT, { socket_id: id });
     }
