@@ -6,6 +6,8 @@
 export const WEB_SEARCH_TOOL = 'web_search_tool';
 /** Enables the tools for artifacts. */
 export const ARTIFACTS_TOOL = 'artifacts';
+/** Enables the tools `delegate` and `hand_over`. */
+export const DELEGATION_TOOL = 'delegation';
 export const ACTION_CARD_TOOL = 'action_card_tool';
 /** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
@@ -53,6 +55,15 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     description: 'Writes documents that you can open, and revises them.',
     icon_url: '/v1/assets/icon-artifacts.svg',
     category_id: 'creation',
+    enabled: true,
+    changes: true,
+    permission: 'allow',
+  },
+  {
+    name: DELEGATION_TOOL,
+    description: 'Gives tasks to other agents of the swarm, or hands your question over to one of them.',
+    icon_url: '/v1/assets/icon-delegation.svg',
+    category_id: 'communication',
     enabled: true,
     changes: true,
     permission: 'allow',

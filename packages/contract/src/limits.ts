@@ -76,4 +76,14 @@ export const LIMITS = {
   promptsPerAgent: 20,
   /** UTF-16 code units of a prompt. */
   promptText: 8_000,
+  /** Unfinished tasks that one turn has given to other agents. */
+  parallelDelegations: 5,
+  /** 1: tasks of turns that answer the user. 2: tasks that these tasks give. */
+  delegationDepth: 2,
+  /** UTF-16 code units of a task, with what is expected and its context. */
+  taskText: 16_000,
+  /** UTF-8 bytes of the result of a task. */
+  taskResultBytes: 16 * 1024,
+  /** Characters of the task that its message shows. */
+  taskPreview: 200,
 } as const;

@@ -12,6 +12,9 @@ import { createApprovalStore } from '../src/features/approvals/approvals.store.j
 import { generateCallKeys, createReceiptSigner } from '@uswarm/service-kit';
 import { createReceiptLog } from '../src/features/receipts/receipt-log.js';
 import { createReceiptStore } from '../src/features/receipts/receipts.store.js';
+import { createDelegations, type Delegations } from '../src/features/delegations/delegations.js';
+import { createDelegationStore } from '../src/features/delegations/delegations.store.js';
+import { createBackgroundTurns } from '../src/features/turns/background-turns.js';
 import { createAuditStore } from '../src/features/admin/audit.store.js';
 import { createSessionStore } from '../src/features/auth/sessions.store.js';
 import { createConversationStore } from '../src/features/conversations/conversations.store.js';
@@ -37,7 +40,7 @@ import { createReservationStore } from '../src/features/usage/reservations.store
 import { createUsageStore } from '../src/features/usage/usage.store.js';
 import { createUserStore } from '../src/features/users/users.store.js';
 import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
-import { TURN_JOB } from '../src/features/turns/turn-queue.js';
+import { createTurnQueue, TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from '../src/jobs/wake-ups.js';
 import { createJobStore } from '../src/jobs/job-store.js';
 
@@ -81,6 +84,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
+    delegations: createDelegationStore(),
     receipts: createReceiptLog({ store: createReceiptStore(database), signer: SIGNER }),
     reservations: createReservationStore(),
     jobs: createJobStore(database, wakeUps),
@@ -91,7 +95,21 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
 export type Stores = ReturnType<typeof createStores>;
 
 /** Approvals with these stores. */
-export function approvalsOf({ approvals, reservations, messages, events }: Stores): Approvals {
+export function approvalsOf(stores: Stores): Approvals {
+  const { approvals, reservations, messages, events } = stores;
   const metrics = { budget: () => undefined };
-  return createApprovals({ store: approvals, reservations, messages, events, metrics });
+  const runtimes = { ensureResumed: () => Promise.resolve() };
+  const tasks = delegationsOfStores(stores);
+  return createApprovals({ store: approvals, reservations, messages, events, metrics, tasks, runtimes });
+}
+
+/** Delegations with these stores. They publish nothing. */
+export function delegationsOfStores(stores: Stores): Delegations {
+  const { delegations: store, turns, jobs, reservations, toolCalls, messages, events, approvals, agents } = stores;
+  const queue = createTurnQueue(turns, jobs, { requireTokensLeft: () => Promise.resolve() });
+  const background = createBackgroundTurns(turns, jobs);
+  const live = () => ({ status: () => undefined });
+  const publish = () => Promise.resolve(true);
+  const shown = { messages, events, approvals, agents, publish, live };
+  return createDelegations({ store, turns, background, queue, reservations, toolCalls, ...shown });
 }

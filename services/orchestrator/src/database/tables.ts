@@ -100,6 +100,16 @@ export interface ConversationsTable {
   title_seq: number | null;
 }
 
+export interface DelegationsTable {
+  turn_id: string;
+  parent_turn_id: string;
+  call_id: string;
+  message_id: string;
+  status: Generated<'running' | 'completed' | 'failed'>;
+  created_at: Generated<Timestamp>;
+  ended_at: Timestamp | null;
+}
+
 export interface DeletedIdentitiesTable {
   identity_hash: Buffer;
   reason: Generated<string>;
@@ -341,6 +351,12 @@ export interface TurnEntriesTable {
   call: Json<{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }> | null;
 }
 
+export interface TurnTasksTable {
+  turn_id: string;
+  depth: number;
+  prompt: string;
+}
+
 export interface TurnsTable {
   id: string;
   workspace_id: string;
@@ -471,6 +487,7 @@ export interface Schema {
   audit_log: AuditLogTable;
   conversation_summaries: ConversationSummariesTable;
   conversations: ConversationsTable;
+  delegations: DelegationsTable;
   deleted_identities: DeletedIdentitiesTable;
   deleted_memories: DeletedMemoriesTable;
   deleted_usage: DeletedUsageTable;
@@ -495,6 +512,7 @@ export interface Schema {
   tool_calls: ToolCallsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;
+  turn_tasks: TurnTasksTable;
   turns: TurnsTable;
   uploads: UploadsTable;
   usage_entries: UsageEntriesTable;

@@ -48,6 +48,8 @@ export interface ClosedCard {
   messageId: string;
   workspaceId: string;
   agentId: string;
+  /** The turn that asked, or the one that continues it. */
+  turnId: string;
 }
 
 export interface EndedTurns {
@@ -70,7 +72,7 @@ export interface ApprovalStore {
   allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
   /** Closes the approvals of turns that end or disappear: the open ones, and those of calls that were not executed. */
   supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
-  /** Closes the open approvals of a conversation. Turns that wait for them can no longer continue. */
+  /** Closes the open approvals of replies in a conversation, not those of background turns. */
   supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
   /** Sets agents online that no longer wait for the user. Call it after the cards are withdrawn. @returns their ids */
   release(agentIds: readonly string[], db: Database): Promise<string[]>;
@@ -94,7 +96,8 @@ const USABLE = sql`interval '1 hour'`;
 export function createApprovalStore(): ApprovalStore {
   /**
    * Closes approvals that are not executed. A turn that waits for one of them can no longer continue: its other open
-   * approvals are closed as well, and what it needs to continue is deleted, except its journal.
+   * approvals are closed as well, and what it needs to continue is deleted, except its journal. Background turns, and turns that
+   * wait for other agents as well, still continue.
    */
   const close = async (
     status: 'denied' | 'expired' | 'superseded',
@@ -106,8 +109,10 @@ export function createApprovalStore(): ApprovalStore {
         SELECT card_message_id, turn_id, status FROM tool_approvals a
         WHERE card_message_id IN (${cards}) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
       ), ended AS (
-        SELECT id FROM turns
+        SELECT id FROM turns t
         WHERE id IN (SELECT turn_id FROM named WHERE status = 'open') AND status NOT IN ('queued', 'running')
+          AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+          AND NOT EXISTS (SELECT FROM delegations d WHERE d.parent_turn_id = t.id AND d.status = 'running')
       ), closing AS (
         SELECT card_message_id FROM named
         UNION SELECT card_message_id FROM tool_approvals a
@@ -115,13 +120,13 @@ export function createApprovalStore(): ApprovalStore {
       ), closed AS (
         UPDATE tool_approvals SET status = ${status}, decided_at = now()
         WHERE card_message_id IN (SELECT card_message_id FROM closing)
-        RETURNING card_message_id
+        RETURNING card_message_id, turn_id
       ), contexts AS (
         DELETE FROM turn_contexts WHERE turn_id IN (SELECT id FROM ended)
       ), calls AS (
         DELETE FROM tool_calls WHERE turn_id IN (SELECT id FROM ended)
       )
-      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", m.agent_id AS "agentId"
+      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", m.agent_id AS "agentId", closed.turn_id AS "turnId"
       FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
     return rows;
   };
@@ -242,7 +247,8 @@ export function createApprovalStore(): ApprovalStore {
     supersede: (conversationId, db) =>
       close(
         'superseded',
-        sql`SELECT card_message_id FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'`,
+        sql`SELECT card_message_id FROM tool_approvals a WHERE conversation_id = ${conversationId} AND status = 'open'
+          AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = a.turn_id)`,
         db,
       ),
 
@@ -266,6 +272,7 @@ export function createApprovalStore(): ApprovalStore {
         .selectFrom('tool_approvals as a')
         .innerJoin('messages as m', 'm.id', 'a.card_message_id')
         .select(['m.id as messageId', 'm.workspace_id as workspaceId', sql<string>`m.agent_id`.as('agentId')])
+        .select('a.turn_id as turnId')
         .where('a.status', '=', 'open')
         .where(sql<boolean>`a.expires_at <= now()`)
         .orderBy('a.expires_at')

@@ -7,8 +7,11 @@ import type { MessageStore } from '../messages/messages.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { CONTINUE_ACTION } from '../usage/budget-card.js';
 import type { ReservationStore } from '../usage/reservations.store.js';
+import type { Delegations } from '../delegations/delegations.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { APPROVE_ACTION } from './approval-card.js';
 import type { ApprovalStore, ClosedCard, EndedTurns } from './approvals.store.js';
+import { withdrawCards } from './withdraw-cards.js';
 
 export interface ApprovalsDeps {
   store: Pick<
@@ -19,6 +22,9 @@ export interface ApprovalsDeps {
   messages: Pick<MessageStore, 'update'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   metrics: Pick<TurnMetrics, 'budget'>;
+  /** Continues background turns whose approval is closed without a decision. */
+  tasks: Pick<Delegations, 'proceed'>;
+  runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
 }
 
 /** What follows from a decision. */
@@ -46,18 +52,16 @@ export interface Approvals {
   expireNext(tx: Transaction): Promise<boolean>;
 }
 
-export function createApprovals({ store, reservations, messages, events, metrics }: ApprovalsDeps): Approvals {
-  const append = ({ messageId, workspaceId }: ClosedCard, tx: Transaction) =>
-    events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { store, reservations, events, metrics } = deps;
 
   /** @returns agents that no longer wait for the user */
-  async function withdrawCards(cards: readonly ClosedCard[], tx: Transaction): Promise<string[]> {
+  async function withdraw(cards: readonly ClosedCard[], tx: Transaction): Promise<string[]> {
     if (cards.length === 0) return [];
-    for (const card of cards) {
-      await append(card, tx);
-      await messages.update(card.messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
-    }
-    return await store.release([...new Set(cards.map(({ agentId }) => agentId))], tx);
+    await withdrawCards(deps, cards, tx);
+    const released = await store.release([...new Set(cards.map(({ agentId }) => agentId))], tx);
+    for (const turnId of new Set(cards.map((card) => card.turnId))) await deps.tasks.proceed(turnId, 0, tx);
+    return released;
   }
 
   async function decideOnBudget(
@@ -94,17 +98,18 @@ export function createApprovals({ store, reservations, messages, events, metrics
     },
 
     async supersede(conversationId, tx) {
-      await withdrawCards(await store.supersede(conversationId, tx), tx);
+      await withdraw(await store.supersede(conversationId, tx), tx);
     },
 
-    withdraw: async (ended, tx) => withdrawCards(await store.supersedeOf(ended, tx), tx),
+    withdraw: async (ended, tx) => withdraw(await store.supersedeOf(ended, tx), tx),
 
     async expireNext(tx) {
       const next = await store.nextExpired(tx);
       if (next === undefined) return false;
-      // Locks the workspace before the approval, as every decision does.
+      // A background turn continues, and needs its runtime. Locks the workspace before the approval, as every decision does.
+      await deps.runtimes.ensureResumed(next.workspaceId, tx);
       await events.lock(next.workspaceId, tx);
-      await withdrawCards(await store.expire(next.messageId, tx), tx);
+      await withdraw(await store.expire(next.messageId, tx), tx);
       return true;
     },
   };

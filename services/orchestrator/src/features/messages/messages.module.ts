@@ -12,6 +12,7 @@ import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { StopService } from '../turns/stop.service.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
+import type { Delegations } from '../delegations/delegations.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
@@ -40,6 +41,7 @@ export interface MessagesModuleDeps {
   requestConnections: number;
   runtimes: RuntimeRequests;
   queue: TurnQueue;
+  delegations: Delegations;
   stops: StopService;
   stopInRuntime: CancelRuntimeTurn;
   live: (context: LiveEventsContext) => LiveEvents;
@@ -64,6 +66,8 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     messages: store,
     events,
     metrics: deps.turnMetrics,
+    tasks: deps.delegations,
+    runtimes: deps.runtimes,
   });
   const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
   const service = createMessageService({
@@ -107,6 +111,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     jobs,
     agents: createAgentStore(database),
     approvals,
+    tasks: deps.delegations,
     events,
     conversations,
     stopInRuntime: deps.stopInRuntime,

@@ -2,6 +2,7 @@ import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { Approvals } from '../approvals/approvals.js';
+import type { Delegations } from '../delegations/delegations.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
@@ -22,6 +23,7 @@ export interface WithdrawalDeps {
   summaries: Pick<SummaryStore, 'forget'>;
   agents: Pick<AgentStore, 'setActivity'>;
   approvals: Pick<Approvals, 'withdraw'>;
+  tasks: Pick<Delegations, 'abandon'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
   stopInRuntime: CancelRuntimeTurn;
@@ -124,6 +126,9 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         const released = await approvals.withdraw(without, tx);
         outcome.freedAgents = [...new Set([...outcome.freedAgents, ...released])].toSorted();
         for (const { id } of outcome.cancelled) await turns.finish(id, 'stopped', null, tx);
+        // The deletion of a user message deletes all its turns.
+        const gone = locked.filter(({ userMessageId }) => withdrawn.includes(userMessageId));
+        for (const id of new Set([...ended, ...gone].map((turn) => turn.id))) await deps.tasks.abandon(id, tx);
       },
 
       async remove(messageIds) {

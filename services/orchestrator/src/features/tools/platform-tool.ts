@@ -9,6 +9,10 @@ export interface ToolCall {
   /** Unique within the turn. */
   id: string;
   turnId: string;
+  /** The depth of the calling turn; 0 for a reply to the user. */
+  depth: number;
+  /** The message of the user that the turn answers, or that led to it. */
+  userMessageId: string;
   workspaceId: string;
   /** The owner of the workspace. */
   userId: string;
@@ -71,6 +75,8 @@ interface ToolBase {
   check(input: unknown): ToolOutcome | undefined;
   /** What the call will do, in full. Changes nothing. Its arguments must be valid. */
   preview(input: unknown, call: ToolCall): Promise<CallPreview>;
+  /** The greatest depth of a background turn that may call the tool; 0: only replies to the user. Default: all turns. */
+  maxDepth?: number;
 }
 
 /** A tool that changes nothing, or only data of the orchestrator. */
@@ -103,12 +109,29 @@ export interface ExternalTool extends ToolBase {
   lookUp(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome | undefined>;
 }
 
+/** Starts the task of a call in a transaction. @returns the sequence of its event, or why the task is not started */
+export type StartTask = (tx: Transaction) => Promise<number | ToolOutcome>;
+
+/** A tool whose call has its outcome when a background turn ends. The calling turn waits for it. */
+export interface TaskTool extends ToolBase {
+  effect: 'own';
+  /** Prepares a call with valid arguments, outside the transaction. It can run more than once per call. */
+  task(input: unknown, call: ToolCall): Promise<StartTask>;
+}
+
+/** A tool that ends the reply: another agent answers instead. */
+export interface HandOverTool extends ToolBase {
+  effect: 'own';
+  /** Checks a call with valid arguments. @returns the id of the agent that answers, or why it cannot */
+  recipient(input: unknown, call: ToolCall): Promise<string | ToolOutcome>;
+}
+
 /** A tool that the orchestrator executes. */
-export type PlatformTool = OwnTool | ExternalTool;
+export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 
 interface SpecBase<Input extends z.ZodObject> extends Pick<
   ToolBase,
-  'name' | 'description' | 'switchedBy' | 'provider'
+  'name' | 'description' | 'switchedBy' | 'provider' | 'maxDepth'
 > {
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
@@ -137,7 +160,7 @@ const listed = (input: Record<string, unknown>): Change[] =>
   }));
 
 function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
-  const { input, name, description, switchedBy, provider } = spec;
+  const { input, name, description, switchedBy, provider, maxDepth } = spec;
   const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
     io: 'input',
     // The format states the same in fewer tokens.
@@ -148,6 +171,7 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
     description,
     switchedBy,
     ...(provider === undefined ? {} : { provider }),
+    ...(maxDepth === undefined ? {} : { maxDepth }),
     inputSchema,
     describe(value) {
       const { data } = input.safeParse(value);
@@ -198,3 +222,23 @@ export function defineExternalTool<Input extends z.ZodObject>(spec: ExternalTool
     lookUp: (value, key, call) => spec.lookUp?.(input.parse(value), key, call) ?? Promise.resolve(undefined),
   };
 }
+
+export interface TaskToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  task(input: z.output<Input>, call: ToolCall): Promise<StartTask>;
+}
+
+export const defineTaskTool = <Input extends z.ZodObject>(spec: TaskToolSpec<Input>): TaskTool => ({
+  ...toolBase(spec),
+  effect: 'own',
+  task: (value, call) => spec.task(spec.input.parse(value), call),
+});
+
+export interface HandOverToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  recipient(input: z.output<Input>, call: ToolCall): Promise<string | ToolOutcome>;
+}
+
+export const defineHandOverTool = <Input extends z.ZodObject>(spec: HandOverToolSpec<Input>): HandOverTool => ({
+  ...toolBase(spec),
+  effect: 'own',
+  recipient: (value, call) => spec.recipient(spec.input.parse(value), call),
+});

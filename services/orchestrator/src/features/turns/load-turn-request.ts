@@ -1,3 +1,4 @@
+import { ACTION_CARD_TOOL, DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
 import type { RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Clock } from '@uswarm/service-kit';
 import type { AgentContext, Question } from '../agents/agent-context.js';
@@ -6,6 +7,7 @@ import type { ModelCatalog } from '../core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { ToolTokens } from '../runtimes/tool-tokens.js';
 import type { Reader, UserStore } from '../users/users.store.js';
+import { isBackground } from './background-turns.js';
 import type { HistoryRow } from './history.store.js';
 import type { Reply } from './reply.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
@@ -67,13 +69,15 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     summary: TurnContext['summary'],
     question: Question,
   ): Promise<TurnContext> {
-    const [members, agentContext, reader, recentTurns, sentCalls] = await Promise.all([
+    const isTask = isBackground(turn);
+    const [members, loaded, reader, recentTurns, sentCalls] = await Promise.all([
       deps.agents.members(turn.workspace_id),
       deps.loadAgentContext(turn.agent_id, question),
       deps.users.reader(turn.user_id),
-      deps.journal.turnsBefore(turn.user_message_id, RECENT_TURNS),
-      deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
+      isTask ? [] : deps.journal.turnsBefore(turn.user_message_id, RECENT_TURNS),
+      isTask ? [] : deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
     ]);
+    const agentContext = toolsForDepth(loaded, deps.platformTools, turn.task_depth ?? 0, members.length);
     return {
       now: deps.clock.now().toISOString(),
       reader: reader ?? UNKNOWN_READER,
@@ -84,6 +88,15 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       recentTurns: recentTurns.toReversed(),
       sentCalls: describeSentCalls(sentCalls),
     };
+  }
+
+  const summaryFor = async (turn: TurnRow): Promise<TurnContext['summary']> =>
+    isBackground(turn) ? null : ((await deps.summaries.find(turn.conversation_id)) ?? null);
+
+  /** A background turn knows only its task. */
+  async function historyOf(turn: TurnRow, afterSeq: number): Promise<HistoryRow[]> {
+    if (turn.task_prompt === null) return deps.turns.history(turn, HISTORY_MESSAGES, afterSeq);
+    return [{ id: turn.user_message_id, role: 'user', agent_id: null, text: turn.task_prompt }];
   }
 
   /** The entries for a runtime that starts the turn. One that has it already does not need them. */
@@ -100,8 +113,8 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     // A turn that continues another one answers the message of that one.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
     const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
-    const summary = stored === undefined ? ((await deps.summaries.find(turn.conversation_id)) ?? null) : stored.summary;
-    const reading = deps.turns.history(answered, HISTORY_MESSAGES, summary?.throughSeq ?? 0);
+    const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
+    const reading = historyOf(answered, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
     const [context, newestFirst, firstStep, journal] = await Promise.all([
       stored ?? startContext(answered, summary, question),
@@ -131,6 +144,29 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       modelToken,
     });
     return { request, context, requestedTools: requested, needsSummary: needsSummary(newestFirst) };
+  };
+}
+
+/** Tools that ask the user directly: a background turn answers another agent. */
+const USER_TOOLS: readonly string[] = [ACTION_CARD_TOOL];
+
+/** The context without the tools that turns with this depth, or agents without colleagues, cannot use. Pure. */
+function toolsForDepth(
+  context: AgentContext,
+  platformTools: readonly PlatformTool[],
+  depth: number,
+  members: number,
+): AgentContext {
+  const isUsable = (name: string): boolean => {
+    const tool = platformTools.find((one) => one.name === name);
+    if (tool?.switchedBy === DELEGATION_TOOL && members < 2) return false;
+    return depth <= (tool?.maxDepth ?? Infinity);
+  };
+  return {
+    ...context,
+    tools: depth === 0 ? context.tools : context.tools.filter((name) => !USER_TOOLS.includes(name)),
+    requestedTools: context.requestedTools.filter(isUsable),
+    askedTools: context.askedTools.filter(isUsable),
   };
 }
 

@@ -15,6 +15,7 @@ import {
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
+import { isBackground } from './background-turns.js';
 import { type OfferedContent, offeredContent, storable } from './agent-content-schema.js';
 import type { JournalBodies } from './journal-bodies.js';
 import { MAX_ROW_BYTES } from './journal.store.js';
@@ -32,7 +33,7 @@ import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './t
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
 import type { TurnRow } from './turns.store.js';
-import type { FinishedReply, TurnWriter } from './turn-writer.js';
+import type { Ended, FinishedReply, TurnWriter } from './turn-writer.js';
 
 /** Maximum number of events that write to the database: a part can change several times. */
 const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
@@ -67,7 +68,7 @@ export interface Reply {
   requests: ToolRequests;
   /** Names of the tools that the runtime may report calls of. */
   tools: Pick<ReadonlySet<string>, 'has'>;
-  /** Whether the turn has ended because requests wait for the user. */
+  /** Whether the turn has ended although its runtime continues: it waits, or another agent answers. */
   suspended: boolean;
   /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */
   waitMs: number | undefined;
@@ -159,7 +160,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           return false;
         case 'request':
           await execute(event.value);
-          return false;
+          return await handOver();
         case 'waiting':
           if (event.value.retryAfterMs === 0) return await suspend();
           reply.waitMs = event.value.retryAfterMs;
@@ -227,6 +228,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (bytes > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     reply.text += text;
     chunkSeq += 1;
+    // The result of a task is for the agent that gave it.
+    if (isBackground(turn)) return;
     live.chunk(
       {
         messageId: begun.replyId,
@@ -304,14 +307,27 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     reply.seq = (await requests.execute(request)) ?? reply.seq;
   }
 
-  /** Ends the reply while requests wait for the user. @returns false if the user has decided on all in the meantime */
+  /** Ends the reply if another agent answers instead. @returns whether it has ended */
+  async function handOver(): Promise<boolean> {
+    const { recipient } = requests;
+    if (recipient === undefined) return false;
+    finishEarly(await writer.handOver(storable(reply.text), recipient));
+    return true;
+  }
+
+  /** The runtime must be stopped. */
+  function finishEarly({ seq, activity }: Ended): void {
+    reply.seq = seq;
+    reply.suspended = true;
+    if (activity !== undefined) live.status(activity, seq);
+  }
+
+  /** Ends the reply while requests wait for the user or for other agents. @returns false if the user has decided on all in the meantime */
   async function suspend(): Promise<boolean> {
     while (requests.waitingCalls.length > 0 && !requests.aborted) {
       const ended = await writer.suspend(storable(reply.text), requests.waitingCalls);
       if (ended !== undefined) {
-        reply.seq = ended.seq;
-        reply.suspended = true;
-        if (ended.activity !== undefined) live.status(ended.activity, ended.seq);
+        finishEarly(ended);
         return true;
       }
       reply.seq = (await requests.retry()) ?? reply.seq;
@@ -334,10 +350,10 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       announced = attempt.step - 1;
       return false;
     }
-    const ended = await writer.askForTokens(storable(reply.text));
-    reply.seq = ended.seq;
-    reply.suspended = true;
-    if (ended.activity !== undefined) live.status(ended.activity, ended.seq);
+    if (isBackground(turn)) {
+      reply.suspended = true;
+      await reply.finish(limitedReply(reply.text));
+    } else finishEarly(await writer.askForTokens(storable(reply.text)));
     return true;
   }
 

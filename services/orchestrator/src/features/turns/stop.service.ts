@@ -2,6 +2,8 @@ import { ApiError } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import type { DelegationStore } from '../delegations/delegations.store.js';
+import type { Delegations } from '../delegations/delegations.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { LiveEvents, LiveEventsContext } from './live-events.js';
 import { STOPPED_SENTENCE } from './reply.js';
@@ -12,7 +14,9 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {
   messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;
-  turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'ofMessage' | 'status' | 'requestStop'>;
+  turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'ofMessage' | 'status' | 'requestStop'>;
+  delegations: TurnWriterDeps['delegations'] & Pick<DelegationStore, 'ofTurn'>;
+  tasks: TurnWriterDeps['tasks'] & Pick<Delegations, 'stopSuspended'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
   access: WorkspaceAccess;
   stopInRuntime: CancelRuntimeTurn;
@@ -21,12 +25,20 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
 
 export interface StopService {
   /**
-   * Stops a reply by its id, or all replies to a user message by the id of that message. A running turn ends soon and
-   * keeps its text so far; a queued one ends immediately.
+   * Stops a reply by its id, all replies to a user message by the id of that message, or the task of a sub-agent by the id of
+   * its delegation. A running turn ends soon and keeps its text so far; a queued one ends immediately. A turn that waits for
+   * sub-agents ends when they have stopped.
    *
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
   stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
+}
+
+const isUnfinished = ({ status }: TurnRow): boolean => status === 'queued' || status === 'running';
+
+/** The turn has ended in the meantime. */
+function ignoreEnded(error: unknown): void {
+  if (!(error instanceof ApiError) || error.code !== 'turn_not_running') throw error;
 }
 
 /** Milliseconds; long enough to store the end of the turn. */
@@ -40,10 +52,40 @@ export function createStopService(deps: StopServiceDeps): StopService {
     const [message] = await messages.find([messageId]);
     if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
     const turnsOfMessage = await turns.ofMessage(workspaceId, messageId);
-    const unfinished = turnsOfMessage.filter(({ status }) => status === 'queued' || status === 'running');
-    if (unfinished.length === 0) throw new ApiError('turn_not_running');
-    return unfinished.toReversed();
+    const unfinished = turnsOfMessage.filter(isUnfinished);
+    const waiting = await waitingForTasks(turnsOfMessage.filter((turn) => !isUnfinished(turn)));
+    const all = [...unfinished, ...waiting];
+    if (all.length === 0) throw new ApiError('turn_not_running');
+    return all.toSorted((a, b) => (a.id < b.id ? 1 : -1));
   }
+
+  /** The suspended turns among these that wait for a sub-agent, or that are tasks. */
+  async function waitingForTasks(ended: readonly TurnRow[]): Promise<TurnRow[]> {
+    const waiting: TurnRow[] = [];
+    await withTransaction(async (tx) => {
+      for (const turn of ended) {
+        const isOpen = (await deps.delegations.ofTurn(turn.id, tx)) ?? (await deps.delegations.openOf(turn.id, tx))[0];
+        if (isOpen !== undefined) waiting.push(turn);
+      }
+    });
+    return waiting;
+  }
+
+  /** Stops a suspended turn: it ends with its sub-agents. */
+  async function stopSuspended(turn: TurnRow): Promise<void> {
+    const tasks = await withTransaction(async (tx) => {
+      await turns.requestStop(turn.id, tx);
+      return deps.delegations.openOf(turn.id, tx);
+    });
+    for (const { turnId } of tasks) {
+      const task = await turns.get(turnId);
+      if (task !== undefined) await stopTree(task).catch(ignoreEnded);
+    }
+    // A turn that waits for the user, or whose sub-agents were all suspended.
+    await withTransaction((tx) => deps.tasks.stopSuspended(turn.id, tx));
+  }
+
+  const stopTree = (turn: TurnRow): Promise<void> => (isUnfinished(turn) ? stopTurn(turn) : stopSuspended(turn));
 
   /** @returns the lease of a queued turn; undefined if the turn runs and its stop was requested */
   async function claimOrRequestStop({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
@@ -83,11 +125,10 @@ export function createStopService(deps: StopServiceDeps): StopService {
       let stopped = 0;
       for (const turn of await requireTurns(workspaceId, messageId)) {
         try {
-          await stopTurn(turn);
+          await stopTree(turn);
           stopped += 1;
         } catch (error) {
-          // The turn has ended in the meantime.
-          if (!(error instanceof ApiError) || error.code !== 'turn_not_running') throw error;
+          ignoreEnded(error);
         }
       }
       if (stopped === 0) throw new ApiError('turn_not_running');

@@ -7,7 +7,7 @@ import type { FoundApproval } from '../approvals/approvals.store.js';
 import type { StoredOutcome } from '../tools/tool-calls.store.js';
 import { withOutcome } from '../tools/outcomes.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
-import type { Commit, PlatformTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import type { Commit, HandOverTool, PlatformTool, TaskTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../tools/send-call.js';
@@ -56,9 +56,11 @@ export interface ToolRequests {
    * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user approved
    */
   execute(request: Request): Promise<number | undefined>;
-  /** Executes the requests that the user has decided on in the meantime. */
+  /** Executes the requests that the user has decided on, and delivers the results of other agents, in the meantime. */
   retry(): Promise<number | undefined>;
-  /** The ids of the calls that wait for the user. */
+  /** The agent that answers instead, if the agent of the turn has handed over. */
+  recipient: string | undefined;
+  /** The ids of the calls that wait for the user, or for the results of other agents. */
   readonly waitingCalls: readonly string[];
   /** Whether the turn was stopped or has ended. */
   readonly aborted: boolean;
@@ -66,7 +68,7 @@ export interface ToolRequests {
 
 export interface ToolRequestDeps {
   turn: TurnRow;
-  writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent'>;
+  writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent' | 'startTask'>;
   rules: CallRules;
   receipts: Pick<ReceiptLog, 'finish'>;
   live: Pick<LiveEvents, 'tool'>;
@@ -94,15 +96,19 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
   /** A request whose arguments are parsed. */
   interface Requested {
+    request: Request;
     tool: PlatformTool;
     input: unknown;
     call: ToolCall;
   }
 
-  async function requested(tool: PlatformTool, { callId, arguments: json }: Request): Promise<Requested> {
+  async function requested(tool: PlatformTool, request: Request): Promise<Requested> {
+    const { callId, arguments: json } = request;
     const call = {
       id: callId,
       turnId: turn.id,
+      depth: turn.task_depth ?? 0,
+      userMessageId: turn.resumes_message_id ?? turn.user_message_id,
       workspaceId: turn.workspace_id,
       userId: turn.user_id,
       agentId: turn.agent_id,
@@ -110,7 +116,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       integrationId: await deps.rules.connection(turn.user_id, tool),
       signal: offer.signal,
     };
-    return { tool, input: parseArguments(json), call };
+    return { request, tool, input: parseArguments(json), call };
   }
 
   function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
@@ -123,15 +129,34 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
   /** Executes a call. @returns the sequence of its event, unless it was executed before */
   async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
-    const stoppable = 'prepare' in tool;
+    const stoppable = !('send' in tool);
     const description = descriptionOf({ tool, input });
     const { outcome, seq } = await writer.call({ id, tool: tool.name, description, stoppable }, commit);
     deliver(tool.name, id, outcome, seq ?? lastSeq());
     return seq;
   }
 
+  /** Gives a task to another agent. Its end is the outcome of the call. */
+  async function startTask(request: Requested & { tool: TaskTool }): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const started = tool.check(input) ?? (await writer.startTask(await tool.task(input, call)));
+    if (typeof started !== 'number') return await run(request, withOutcome(started));
+    waiting.set(call.id, request.request);
+    return started;
+  }
+
+  async function choose(request: Requested & { tool: HandOverTool }): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const recipient = tool.check(input) ?? (await tool.recipient(input, call));
+    if (typeof recipient !== 'string') return await run(request, withOutcome(recipient));
+    requests.recipient ??= recipient;
+    return undefined;
+  }
+
   async function prepareAndRun(request: Requested, stored: StoredCall): Promise<number | undefined> {
     const { tool, input, call } = request;
+    if ('task' in tool) return await startTask({ ...request, tool });
+    if ('recipient' in tool) return await choose({ ...request, tool });
     const { sent, approval: approved } = stored;
     const markSent: SendCallDeps['markSent'] = (receipt) => writer.markSent(receipt, descriptionOf(request));
     live.tool({ tool: tool.name, running: true }, lastSeq());
@@ -161,7 +186,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const problem = tool.check(input);
     if (problem !== undefined) return { outcome: problem };
     try {
-      const plan = 'prepare' in tool ? { key: undefined } : await tool.plan(input, call);
+      const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
       if ('outcome' in plan) return plan;
       return { card: approvalCard(await tool.preview(input, call)), key: plan.key };
     } catch (error) {
@@ -172,7 +197,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
   /** Whether a call can repeat one that a deleted or failed reply to the same message has sent. The user must see it then. */
   async function mayRepeat(tool: PlatformTool): Promise<boolean> {
-    if ('prepare' in tool) return false;
+    if (!('send' in tool)) return false;
     const { id, agent_id: agentId, user_message_id, resumes_message_id } = turn;
     return await deps.rules.mayRepeat({ id, agentId, userMessageId: resumes_message_id ?? user_message_id });
   }
@@ -180,8 +205,9 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   /** What to do with a call that has no outcome: the stricter of the settings then and now applies. */
   async function verdictOn(
     tool: PlatformTool,
-    { sent, approval }: StoredCall,
+    { sent, approval, isDelegated }: StoredCall,
   ): Promise<'execute' | 'ask' | 'wait' | ToolOutcome> {
+    if (isDelegated) return 'wait';
     // The outcome of a call that was sent must be found out, whatever the user allows now.
     if (sent !== undefined) return 'execute';
     const permission = await deps.rules.permission(turn.agent_id, tool);
@@ -206,6 +232,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
   const requests: ToolRequests = {
     resolutions: [],
+    recipient: undefined,
     get waitingCalls() {
       return [...waiting.keys()];
     },
@@ -219,6 +246,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
     restart() {
       requests.resolutions = [];
+      requests.recipient = undefined;
       waiting = new Map();
     },
 

@@ -1,5 +1,6 @@
 import type { Transaction } from '../../database/database.js';
 import type { ApprovalStore } from '../approvals/approvals.store.js';
+import { withdrawCards } from '../approvals/withdraw-cards.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
@@ -41,10 +42,6 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
     }
   }
 
-  async function withdraw(ids: readonly string[], tx: Transaction): Promise<void> {
-    for (const id of ids) await update(id, { status: 'failed', errorCode: 'withdrawn' }, tx);
-  }
-
   return {
     failLostTools: (tx) => endLines((line, key) => (key.startsWith(callKey('')) ? line : failedLine(line)), tx),
 
@@ -53,14 +50,16 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
       await endLines((line, key) => (unknown.has(key) ? unknownLine(line) : failedLine(line)), tx);
     },
 
-    withdrawCards: async (tx) => withdraw(await turns.openCards(turn.id, 'all', tx), tx),
-
-    async closeApprovals(tx) {
-      const cards = await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx);
-      await withdraw(
-        cards.map(({ messageId }) => messageId),
+    async withdrawCards(tx) {
+      const cards = await turns.openCards(turn.id, 'all', tx);
+      const { workspace_id: workspaceId } = turn;
+      await withdrawCards(
+        deps,
+        cards.map((messageId) => ({ messageId, workspaceId })),
         tx,
       );
     },
+
+    closeApprovals: async (tx) => withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx),
   };
 }

@@ -4,12 +4,15 @@ import type { Transaction } from '../../database/database.js';
 import { allInOrder } from '../../database/pipelined.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
-import type { NewTurn, TurnStore } from './turns.store.js';
+import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
 
 export const TURN_JOB = 'turn';
 
 /** The retry hint for a full queue: about the duration of a turn. */
 const QUEUE_RETRY_MS = 5_000;
+
+/** For turns that are not refused. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** The length of the timestamp at the start of a UUID of version 7. */
 const TIMESTAMP_LENGTH = 13;
@@ -26,6 +29,10 @@ export interface TurnQueue {
     turn: Omit<NewTurn, 'id'> & { userId: string; ordinal: number; resumes?: string },
     tx: Transaction,
   ): Promise<void>;
+  /** Continues a suspended turn without a message of the user, after the turns whose `ordinal` is lower. */
+  continue(turn: TurnRow, ordinal: number, tx: Transaction): Promise<void>;
+  /** Lets another agent answer the message of a turn, next in the conversation. `ordinal` is the seq of the message. */
+  handOver(turn: TurnRow, agentId: string, ordinal: number, tx: Transaction): Promise<void>;
 }
 
 export function createTurnQueue(
@@ -47,6 +54,22 @@ export function createTurnQueue(
     throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
   }
 
+  /** Adds a turn that follows another one. It is not refused, because the user sent no further message. */
+  async function insertAfter(turn: TurnRow, agentId: string, userMessageId: string, tx: Transaction): Promise<string> {
+    const id = nextId();
+    const { workspace_id: workspaceId, conversation_id: conversationId } = turn;
+    await store.insert({ id, workspaceId, conversationId, agentId, userMessageId }, UNLIMITED, tx);
+    return id;
+  }
+
+  const jobOf = (subjectId: string, { workspace_id: workspaceId, user_id: fairKey }: TurnRow, ordinal: number) => ({
+    kind: TURN_JOB,
+    subjectId,
+    workspaceId,
+    ordinal,
+    fairKey,
+  });
+
   return {
     async enqueue({ userId, ordinal, resumes, ...turn }, tx) {
       const id = nextId();
@@ -59,6 +82,18 @@ export function createTurnQueue(
         ...(resumes === undefined ? [] : [store.resume(id, resumes, tx)]),
         jobs.enqueue(job, tx),
       ]);
+    },
+
+    async continue(turn, ordinal, tx) {
+      const id = await insertAfter(turn, turn.agent_id, turn.user_message_id, tx);
+      await store.resume(id, turn.id, tx);
+      const isReply = turn.task_depth === null;
+      await jobs.enqueue({ ...jobOf(id, turn, ordinal), ...(isReply ? { serialKey: turn.conversation_id } : {}) }, tx);
+    },
+
+    async handOver(turn, agentId, ordinal, tx) {
+      const id = await insertAfter(turn, agentId, turn.resumes_message_id ?? turn.user_message_id, tx);
+      await jobs.enqueue({ ...jobOf(id, turn, ordinal), serialKey: turn.conversation_id }, tx);
     },
   };
 }

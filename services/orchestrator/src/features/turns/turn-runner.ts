@@ -14,6 +14,7 @@ import type { FollowUps } from '../summaries/follow-ups.js';
 import { type JournalBodies, JournalUnavailable } from './journal-bodies.js';
 import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
+import { isBackground } from './background-turns.js';
 import { renewToolToken } from './renew-tool-token.js';
 import { outcomeOf } from './runtime-outcome.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
@@ -377,6 +378,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     try {
       const waiting = await waitResult(turn, writer);
       if (waiting !== undefined) return waiting;
+      if (turn.status === 'queued' && isBackground(turn) && turn.stop_requested)
+        return giveUp(turn, writer, 'stopped', 'stopped');
       if (turn.status === 'queued' && turn.user_banned) return giveUp(turn, writer, 'user_banned', 'stopped');
       if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
         return giveUp(turn, writer, TOKEN_LIMIT_REACHED);

@@ -5,8 +5,10 @@ import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ApprovalStore, FoundApproval } from '../approvals/approvals.store.js';
-import type { Commit } from '../tools/platform-tool.js';
+import type { DelegationStore } from '../delegations/delegations.store.js';
+import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
 import { NOT_SENT, type NotSent } from '../tools/send-call.js';
+import type { EventStore } from '../events/events.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
@@ -14,6 +16,7 @@ import type { Attempt } from '../usage/reservations.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import { type OfferedContent, storable } from './agent-content-schema.js';
 import { type AskedCall, showApproval } from './approval-cards.js';
+import { isBackground, type TaskOwner, type TaskResult } from './background-turns.js';
 import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
@@ -21,6 +24,7 @@ import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } fr
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
+import type { TurnQueue } from './turn-queue.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
 /** Another replica holds the lease of the turn. Nothing may be written. */
@@ -33,7 +37,7 @@ export class TokensReserved extends Error {
   override name = 'TokensReserved';
 }
 
-/** The user decided on a call, or deleted its card, before the turn was suspended. */
+/** The user decided on a call, or deleted its card, or a task ended, before the turn was suspended. */
 class Decided extends Error {
   override name = 'Decided';
 }
@@ -42,6 +46,7 @@ class Decided extends Error {
 const MAX_SENT_CALLS = 20;
 
 export interface TurnWriterDeps extends TurnMessagesDeps {
+  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
   withTransaction: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   turns: Pick<
@@ -67,6 +72,10 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'finishTurn'>;
+  delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
+  /** Tasks of background turns. */
+  tasks: TaskOwner;
+  queue: Pick<TurnQueue, 'handOver'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
@@ -90,6 +99,8 @@ export interface StoredCall {
   sent?: SentReceipt | undefined;
   /** Absent unless the user was asked. */
   approval?: FoundApproval | undefined;
+  /** Whether another agent works on the task of the call. */
+  isDelegated: boolean;
 }
 
 /** State after a turn has ended. */
@@ -136,14 +147,18 @@ export interface TurnWriter {
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
   findCall(callId: string): Promise<StoredCall>;
+  /** Starts the task of a call, unless the turn was stopped. @returns the sequence of its event, or why it is not started */
+  startTask(start: StartTask): Promise<number | ToolOutcome>;
+  /** Ends the reply with this text: another agent answers the message. */
+  handOver(text: string, agentId: string): Promise<Ended>;
   /** Stores and shows that a call is about to be sent to another system. @returns why it must not be sent, if so */
   markSent(receipt: NewReceipt, description: string): Promise<NotSent | undefined>;
   /** Shows the card of a call that has none. @returns the sequence of its event */
   ask(call: AskedCall): Promise<number>;
   /**
-   * Ends the turn until the user decides on calls.
+   * Ends the turn until the user decides on calls, and until other agents finish their tasks.
    *
-   * @returns undefined if one of the calls has no open card, because the user has decided on it or deleted it
+   * @returns undefined if one of the calls has neither an open card nor an unfinished task
    */
   suspend(text: string, callIds: readonly string[]): Promise<Ended | undefined>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
@@ -175,6 +190,14 @@ export interface TurnWriter {
 /** The final state of the reply of a turn that waits for the user. */
 const answeredReply = (text: string) =>
   ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
+
+/** What a background turn reports about its end. Pure. */
+function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult {
+  if (turnStatus === 'done') return { status: 'completed', text };
+  if (turnStatus === 'stopped') return { status: 'stopped', text };
+  const why = messageError(errorCode ?? 'internal_error').message;
+  return { status: 'failed', text: text === '' || text === why ? why : `${why}\n${text}` };
+}
 
 /** The statuses of a user message that each new status can replace. */
 const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatus>> = {
@@ -234,9 +257,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     turnStatus: FinishedReply['turnStatus'] | 'suspended',
     tx: Transaction,
   ): Promise<AgentActivity> {
+    if (turnStatus === 'suspended') return 'pending';
     if (turnStatus === 'failed') return 'error';
     if (turnStatus === 'stopped') return 'online';
-    const open = await turns.openCards(turn.id, turnStatus === 'suspended' ? 'all' : 'of the runtime', tx);
+    const open = await turns.openCards(turn.id, 'of the runtime', tx);
     return open.length > 0 ? 'pending' : 'online';
   }
 
@@ -250,22 +274,37 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return activity;
   }
 
-  async function endReply(
-    { turnStatus, messageStatus, text, errorCode }: FinishedReply,
+  /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
+  async function endTurn(
+    { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
     tx: Transaction,
-    isSuspended = false,
-  ): Promise<number> {
+    isSuspended: boolean,
+  ): Promise<void> {
+    if (isSuspended) return turns.suspend(turn.id, tx);
+    await leftovers.closeApprovals(tx);
+    await deps.tasks.cancel(turn.id, tx);
+    await turns.finish(turn.id, turnStatus, errorCode, tx);
+  }
+
+  /** Ends a background turn, which has no reply. */
+  async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<number> {
+    await leftovers.endTools(tx);
+    await deps.jobs.complete(job, tx);
+    await deps.events.lock(workspaceId, tx);
+    await endTurn(reply, tx, isSuspended);
+    const seq = isSuspended ? replySeq : await deps.tasks.ended(turn, taskResult(reply), tx);
+    return seq ?? 0;
+  }
+
+  async function endReply(reply: FinishedReply, tx: Transaction, isSuspended = false): Promise<number> {
+    if (isBackground(turn)) return endTask(reply, tx, isSuspended);
+    const { turnStatus, messageStatus, text, errorCode } = reply;
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
     await leftovers.endTools(tx);
     await deps.jobs.complete(job, tx);
     const shownSeq = await append('message.updated', replyId, tx);
-    // After the workspace is locked, as for every decision.
-    if (isSuspended) await turns.suspend(turn.id, tx);
-    else {
-      await leftovers.closeApprovals(tx);
-      await turns.finish(turn.id, turnStatus, errorCode, tx);
-    }
+    await endTurn(reply, tx, isSuspended);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
     const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
@@ -283,8 +322,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {
           const [reply] = await messages.find([turn.reply_message_id], tx);
-          replySeq = reply?.seq;
-          return { replyId: turn.reply_message_id, seq: replySeq ?? 0 };
+          const seq = reply?.seq ?? 0;
+          if (!isBackground(turn)) replySeq = seq;
+          else if (turn.status === 'queued') await turns.start(turn.id, turn.reply_message_id, allowed.tokens, tx);
+          return { replyId: turn.reply_message_id, seq };
         }
         await setUserMessage('delivered', tx);
         return insertReply(tx, allowed.tokens);
@@ -295,7 +336,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     activity: (activity) => fenced((tx) => agents.setActivity(turn.agent_id, activity, tx)),
 
-    markRead: () => fenced((tx) => setUserMessage('read', tx)),
+    markRead: async () => {
+      if (!isBackground(turn)) await fenced((tx) => setUserMessage('read', tx));
+    },
 
     setInstance: (instanceId, budgeted, context) =>
       fenced(async (tx) => {
@@ -365,7 +408,25 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         outcome: await deps.toolCalls.find(turn.id, callId, tx),
         sent: await deps.receipts.find(turn.id, callId, tx),
         approval: await deps.approvals.find(turn.id, callId, tx),
+        isDelegated: await deps.delegations.isOpen(turn.id, callId, tx),
       })),
+
+    startTask: (start) =>
+      fenced(async (tx) => ((await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx))),
+
+    async handOver(text, agentId) {
+      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
+      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
+      const ended = await fenced(async (tx) => {
+        const activity = await settleAgent(reply.turnStatus, tx);
+        const seq = await endReply(reply, tx);
+        const [userMessage] = await messages.find([userMessageId], tx);
+        await deps.queue.handOver(turn, agentId, userMessage?.seq ?? seq, tx);
+        return { activity, seq };
+      });
+      metrics?.ended(turn, reply);
+      return ended;
+    },
 
     markSent: (receipt, description) =>
       fenced(async (tx) => {
@@ -388,7 +449,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
           const activity = await settleAgent('suspended', tx);
           const seq = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
-          if (!(await deps.approvals.allOpen(turn.id, callIds, tx))) throw new Decided();
+          const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
+          const asked = callIds.filter((id) => !delegated.has(id));
+          if (asked.length > 0 && !(await deps.approvals.allOpen(turn.id, asked, tx))) throw new Decided();
           return { activity, seq };
         });
         metrics?.ended(turn, reply);
@@ -430,7 +493,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async finish(reply) {
       const ended = await fenced(async (tx) => {
-        if (reply.messageStatus === 'delivered') await deps.followUp?.(tx);
+        if (reply.messageStatus === 'delivered' && !isBackground(turn)) await deps.followUp?.(tx);
         const activity = await settleAgent(reply.turnStatus, tx);
         return { activity, seq: await endReply(reply, tx) };
       });
@@ -442,7 +505,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const ended = await fenced(async (tx) => {
         const activity = await settleAgent(turnStatus, tx);
         if (turn.reply_message_id === null) await insertReply(tx);
-        if (!(await turns.answeredElsewhere(turn, tx)))
+        if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
           await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
         return { activity, seq: await endReply(reply, tx) };

@@ -10,8 +10,13 @@ import { createAgentStore } from '../agents/agents.store.js';
 import { createMemoryStore } from '../agents/memories.store.js';
 import { loadTools } from '../core/catalog.js';
 import type { ModelCatalog } from '../core/models.js';
+import { delegationsOf } from '../delegations/create-delegations.js';
+import { createDelegationTools } from '../delegations/delegation-tools.js';
+import type { Delegations } from '../delegations/delegations.js';
+import { createDelegationStore } from '../delegations/delegations.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { createIntegrationStore } from '../integrations/integrations.store.js';
+import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createModelTokens } from '../model-calls/model-tokens.js';
 import type { Plans } from '../plans/plans.js';
@@ -30,6 +35,7 @@ import { createUserStore } from '../users/users.store.js';
 import { createContentObjects } from '../uploads/content-objects.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createTaskOwners } from './background-turns.js';
 import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
 import { journalJobs } from './journal-retention.js';
@@ -56,6 +62,7 @@ export interface TurnsModuleDeps {
   /** The tools that the orchestrator executes for agents. */
   platformTools: readonly PlatformTool[];
   receipts: ReceiptLog;
+  createViewContext: CreateViewContext;
   objects: ObjectStore;
   metrics: Registry;
   clock: Clock;
@@ -66,14 +73,33 @@ export interface TurnsModuleDeps {
 export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
   const { publish } = deps.bus;
+  const backgroundLimits = createUsageLimits({ store: createUsageStore(background.database), plans: deps.plans, clock });
+  const inBackground = {
+    limits: backgroundLimits,
+    delegations: delegationsOf(background, backgroundLimits, publish),
+  };
+  const platformTools = [
+    ...deps.platformTools,
+    ...createDelegationTools({
+      agents: createAgentStore(background.database),
+      turns: createTurnStore(background.database),
+      delegations: inBackground.delegations,
+      createViewContext: deps.createViewContext,
+    }),
+  ];
   const turnMetrics = createTurnMetrics(deps.metrics, {
-    tools: [...loadTools(deps.config), ...deps.platformTools].map(({ name }) => name),
+    tools: [...loadTools(deps.config), ...platformTools].map(({ name }) => name),
     clock,
   });
   const turns = createTurnStore(requests.database);
   const live = (context: LiveEventsContext) => createLiveEvents(publish, context);
   const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
+  const delegations = delegationsOf(requests, limits, publish);
+  const queue = createTurnQueue(turns, requests.jobs, limits);
   const stops = createStopService({
+    delegations: createDelegationStore(),
+    tasks: delegations,
+    queue,
     withTransaction: requests.withTransaction,
     jobs: requests.jobs,
     turns,
@@ -93,23 +119,32 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     live,
   });
   return {
-    queue: createTurnQueue(turns, requests.jobs, limits),
+    queue,
     stops,
+    delegations,
     stopInRuntime,
     live,
     metrics: turnMetrics,
-    urgentJobs: [turnJob(deps, turnMetrics)],
+    urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),
   };
 }
 
-function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefinition {
-  const { config, background, plans, client, clock, logger } = deps;
+function turnJob(
+  deps: TurnsModuleDeps,
+  { limits, delegations }: { limits: UsageLimits; delegations: Delegations },
+  metrics: TurnMetrics,
+): UrgentJobDefinition {
+  const { config, background, client, clock, logger } = deps;
   const { database, withTransaction, jobs, events } = background;
+  const turns = createTurnStore(database);
   const handle = createTurnRunner({
     withTransaction,
     jobs,
-    turns: createTurnStore(database),
+    turns,
+    queue: createTurnQueue(turns, jobs, limits),
+    delegations: createDelegationStore(),
+    tasks: createTaskOwners([delegations]),
     journal: createJournalStore(database),
     bodies: createJournalBodies({
       contents: createContentObjects({ ...background, job: JOURNAL_OBJECT_JOB, objects: deps.objects }),
@@ -120,7 +155,7 @@ function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefiniti
     users: createUserStore(database),
     runtimes: createRuntimeStore(database),
     events,
-    limits: createUsageLimits({ store: createUsageStore(database), plans, clock }),
+    limits,
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),

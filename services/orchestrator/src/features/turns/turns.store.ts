@@ -2,6 +2,7 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
+import type { NewTask } from './background-turns.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 
 export interface NewTurn {
@@ -36,6 +37,10 @@ export interface TurnRow {
   waits_until: Date | null;
   /** The turn under whose id usage is recorded: the first of those that continue each other. */
   usage_turn_id: string;
+  /** 1 or more for a turn that works on a task in the background; null for a turn that answers the user. */
+  task_depth: number | null;
+  /** The only message of the history of a background turn. */
+  task_prompt: string | null;
 }
 
 /** A running turn. */
@@ -67,7 +72,9 @@ export interface UsageEntry {
 export interface TurnStore {
   /** @returns false if the conversation already has `most` queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
-  get(id: string): Promise<TurnRow | undefined>;
+  /** Adds a background turn. */
+  insertTask(id: string, task: NewTask, db: Database): Promise<void>;
+  get(id: string, db?: Database): Promise<TurnRow | undefined>;
   /** `budget`: the tokens that the turn may use, unless it continues another one; null without a limit */
   start(id: string, replyMessageId: string, budget: number | null, db: Database): Promise<void>;
   /** `budgeted`: whether the runtime can suspend the turn because of its budget. Otherwise it has none. */
@@ -85,8 +92,8 @@ export interface TurnStore {
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
   /**
-   * Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts, approvals and open
-   * cards to it.
+   * Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts, approvals, open
+   * cards and tasks to it.
    *
    * @throws Error if the suspended turn has no context
    */
@@ -97,15 +104,17 @@ export interface TurnStore {
     limit: number,
     afterSeq?: number,
   ): Promise<HistoryRow[]>;
+  /** The agents that answer or answered a message of the user. */
+  agentsOfMessage(userMessageId: string): Promise<string[]>;
   /** The running turns of a conversation. */
   running(conversationId: string, db: Database): Promise<RunningTurn[]>;
   /** Agents that wait for a choice on a card of their last turn in this conversation. */
   waitingAgents(conversationId: string, db: Database): Promise<string[]>;
-  /** The turns with this user message or this reply, in their order. */
+  /** The turns that answer this user message or have this reply, in their order. */
   ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
   requestStop(id: string, db: Database): Promise<void>;
-  /** Whether the turn must end: a stop was requested, or the user was banned. */
+  /** Whether the turn must end: a stop was requested, the user was banned, or the turn was deleted. */
   stopRequested(id: string, db?: Database): Promise<boolean>;
   /** Cards of the turn that wait for a choice. @param which all, or those of the runtime */
   openCards(turnId: string, which: 'all' | 'of the runtime', db: Database): Promise<string[]>;
@@ -130,6 +139,7 @@ export function createTurnStore(database: Database): TurnStore {
       .selectFrom('turns as t')
       .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
       .innerJoin('users as u', 'u.id', 'w.owner_id')
+      .leftJoin('turn_tasks as task', 'task.turn_id', 't.id')
       .select([
         't.id',
         't.workspace_id',
@@ -149,6 +159,8 @@ export function createTurnStore(database: Database): TurnStore {
         't.waits_until',
         sql<string>`coalesce(t.first_turn_id, t.id)`.as('usage_turn_id'),
         'w.owner_id as user_id',
+        'task.depth as task_depth',
+        'task.prompt as task_prompt',
       ]);
   // All messages of a turn except its reply have a key; the condition matches a partial index.
   const written = (turnId: string, db: Database) =>
@@ -160,13 +172,25 @@ export function createTurnStore(database: Database): TurnStore {
         INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
         SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
         WHERE (
-          SELECT count(*) FROM turns WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
+          SELECT count(*) FROM turns t WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
+            AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
         ) < ${most}
         RETURNING id`.execute(db);
       return inserted.length === 1;
     },
 
-    get: (id) => rows().where('t.id', '=', id).executeTakeFirst(),
+    async insertTask(id, task, db) {
+      await sql`
+        WITH turn AS (
+          INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget)
+          VALUES (${id}, ${task.workspaceId}, ${task.conversationId}, ${task.agentId}, ${task.userMessageId},
+            ${task.messageId}, ${task.budget})
+          RETURNING id
+        )
+        INSERT INTO turn_tasks (turn_id, depth, prompt) SELECT id, ${task.depth}, ${task.prompt} FROM turn`.execute(db);
+    },
+
+    get: (id, db) => rows(db).where('t.id', '=', id).executeTakeFirst(),
 
     async start(id, replyMessageId, budget, db) {
       await db
@@ -235,6 +259,7 @@ export function createTurnStore(database: Database): TurnStore {
         SELECT EXISTS (
           SELECT FROM turns t LEFT JOIN messages reply ON reply.id = t.reply_message_id
           WHERE t.user_message_id = ${messageId} AND t.id <> ${id}
+            AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
             AND (t.status IN ('queued', 'running', 'done') OR reply.status = 'incomplete')
         ) AS found`.execute(db);
       return answered.rows[0]?.found ?? false;
@@ -274,8 +299,15 @@ export function createTurnStore(database: Database): TurnStore {
           ), cards AS (
             UPDATE messages SET turn_id = ${id}
             WHERE id IN (SELECT card_message_id FROM approvals WHERE status = 'open')
+          ), tasks AS (UPDATE turn_tasks SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING turn_id),
+          delegations AS (
+            UPDATE delegations SET
+              turn_id = CASE WHEN turn_id = ${suspendedId} THEN ${id}::uuid ELSE turn_id END,
+              parent_turn_id = CASE WHEN parent_turn_id = ${suspendedId} THEN ${id}::uuid ELSE parent_turn_id END
+            WHERE turn_id = ${suspendedId} OR parent_turn_id = ${suspendedId}
           )
         UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries), tokens_budget = suspended.tokens_budget,
+          reply_message_id = CASE WHEN EXISTS (SELECT FROM tasks) THEN suspended.reply_message_id END,
           first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
           resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id)
         FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
@@ -295,6 +327,19 @@ export function createTurnStore(database: Database): TurnStore {
         .select(['id', sql<string>`turn_key`.as('key'), 'content'])
         .where(sql<boolean>`content ->> 'state' = 'running'`)
         .execute(),
+
+    async agentsOfMessage(userMessageId) {
+      const found = await database
+        .selectFrom('turns as t')
+        .select('t.agent_id as id')
+        .leftJoin('turn_tasks as task', 'task.turn_id', 't.id')
+        .where(({ or, eb }) =>
+          or([eb('t.user_message_id', '=', userMessageId), eb('t.resumes_message_id', '=', userMessageId)]),
+        )
+        .where('task.turn_id', 'is', null)
+        .execute();
+      return found.map(({ id }) => id);
+    },
 
     running: (conversationId, db) =>
       db
@@ -318,7 +363,13 @@ export function createTurnStore(database: Database): TurnStore {
     ofMessage: (workspaceId, messageId) =>
       rows()
         .where('t.workspace_id', '=', workspaceId)
-        .where(({ or, eb }) => or([eb('t.user_message_id', '=', messageId), eb('t.reply_message_id', '=', messageId)]))
+        .where(({ or, eb }) =>
+          or([
+            eb('t.user_message_id', '=', messageId),
+            eb('t.reply_message_id', '=', messageId),
+            eb('t.resumes_message_id', '=', messageId),
+          ]),
+        )
         .orderBy('t.id')
         .execute(),
 
@@ -333,7 +384,7 @@ export function createTurnStore(database: Database): TurnStore {
 
     async stopRequested(id, db) {
       const row = await rows(db).where('t.id', '=', id).executeTakeFirst();
-      return row !== undefined && (row.stop_requested || row.user_banned);
+      return row === undefined || row.stop_requested || row.user_banned;
     },
 
     async openCards(turnId, which, db) {

@@ -1,0 +1,22 @@
+import type { Transaction } from '../../database/database.js';
+import type { EventStore } from '../events/events.store.js';
+import type { MessageStore } from '../messages/messages.store.js';
+import type { ClosedCard } from './approvals.store.js';
+
+export interface WithdrawCardsDeps {
+  messages: Pick<MessageStore, 'update'>;
+  events: Pick<EventStore, 'append'>;
+}
+
+/** Shows that cards can no longer be decided on. */
+export async function withdrawCards(
+  { messages, events }: WithdrawCardsDeps,
+  cards: readonly Pick<ClosedCard, 'messageId' | 'workspaceId'>[],
+  tx: Transaction,
+): Promise<void> {
+  for (const { messageId, workspaceId } of cards) {
+    // Lock order everywhere: workspace, messages.
+    await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    await messages.update(messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
+  }
+}

@@ -1,0 +1,37 @@
+import type { BusEnvelope } from '@uswarm/contract';
+import type { Connections } from '../../database/connections.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import { createApprovalStore } from '../approvals/approvals.store.js';
+import { createMessageStore } from '../messages/messages.store.js';
+import { createToolCallStore } from '../tools/tool-calls.store.js';
+import { createBackgroundTurns } from '../turns/background-turns.js';
+import { createLiveEvents } from '../turns/live-events.js';
+import { createTurnQueue } from '../turns/turn-queue.js';
+import { createTurnStore } from '../turns/turns.store.js';
+import { createReservationStore } from '../usage/reservations.store.js';
+import type { UsageLimits } from '../usage/usage-limits.js';
+import { createDelegations, type Delegations } from './delegations.js';
+import { createDelegationStore } from './delegations.store.js';
+
+/** Delegations that use the given connections. */
+export function delegationsOf(
+  { database, jobs, events }: Pick<Connections, 'database' | 'jobs' | 'events'>,
+  limits: Pick<UsageLimits, 'requireTokensLeft'>,
+  publish: (envelope: BusEnvelope) => Promise<boolean>,
+): Delegations {
+  const turns = createTurnStore(database);
+  return createDelegations({
+    store: createDelegationStore(),
+    turns,
+    background: createBackgroundTurns(turns, jobs),
+    queue: createTurnQueue(turns, jobs, limits),
+    reservations: createReservationStore(),
+    toolCalls: createToolCallStore(),
+    messages: createMessageStore(database),
+    events,
+    approvals: createApprovalStore(),
+    agents: createAgentStore(database),
+    publish,
+    live: (context) => createLiveEvents(publish, context),
+  });
+}

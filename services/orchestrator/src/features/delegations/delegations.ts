@@ -1,0 +1,205 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { type BusEnvelope, LIMITS, type MessageContent } from '@uswarm/contract';
+import type { Transaction } from '../../database/database.js';
+import type { AgentStore } from '../agents/agents.store.js';
+import type { ApprovalStore } from '../approvals/approvals.store.js';
+import { withdrawCards } from '../approvals/withdraw-cards.js';
+import type { EventStore } from '../events/events.store.js';
+import type { MessageStore } from '../messages/messages.store.js';
+import { failed } from '../tools/outcomes.js';
+import type { ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import type { ToolCallStore } from '../tools/tool-calls.store.js';
+import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
+import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
+import type { TurnQueue } from '../turns/turn-queue.js';
+import type { TurnRow, TurnStore } from '../turns/turns.store.js';
+import type { ReservationStore } from '../usage/reservations.store.js';
+import { boundedResult, type DelegationContent, endedDelegation } from './delegation-message.js';
+import type { DelegationStore, OpenDelegation } from './delegations.store.js';
+
+export interface DelegationsDeps {
+  store: DelegationStore;
+  turns: Pick<TurnStore, 'get' | 'finish' | 'requestStop'>;
+  background: BackgroundTurns;
+  queue: Pick<TurnQueue, 'continue'>;
+  reservations: Pick<ReservationStore, 'tokensOf'>;
+  toolCalls: Pick<ToolCallStore, 'insert'>;
+  messages: Pick<MessageStore, 'insert' | 'find' | 'update'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
+  approvals: Pick<ApprovalStore, 'supersedeOf'>;
+  agents: Pick<AgentStore, 'endWaiting'>;
+  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
+}
+
+/** A task for another agent. */
+export interface DelegatedTask {
+  agentId: string;
+  prompt: string;
+  content: DelegationContent;
+}
+
+export interface Delegations extends TaskOwner {
+  /** Starts the task of a call, once. @returns the sequence of its event, or why the task is not started */
+  start(call: ToolCall, task: DelegatedTask, tx: Transaction): Promise<number | ToolOutcome>;
+  /** Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace is locked. */
+  proceed(turnId: string, seq: number, tx: Transaction): Promise<void>;
+  /** Ends the tasks of a turn that disappears, and the task that it works on. Nothing waits for their results. */
+  abandon(turnId: string, tx: Transaction): Promise<void>;
+  /** Ends a suspended turn that the user stopped, and its tasks. */
+  stopSuspended(turnId: string, tx: Transaction): Promise<void>;
+}
+
+export const DELEGATE = 'delegate';
+
+const STOPPED: TaskResult = { status: 'stopped', text: '' };
+
+/** What the agent that gave a task learns about its end. Pure. */
+export function outcomeOf({ status, text }: TaskResult): { text: string; failed: boolean } {
+  if (status === 'completed') return { text: boundedResult(text), failed: false };
+  const reason = status === 'stopped' ? 'The user stopped the task.' : 'The task failed.';
+  return { text: boundedResult(text === '' ? reason : `${reason}\n${text}`), failed: true };
+}
+
+/** The tokens for the next task: an equal share of what is left for the remaining tasks and the turn itself. Pure. */
+export const shareOf = (left: number, open: number): number =>
+  Math.floor(Math.max(0, left) / (LIMITS.parallelDelegations + 1 - open));
+
+export function createDelegations(deps: DelegationsDeps): Delegations {
+  const { store, turns, background, queue, reservations, toolCalls, messages, events } = deps;
+
+  function announce(
+    { workspaceId, conversationId, messageId }: { workspaceId: string; conversationId: string; messageId: string },
+    status: DelegationContent['status'],
+    seq: number,
+    tx: Transaction,
+  ): void {
+    const payload = { workspace_id: workspaceId, message_id: messageId, conversation_id: conversationId, status };
+    const header = { v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: seq } as const;
+    // Not awaited: a slow bus must not slow down a turn.
+    tx.afterCommit(() => void deps.publish({ ...header, event: 'agent.delegation', payload }));
+  }
+
+  async function budgetFor(turnId: string, open: number, tx: Transaction): Promise<number | null> {
+    const { used, budget } = await reservations.tokensOf(turnId, tx);
+    return budget === null ? null : shareOf(budget - used, open);
+  }
+
+  /** Returns the tokens that a task did not use, or charges those that it used in addition. */
+  async function settle({ turnId, parentTurnId }: OpenDelegation, tx: Transaction): Promise<void> {
+    const { used, budget } = await reservations.tokensOf(turnId, tx);
+    if (budget !== null) await store.moveTokens(turnId, parentTurnId, budget - used, tx);
+  }
+
+  async function show(
+    { messageId }: OpenDelegation,
+    { workspace_id: workspaceId, conversation_id: conversationId }: TurnRow,
+    status: 'completed' | 'failed',
+    tx: Transaction,
+  ): Promise<number> {
+    const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    const [row] = await messages.find([messageId], tx);
+    const content: MessageContent | undefined = row?.content;
+    if (content?.type === 'delegation') {
+      await messages.update(messageId, { content: endedDelegation(content, status) }, tx);
+      announce({ workspaceId, conversationId, messageId }, status, seq, tx);
+    }
+    return seq;
+  }
+
+  /** Shows and stores the end of a task. */
+  async function close(delegation: OpenDelegation, turn: TurnRow, status: 'completed' | 'failed', tx: Transaction) {
+    const seq = await show(delegation, turn, status, tx);
+    await store.end(delegation.turnId, status, tx);
+    await settle(delegation, tx);
+    return seq;
+  }
+
+  /** Ends a turn that waits, with its cards. */
+  async function endSuspended(turn: TurnRow, tx: Transaction): Promise<void> {
+    await delegations.cancel(turn.id, tx);
+    await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
+    await turns.finish(turn.id, 'stopped', null, tx);
+    const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
+    // After the commit: agents are locked before workspaces everywhere.
+    tx.afterCommit(async () => {
+      if (await deps.agents.endWaiting(agentId)) deps.live({ workspaceId, conversationId, agentId }).status('online', 0);
+    });
+    await delegations.ended(turn, STOPPED, tx);
+  }
+
+  const delegations: Delegations = {
+    async start(call, { agentId, prompt, content }, tx) {
+      const { id: callId, turnId: parentTurnId, workspaceId, conversationId, userId, userMessageId, depth } = call;
+      const open = await store.openOf(parentTurnId, tx);
+      if (open.length >= LIMITS.parallelDelegations)
+        return failed(`At most ${LIMITS.parallelDelegations} tasks can run at the same time. Wait for a result first.`);
+      const budget = await budgetFor(parentTurnId, open.length, tx);
+      if (budget === 0) return failed('No tokens are left for a task. Answer with what you have.');
+      const messageId = randomUUIDv7();
+      const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
+      const context = { workspaceId, conversationId, agentId: call.agentId };
+      const key = `delegation:${callId}`;
+      await messages.insert(
+        { id: messageId, ...context, seq, role: 'agent', content, status: 'delivered', turn: { id: parentTurnId, key } },
+        tx,
+      );
+      const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
+      const turnId = await background.start({ ...task, budget: budget === null ? null : 0 }, tx);
+      await store.insert({ turnId, parentTurnId, callId, messageId }, tx);
+      if (budget !== null) await store.moveTokens(parentTurnId, turnId, budget, tx);
+      announce({ workspaceId, conversationId, messageId }, 'running', seq, tx);
+      return seq;
+    },
+
+    async proceed(turnId, seq, tx) {
+      const waiting = await store.waiting(turnId, tx);
+      if (waiting?.isSuspended !== true || (await store.openOf(turnId, tx)).length > 0) return;
+      const turn = await turns.get(turnId, tx);
+      if (turn === undefined) return;
+      await (waiting.stopRequested ? endSuspended(turn, tx) : queue.continue(turn, seq, tx));
+    },
+
+    async stopSuspended(turnId, tx) {
+      const turn = await turns.get(turnId, tx);
+      if (turn === undefined) return;
+      await events.lock(turn.workspace_id, tx);
+      if ((await store.waiting(turnId, tx))?.isSuspended === true) await endSuspended(turn, tx);
+    },
+
+    async abandon(turnId, tx) {
+      const task = await store.ofTurn(turnId, tx);
+      const turn = task && (await turns.get(turnId, tx));
+      if (task !== undefined && turn !== undefined) await close(task, turn, 'failed', tx);
+      await delegations.cancel(turnId, tx);
+    },
+
+    async cancel(turnId, tx) {
+      for (const delegation of await store.openOf(turnId, tx)) {
+        const turn = await turns.get(delegation.turnId, tx);
+        if (turn === undefined) continue;
+        // Its worker ends the turn. Nothing waits for the result.
+        if (turn.status === 'queued' || turn.status === 'running') await turns.requestStop(turn.id, tx);
+        else {
+          await close(delegation, turn, 'failed', tx);
+          await endSuspended(turn, tx);
+        }
+      }
+    },
+
+    async ended(turn, result, tx) {
+      const delegation = await store.ofTurn(turn.id, tx);
+      if (delegation === undefined) return undefined;
+      // Locks the workspace, as everything that ends or suspends a turn.
+      const seq = await close(delegation, turn, result.status === 'completed' ? 'completed' : 'failed', tx);
+      const { parentTurnId, callId: id } = delegation;
+      const waiting = await store.waiting(parentTurnId, tx);
+      if (waiting === undefined || !(waiting.isRunning || waiting.isSuspended)) return seq;
+      await toolCalls.insert(parentTurnId, { id, tool: DELEGATE }, { ...outcomeOf(result), showsMessage: false }, tx);
+      await delegations.proceed(parentTurnId, seq, tx);
+      return seq;
+    },
+  };
+  return delegations;
+}
+
