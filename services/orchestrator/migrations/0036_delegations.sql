@@ -24,7 +24,11 @@ CREATE TABLE delegations (
 );
 CREATE INDEX delegations_message ON delegations (message_id);
 
+-- The tokens of a task come from the budget of the turn that gives it, which can become 0, or less if a step used more.
+ALTER TABLE turns DROP CONSTRAINT turns_tokens_budget_check;
+
 -- Down Migration
 
+ALTER TABLE turns ADD CONSTRAINT turns_tokens_budget_check CHECK (tokens_budget > 0) NOT VALID;
 DROP TABLE delegations;
 DROP TABLE turn_tasks;

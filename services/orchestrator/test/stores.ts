@@ -98,7 +98,7 @@ export type Stores = ReturnType<typeof createStores>;
 export function approvalsOf(stores: Stores): Approvals {
   const { approvals, reservations, messages, events } = stores;
   const metrics = { budget: () => undefined };
-  const runtimes = { ensureResumed: () => Promise.resolve() };
+  const runtimes = { ensureResumed: () => Promise.resolve(false) };
   const tasks = delegationsOfStores(stores);
   return createApprovals({ store: approvals, reservations, messages, events, metrics, tasks, runtimes });
 }
@@ -113,3 +113,9 @@ export function delegationsOfStores(stores: Stores): Delegations {
   const shown = { messages, events, approvals, agents, publish, live };
   return createDelegations({ store, turns, background, queue, reservations, toolCalls, ...shown });
 }
+
+/** What a turn writer needs for background turns, with these stores. */
+export const tasksOf = (stores: Stores) => ({
+  tasks: delegationsOfStores(stores),
+  queue: createTurnQueue(stores.turns, stores.jobs, { requireTokensLeft: () => Promise.resolve() }),
+});

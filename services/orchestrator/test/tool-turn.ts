@@ -18,6 +18,8 @@ export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonl
     userId: turn.user_id,
     agentId: turn.agent_id,
     conversationId: turn.conversation_id,
+    depth: 0,
+    userMessageId: turn.user_message_id,
     signal: new AbortController().signal,
   };
   let calls = 0;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Database } from '../src/database/database.js';
-import { createTurnQueue, TURN_JOB } from '../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { createTurnWriter, type TurnWriter } from '../src/features/turns/turn-writer.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
-import { createStores, delegationsOfStores, type Stores } from './stores.js';
+import { createStores, type Stores, tasksOf } from './stores.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 import { createWithTransaction } from '../src/database/transaction.js';
@@ -36,9 +36,7 @@ export function createTestTurnWorker(database: Database): TestTurnWorker {
       const withTransaction = createWithTransaction(database);
       const budget = { tokens: null };
       const limits = { reached: async () => undefined, reserve: async () => budget, turnBudget: async () => budget };
-      const tasks = delegationsOfStores(stores);
-      const queue = createTurnQueue(stores.turns, stores.jobs, { requireTokensLeft: async () => undefined });
-      const deps = { ...stores, withTransaction, limits, tasks, queue };
+      const deps = { ...stores, ...tasksOf(stores), withTransaction, limits };
       return createTurnWriter(deps, await turnOf(work), work);
     },
   };

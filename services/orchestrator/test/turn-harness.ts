@@ -145,6 +145,8 @@ export function createTurnHarness(
     shown_entries: 0,
     waits_until: null,
     usage_turn_id: 't',
+    task_depth: null,
+    task_prompt: null,
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
@@ -290,7 +292,10 @@ export function createTurnHarness(
       find: async () => [],
       findOfTurn: async (_turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
     },
-    events: { append: async () => (seq += 1) },
+    events: { append: async () => (seq += 1), lock: async () => undefined },
+    delegations: { isOpen: async () => false, openOf: async () => [] },
+    tasks: { ended: async () => undefined, cancel: async () => undefined },
+    queue: { handOver: async () => undefined },
     limits: {
       reserve: async () => (more.reserved?.() === true ? undefined : { tokens: 1_000 }),
       turnBudget: async () => ({ tokens: 1_000 }),

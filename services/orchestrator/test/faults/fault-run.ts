@@ -8,7 +8,7 @@ import { createTurnRunner } from '../../src/features/turns/turn-runner.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import type { JobResult } from '../../src/jobs/job-worker.js';
 import { createMemoryJournal } from '../memory-journal.js';
-import { approvalsOf, createStores } from '../stores.js';
+import { approvalsOf, createStores, tasksOf } from '../stores.js';
 import type { Home, TestOrchestrator, TestUser } from '../test-orchestrator.js';
 import type { Choice, Fault, Schedule, ScheduledFault } from './schedule.js';
 import { Killed, type Place, SimulatedProcess } from './simulated-process.js';
@@ -131,6 +131,7 @@ export class FaultRun {
     const requestedTools = tools.map(({ name }) => name);
     const run = createTurnRunner({
       ...stores,
+      ...tasksOf(stores),
       turns: process.reads(stores.turns, 'get', 'stopRequested'),
       journal: process.reads(stores.journal, 'entries'),
       contexts: process.reads(stores.contexts, 'find'),

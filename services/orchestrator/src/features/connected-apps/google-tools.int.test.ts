@@ -14,6 +14,8 @@ const CALL: ToolCall = {
   userId: 'u',
   agentId: 'a',
   conversationId: 'c',
+  depth: 0,
+  userMessageId: 'm',
   signal: new AbortController().signal,
 };
 const MONDAY = { start: '2026-11-23T10:00:00+13:00', end: '2026-11-23T11:00:00+13:00' };
@@ -56,7 +58,7 @@ async function read(name: string, input: unknown): Promise<ToolOutcome> {
 /** Plans and sends a call. With `key`, sends it again after an earlier attempt. */
 async function change(name: string, input: unknown, key?: string): Promise<ToolOutcome & { key?: string }> {
   const tool = toolOf(name);
-  if ('prepare' in tool) throw new Error(`${name} changes nothing`);
+  if (!('send' in tool)) throw new Error(`${name} changes nothing`);
   const plan = key === undefined ? await tool.plan(input, CALL) : { key };
   if ('outcome' in plan) return plan.outcome;
   return { ...(await tool.send(input, plan.key, CALL)), key: plan.key };
@@ -64,7 +66,7 @@ async function change(name: string, input: unknown, key?: string): Promise<ToolO
 
 const planOf = async (name: string, input: unknown): Promise<string> => {
   const tool = toolOf(name);
-  const plan = 'prepare' in tool ? undefined : await tool.plan(input, CALL);
+  const plan = 'send' in tool ? await tool.plan(input, CALL) : undefined;
   if (plan === undefined || 'outcome' in plan) throw new Error('the call is not sent');
   return plan.key;
 };
@@ -219,7 +221,7 @@ describe('the mail tools', () => {
     expect(sent?.parsed.text?.trim()).toBe(mail.body);
     expect(outcome).toEqual({ text: `Sent the mail ${sent?.id}.`, failed: false });
     const tool = toolOf('send_mail');
-    if ('prepare' in tool) throw new Error('it changes nothing');
+    if (!('send' in tool)) throw new Error('it changes nothing');
     expect(await tool.lookUp(mail, key!, CALL)).toEqual(outcome);
     expect(await tool.lookUp(mail, '<other@example.com>', CALL)).toBeUndefined();
   });
@@ -238,7 +240,7 @@ describe('the mail tools', () => {
     expect(outcome).toMatchObject({ failed: false });
     expect([server.mailbox.drafts.length, server.mailbox.mails.length]).toEqual([1, 0]);
     const tool = toolOf('create_mail_draft');
-    if ('prepare' in tool) throw new Error('it changes nothing');
+    if (!('send' in tool)) throw new Error('it changes nothing');
     expect(await tool.lookUp(mail, key!, CALL)).toEqual(outcome);
   });
 

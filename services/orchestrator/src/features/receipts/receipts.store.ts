@@ -10,7 +10,7 @@ import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
 /** A call that is about to be sent to another system. */
 export interface NewReceipt {
-  call: Omit<ToolCall, 'signal'>;
+  call: Omit<ToolCall, 'signal' | 'depth' | 'userMessageId'>;
   tool: string;
   effect: Exclude<Effect, 'read' | 'own'>;
   arguments: unknown;

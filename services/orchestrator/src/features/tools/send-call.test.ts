@@ -30,6 +30,8 @@ class Killed extends Error {
 }
 
 const CALL: Omit<ToolCall, 'signal'> = {
+  depth: 0,
+  userMessageId: 'm',
   id: 'c1',
   turnId: 't',
   workspaceId: 'w',

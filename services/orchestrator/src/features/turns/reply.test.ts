@@ -87,6 +87,8 @@ const TURN: TurnRow = {
   shown_entries: 0,
   waits_until: null,
   usage_turn_id: 't',
+  task_depth: null,
+  task_prompt: null,
 };
 
 /** A reply whose writer and live events record their calls. */
@@ -137,7 +139,9 @@ function noted(
       return { outcome: { text, failed, showsMessage: false }, seq: 2 };
     },
     ask: async () => 2,
-    findCall: async () => ({}),
+    startTask: async () => 1,
+    handOver: async () => ({ seq: 1, activity: undefined }),
+    findCall: async () => ({ isDelegated: false }),
     markSent: async () => undefined,
     suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),

@@ -9,6 +9,7 @@ import { createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
+import { tasksOf } from '../../../test/stores.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createModelCallService, type ModelCallService } from '../model-calls/model-calls.service.js';
 import { createModelCallStore } from '../model-calls/model-calls.store.js';
@@ -152,7 +153,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
 
   async function attach(): Promise<void> {
     turn = await worker.turnOf(job);
-    writer = createTurnWriter({ ...worker.stores, withTransaction, limits }, turn, job);
+    writer = createTurnWriter({ ...worker.stores, ...tasksOf(worker.stores), withTransaction, limits }, turn, job);
     step = Math.max(step, (await worker.stores.turns.nextStep(turn.usage_turn_id)) - 1);
   }
 
