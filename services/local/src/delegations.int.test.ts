@@ -122,7 +122,7 @@ describe('a manager that delegates', () => {
 
   it('lets a sub-agent delegate once more, and not deeper', async () => {
     const offered: Record<string, boolean> = {};
-    behave = (agent, prompt, results) => {
+    behave = (agent, _prompt, results) => {
       offered[agent] = model.requests.at(-1)!.body.tools?.some((tool) => tool.function.name === 'delegate') ?? false;
       if (results.length > 0) return [{ text: `${agent} got: ${results.join()}` }];
       if (agent === 'manager') return delegate('researcher');

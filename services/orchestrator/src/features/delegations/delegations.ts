@@ -120,12 +120,16 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     await delegations.cancel(turn.id, tx);
     await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
     await turns.finish(turn.id, 'stopped', null, tx);
+    endWaiting(turn, tx);
+    await delegations.ended(turn, STOPPED, tx);
+  }
+
+  /** The agent of a turn no longer waits. After the commit: agents are locked before workspaces everywhere. */
+  function endWaiting(turn: TurnRow, tx: Transaction): void {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
-    // After the commit: agents are locked before workspaces everywhere.
     tx.afterCommit(async () => {
       if (await deps.agents.endWaiting(agentId)) deps.live({ workspaceId, conversationId, agentId }).status('online', 0);
     });
-    await delegations.ended(turn, STOPPED, tx);
   }
 
   const delegations: Delegations = {
@@ -168,9 +172,11 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     },
 
     async abandon(turnId, tx) {
+      const turn = await turns.get(turnId, tx);
+      if (turn === undefined) return;
       const task = await store.ofTurn(turnId, tx);
-      const turn = task && (await turns.get(turnId, tx));
-      if (task !== undefined && turn !== undefined) await close(task, turn, 'failed', tx);
+      if (task !== undefined) await close(task, turn, 'failed', tx);
+      if ((await store.waiting(turnId, tx))?.isSuspended === true) endWaiting(turn, tx);
       await delegations.cancel(turnId, tx);
     },
 
