@@ -60,13 +60,13 @@ describe('a manager that delegates', () => {
     await model?.close();
   });
 
-  async function messages(): Promise<MessageData[]> {
+  async function listed(): Promise<MessageData[]> {
     const path = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
     return ((await client.api('GET', `${path}?direction=forward`)).body as { data: MessageData[] }).data;
   }
 
   const delegations = async () =>
-    (await messages()).flatMap(({ id, content }) => (content.type === 'delegation' ? [{ id, ...content }] : []));
+    (await listed()).flatMap(({ id, content }) => (content.type === 'delegation' ? [{ id, ...content }] : []));
 
   const answer = (text: string) =>
     client.saw('message.updated', ({ message }: { message: MessageData }) => {
@@ -74,19 +74,35 @@ describe('a manager that delegates', () => {
       return content.type === 'text' && content.text === text && status === 'delivered';
     });
 
-  async function expectNothingLeft(): Promise<void> {
-    await eventually(async () => {
-      const left = await services.query(
-        `SELECT 1 FROM turns WHERE workspace_id = $1 AND status IN ('queued', 'running')
-         UNION ALL SELECT 1 FROM delegations d JOIN turns t ON t.id = d.turn_id WHERE t.workspace_id = $1 AND d.status = 'running'
-         UNION ALL SELECT 1 FROM agents WHERE workspace_id = $1 AND activity NOT IN ('online', 'error')`,
-        [client.workspaceId],
-      );
-      return left.length === 0;
-    });
+  /** Checks that tasks keep exactly the tokens that they used. @returns their number, and whether the answer has tokens left */
+  async function budgets() {
+    const turns = await services.query<{ depth: number | null; budget: string; used: string; resumed: boolean }>(
+      `SELECT task.depth, t.tokens_budget AS budget, t.first_turn_id IS NOT NULL AS resumed,
+         (SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM usage_entries e
+          WHERE e.turn_id = coalesce(t.first_turn_id, t.id)) AS used
+       FROM turns t LEFT JOIN turn_tasks task ON task.turn_id = t.id WHERE t.workspace_id = $1`,
+      [client.workspaceId],
+    );
+    const tasks = turns.filter(({ depth }) => depth !== null);
+    for (const { budget, used } of tasks) expect(budget).toBe(used);
+    const [answering] = turns.filter(({ depth, resumed }) => depth === null && resumed);
+    return { tasks: tasks.length, left: Number(answering?.budget) > Number(answering?.used) };
   }
 
-  it.each([1, 3, 5])('gets the results of %i agents, and answers', async (count) => {
+  async function expectNothingLeft(): Promise<void> {
+    const left = () =>
+      services.query(
+        `SELECT 'turn' AS kind, status FROM turns WHERE workspace_id = $1 AND status IN ('queued', 'running')
+         UNION ALL SELECT 'delegation', d.status FROM delegations d JOIN turns t ON t.id = d.turn_id
+           WHERE t.workspace_id = $1 AND d.status = 'running'
+         UNION ALL SELECT slug, activity FROM agents WHERE workspace_id = $1 AND activity NOT IN ('online', 'error')`,
+        [client.workspaceId],
+      );
+    await eventually(async () => (await left()).length === 0, { timeoutMs: 20_000 }).catch(() => undefined);
+    expect(await left()).toEqual([]);
+  }
+
+  it.each([1, 3, 5])('RES-071 STATE-002 gets the results of %i agents, and answers', async (count) => {
     const agents = ['researcher', 'writer', 'coder', 'analyst', 'researcher'].slice(0, count);
     behave = (agent, prompt, results) => {
       if (isTask(prompt)) return [{ text: `Facts of ${agent}.` }];
@@ -98,9 +114,10 @@ describe('a manager that delegates', () => {
       agents.map((slug) => ({ status: 'completed', to: { slug }, task_preview: `Find facts for ${slug}` })),
     );
     await expectNothingLeft();
+    expect(await budgets()).toEqual({ tasks: count, left: true });
   });
 
-  it('announces the start and the end of a task, and shows nothing of the result to the user', async () => {
+  it('RES-075 STATE-001 RT-016 announces the start and the end of a task, and shows nothing of the result to the user', async () => {
     behave = (agent, prompt, results) => {
       if (isTask(prompt)) return [{ text: `Facts of ${agent}.` }];
       return results.length === 0 ? delegate('researcher') : [{ text: 'Together.' }];
@@ -120,6 +137,19 @@ describe('a manager that delegates', () => {
     expect(JSON.stringify(client.events)).not.toContain('Facts of');
   });
 
+  it('RES-074 documents that the agents of a task can be unknown', async () => {
+    const { body } = await client.api('GET', '/v1/openapi.json');
+    const { DelegationContent } = (body as { components: { schemas: Record<string, { required: string[] }> } })
+      .components.schemas;
+    expect(DelegationContent?.required).toEqual(['type', 'status', 'task_preview']);
+    expect(DelegationContent).toMatchObject({
+      properties: {
+        from: { anyOf: expect.arrayContaining([{ type: 'null' }]) },
+        to: { anyOf: expect.arrayContaining([{ type: 'null' }]) },
+      },
+    });
+  });
+
   it('lets a sub-agent delegate once more, and not deeper', async () => {
     const offered: Record<string, boolean> = {};
     behave = (agent, _prompt, results) => {
@@ -131,7 +161,7 @@ describe('a manager that delegates', () => {
     };
     await client.send('Ask your team');
     await client.saw('message.done', ({ status }: { status: string }) => status === 'delivered');
-    await eventually(async () => (await messages()).some(({ content }) => JSON.stringify(content).includes('deepest')));
+    await eventually(async () => (await listed()).some(({ content }) => JSON.stringify(content).includes('deepest')));
     expect(offered).toEqual({ manager: true, researcher: true, analyst: false });
     expect(await delegations()).toMatchObject([
       { status: 'completed', from: { slug: 'manager' }, to: { slug: 'researcher' } },
@@ -140,13 +170,15 @@ describe('a manager that delegates', () => {
     await expectNothingLeft();
   });
 
-  it('gets the failure of a sub-agent as a result', async () => {
+  it('STATE-003 gets the failure of a sub-agent as a result', async () => {
     behave = (_agent, prompt, results) => {
       if (isTask(prompt)) return [{ error: { status: 400, message: 'no' } }];
       return results.length === 0 ? delegate('writer') : [{ text: `Result: ${results[0]}` }];
     };
     await client.send('Ask your team');
-    await eventually(async () => (await messages()).some(({ content }) => JSON.stringify(content).includes('The task failed')));
+    await eventually(async () =>
+      (await listed()).some(({ content }) => JSON.stringify(content).includes('The task failed')),
+    );
     expect(await delegations()).toMatchObject([{ status: 'failed' }]);
     await expectNothingLeft();
   });
@@ -154,7 +186,9 @@ describe('a manager that delegates', () => {
   it('continues when the user stops one of two sub-agents', async () => {
     behave = (agent, prompt, results) => {
       if (isTask(prompt)) return [{ hold: agent }, { text: `Facts of ${agent}.` }];
-      return results.length === 0 ? delegate('writer', 'coder') : [{ text: results.map((text) => text.includes('stopped')).join() }];
+      return results.length === 0
+        ? delegate('writer', 'coder')
+        : [{ text: results.map((text) => text.includes('stopped')).join() }];
     };
     await client.send('Ask your team');
     await Promise.all([model.reached('writer'), model.reached('coder')]);
@@ -223,7 +257,39 @@ describe('a manager that delegates', () => {
     isKilled = true;
     await services.kill('both', client.workspaceId);
     await services.recover('both');
-    await eventually(async () => (await messages()).some(({ content }) => JSON.stringify(content).includes('Together.')));
+    await eventually(async () => (await listed()).some(({ content }) => JSON.stringify(content).includes('Together.')));
+    await expectNothingLeft();
+  });
+
+  it('waits while the user decides on the call of a sub-agent, which another message does not withdraw', async () => {
+    behave = (agent, prompt, results) => {
+      if (agent === 'writer') {
+        const memory = { key: 'style', content: 'Short sentences' };
+        return results.length === 0
+          ? [{ toolCalls: [{ name: 'remember', arguments: memory }] }]
+          : [{ text: `Saved: ${results[0]}` }];
+      }
+      if (prompt.endsWith('Hello')) return [{ text: 'Hello, Ada.' }];
+      return results.length === 0 ? delegate('writer') : [{ text: 'All is saved.' }];
+    };
+    const { body } = await client.api('GET', `/v1/workspaces/${client.workspaceId}/agents`);
+    const writer = (body as { data: { id: string; slug: string }[] }).data.find(({ slug }) => slug === 'writer')!.id;
+    await client.api('PATCH', `/v1/agents/${writer}/tools/memories`, { permission: 'ask' });
+    await client.send('Ask your team');
+    const { payload } = await client.saw(
+      'message.new',
+      ({ message }: { message: MessageData }) => message.content.type === 'action_card',
+    );
+    const { message: card } = payload as { message: MessageData };
+    expect(card.agent?.slug).toBe('writer');
+    await client.send('Hello');
+    await answer('Hello, Ada.');
+    const action = `/v1/workspaces/${client.workspaceId}/messages/${card.id}/action`;
+    expect((await client.api('POST', action, { action_id: 'approve' })).status).toBe(200);
+    await answer('All is saved.');
+    expect(await delegations()).toMatchObject([{ status: 'completed' }]);
+    const memories = await services.query('SELECT key FROM agent_memories WHERE agent_id = $1', [writer]);
+    expect(memories).toEqual([{ key: 'style' }]);
     await expectNothingLeft();
   });
 
@@ -235,7 +301,7 @@ describe('a manager that delegates', () => {
     };
     await client.send('A question about code');
     await answer('I am the coder.');
-    const replies = (await messages()).filter(({ role }) => role === 'agent');
+    const replies = (await listed()).filter(({ role }) => role === 'agent');
     expect(replies).toMatchObject([
       { content: { text: 'The coder knows.' }, extended_status: 'delegated', agent: { slug: 'manager' } },
       { content: { text: 'I am the coder.' }, extended_status: 'delivered', agent: { slug: 'coder' } },

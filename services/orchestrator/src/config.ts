@@ -236,7 +236,7 @@ export const OrchestratorConfig = z.object({
   JOURNALS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.journalsKeptDays),
 
   /** Maintenance jobs of each type (pruning, files, tokens) that this process handles concurrently; 0 leaves them to other replicas. */
-  UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(4),
+  UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(6),
 
   /** OAuth clients: `{"github": {"client_id": "…", "client_secret": "…", "redirect_urls": ["…"]}}` */
   INTEGRATION_PROVIDERS: secret(json(IntegrationProviders).default({})),
@@ -258,7 +258,7 @@ export const OrchestratorConfig = z.object({
   /** Milliseconds after which another replica takes over the turns and runtimes of a crashed one. */
   WORK_LEASE_MS: z.coerce.number().int().min(1_000).max(600_000).default(10_000),
   /** Concurrent turns per user; further ones are queued behind those of other users. */
-  TURNS_PER_USER: z.coerce.number().int().min(1).max(1_000).default(4),
+  TURNS_PER_USER: z.coerce.number().int().min(1).max(1_000).default(6),
   /** Seconds after which a running turn fails. */
   TURN_DEADLINE_S: z.coerce.number().int().min(1).max(86_400).default(1_800),
   /** Concurrent summaries, and as many titles, of conversations. 0 turns them off. */

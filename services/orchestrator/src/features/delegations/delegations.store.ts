@@ -62,10 +62,8 @@ export function createDelegationStore(): DelegationStore {
     },
 
     isOpen: async (parentTurnId, callId, db) =>
-      (await open(db)
-        .where('parent_turn_id', '=', parentTurnId)
-        .where('call_id', '=', callId)
-        .executeTakeFirst()) !== undefined,
+      (await open(db).where('parent_turn_id', '=', parentTurnId).where('call_id', '=', callId).executeTakeFirst()) !==
+      undefined,
 
     openOf: (parentTurnId, db) =>
       open(db).where('parent_turn_id', '=', parentTurnId).orderBy('created_at').orderBy('turn_id').execute(),

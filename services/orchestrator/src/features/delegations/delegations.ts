@@ -128,7 +128,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   function endWaiting(turn: TurnRow, tx: Transaction): void {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
     tx.afterCommit(async () => {
-      if (await deps.agents.endWaiting(agentId)) deps.live({ workspaceId, conversationId, agentId }).status('online', 0);
+      if (await deps.agents.endWaiting(agentId))
+        deps.live({ workspaceId, conversationId, agentId }).status('online', 0);
     });
   }
 
@@ -145,7 +146,15 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       const context = { workspaceId, conversationId, agentId: call.agentId };
       const key = `delegation:${callId}`;
       await messages.insert(
-        { id: messageId, ...context, seq, role: 'agent', content, status: 'delivered', turn: { id: parentTurnId, key } },
+        {
+          id: messageId,
+          ...context,
+          seq,
+          role: 'agent',
+          content,
+          status: 'delivered',
+          turn: { id: parentTurnId, key },
+        },
         tx,
       );
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
@@ -208,4 +217,3 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   };
   return delegations;
 }
-

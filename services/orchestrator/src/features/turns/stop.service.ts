@@ -53,19 +53,24 @@ export function createStopService(deps: StopServiceDeps): StopService {
     if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
     const turnsOfMessage = await turns.ofMessage(workspaceId, messageId);
     const unfinished = turnsOfMessage.filter(isUnfinished);
-    const waiting = await waitingForTasks(turnsOfMessage.filter((turn) => !isUnfinished(turn)));
+    const waiting = await markWaiting(turnsOfMessage.filter((turn) => !isUnfinished(turn)));
     const all = [...unfinished, ...waiting];
     if (all.length === 0) throw new ApiError('turn_not_running');
     return all.toSorted((a, b) => (a.id < b.id ? 1 : -1));
   }
 
-  /** The suspended turns among these that wait for a sub-agent, or that are tasks. */
-  async function waitingForTasks(ended: readonly TurnRow[]): Promise<TurnRow[]> {
+  /**
+   * Marks the suspended turns among these that wait for a sub-agent, or that are tasks. None of them continues when a sub-agent
+   * stops.
+   */
+  async function markWaiting(ended: readonly TurnRow[]): Promise<TurnRow[]> {
     const waiting: TurnRow[] = [];
     await withTransaction(async (tx) => {
       for (const turn of ended) {
         const isOpen = (await deps.delegations.ofTurn(turn.id, tx)) ?? (await deps.delegations.openOf(turn.id, tx))[0];
-        if (isOpen !== undefined) waiting.push(turn);
+        if (isOpen === undefined) continue;
+        await turns.requestStop(turn.id, tx);
+        waiting.push(turn);
       }
     });
     return waiting;

@@ -73,7 +73,11 @@ export interface TurnsModuleDeps {
 export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
   const { publish } = deps.bus;
-  const backgroundLimits = createUsageLimits({ store: createUsageStore(background.database), plans: deps.plans, clock });
+  const backgroundLimits = createUsageLimits({
+    store: createUsageStore(background.database),
+    plans: deps.plans,
+    clock,
+  });
   const inBackground = {
     limits: backgroundLimits,
     delegations: delegationsOf(background, backgroundLimits, publish),

@@ -200,7 +200,8 @@ export function createTurnStore(database: Database): TurnStore {
           reply_message_id: replyMessageId,
           started_at: sql<Date>`now()`,
           tokens_budget: sql<number | null>`coalesce(tokens_budget, ${budget})`,
-          stop_requested: false,
+          // A background turn can be stopped while it is queued.
+          stop_requested: sql<boolean>`stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = turns.id)`,
         })
         .where('id', '=', id)
         .execute();
