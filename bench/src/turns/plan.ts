@@ -8,6 +8,8 @@ export interface TurnPlan {
   /** The number of steps that call the tool, before the final answer. */
   calls: number;
   tool: 'web_search_tool' | 'remember';
+  /** The number of tasks that the first step gives to sub-agents, each with the chunks of the final answer. Default: none. */
+  tasks?: number;
   /** The first request after the result of a tool is not answered. */
   stalls: boolean;
   /** The chunks of the final answer, a token each. */
@@ -48,6 +50,22 @@ function toolCall(request: PlannedRequest): ModelStep {
   return { toolCalls: [{ name: plan.tool, arguments: input, id: `call-${results}` }] };
 }
 
+const AGENTS = ['researcher', 'analyst', 'writer', 'coder'];
+
+/** What the model does in a task of a turn. */
+export const taskPlan = ({ tasks: _, ...plan }: TurnPlan, task: number): TurnPlan => ({
+  ...plan,
+  id: `${plan.id}-${task}`,
+});
+
+const delegations = (plan: TurnPlan): ModelStep => ({
+  toolCalls: Array.from({ length: plan.tasks ?? 0 }, (_, n) => ({
+    name: 'delegate',
+    arguments: { agent: AGENTS[n % AGENTS.length], task: messageOf(taskPlan(plan, n)), expected: 'An answer' },
+    id: `task-${n}`,
+  })),
+});
+
 /** Follows the plans. `onRequest` is called for each request with a plan. */
 export function createPlanScript(onRequest: (request: PlannedRequest, index: number) => void): ModelScript {
   const seen = new Set<string>();
@@ -59,6 +77,7 @@ export function createPlanScript(onRequest: (request: PlannedRequest, index: num
     const isFirst = !seen.has(queryOf(request));
     seen.add(queryOf(request));
     if (plan.stalls && results > 0 && isFirst) return [{ text: 'I am thinking.' }, { hang: true }];
+    if (results < (plan.tasks ?? 0)) return [delegations(plan)];
     if (results < plan.calls) return [{ text: `Step ${results}. ` }, toolCall(request)];
     const pause: ModelStep[] = plan.paceMs === 0 ? [] : [{ delayMs: plan.paceMs }];
     return Array.from({ length: plan.chunks }, (): ModelStep[] => [{ text: CHUNK }, ...pause]).flat();

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { CloseStack } from '@uswarm/service-kit';
 import { measureStart } from '../runtime/measure-start.js';
 import type { RuntimeImage } from '../runtime/start-cases.js';
+import { measureDelegations } from './measure-delegations.js';
 import { measureChoices, measureKills, measureLoad, measureSteps, measureStops } from './measure-turns.js';
 import type { TurnFigures } from './turn-tables.js';
 import { startTurnWorld } from './turn-world.js';
@@ -19,6 +20,8 @@ export interface TurnSettings {
   killedTurns: number;
   kills: number;
   choices: number;
+  /** Answers with tasks for sub-agents, and the chunks of each task that streams. */
+  delegations: { answers: number; chunks: number };
   loadSeconds: number;
 }
 
@@ -30,6 +33,7 @@ export const TURNS: TurnSettings = {
   killedTurns: 3,
   kills: 10,
   choices: 30,
+  delegations: { answers: 30, chunks: 400 },
   loadSeconds: 30,
 };
 export const FEW_TURNS: TurnSettings = {
@@ -40,6 +44,7 @@ export const FEW_TURNS: TurnSettings = {
   killedTurns: 1,
   kills: 2,
   choices: 2,
+  delegations: { answers: 2, chunks: 20 },
   loadSeconds: 3,
 };
 
@@ -58,6 +63,8 @@ export async function measureTurns(
   const stops = await measureStops(world, settings.stops);
   say(`Choices: ${settings.choices}`);
   const choices = await measureChoices(world, settings.choices);
+  say(`Answers with tasks for sub-agents: ${settings.delegations.answers}`);
+  const delegations = await measureDelegations(world, settings.delegations);
   say(`Starts of a runtime: ${settings.starts}`);
   const starts: number[] = [];
   for (let n = 0; n < settings.starts; n += 1) {
@@ -68,5 +75,5 @@ export async function measureTurns(
   const kills = await measureKills(world, settings.killedTurns, settings.kills);
   say(`Event-loop lag under load: ${settings.loadSeconds} seconds`);
   const load = await measureLoad(world, settings.loadSeconds);
-  return { steps, stops, starts, kills, choices, load };
+  return { steps, stops, starts, kills, choices, delegations, load };
 }

@@ -7,6 +7,10 @@ const figures = (changes: Partial<TurnFigures> = {}): TurnFigures => ({
   starts: [400, 500, 600],
   kills: { times: [900, 3_400], repeated: 0 },
   choices: [60, 990],
+  delegations: {
+    overheads: [{ tasks: 1, times: [90] }],
+    streaming: { tasks: 5, rate: 1, restMiB: 70, peakMiB: 90 },
+  },
   load: { turns: 300, lag: { p50: 11, p99: 48, max: 90 }, rate: 0.99, orchestratorCores: 0.7 },
   ...changes,
 });

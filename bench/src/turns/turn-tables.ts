@@ -1,5 +1,6 @@
 import { latencyOf } from '../load/percentiles.js';
 import { atMost, type Goal, goalTable } from '../report/goals.js';
+import type { DelegationFigures } from './measure-delegations.js';
 import type { KillFigures, LoadFigures } from './measure-turns.js';
 
 /** Times in milliseconds. */
@@ -10,6 +11,7 @@ export interface TurnFigures {
   starts: number[];
   kills: KillFigures;
   choices: number[];
+  delegations: DelegationFigures;
   load: LoadFigures;
 }
 
@@ -19,13 +21,17 @@ const GOALS = { stepP50: 20, stepP99: 80, lagP99: 50, stop: 1_000, killBeyondSta
 const one = (value: number): string => value.toFixed(1);
 
 /** Two Markdown tables: the measurements, and the goals. */
-export function turnTables({ steps, stops, starts, kills, choices, load }: TurnFigures): string {
+export function turnTables({ steps, stops, starts, kills, choices, delegations, load }: TurnFigures): string {
   const rows: [string, number[]][] = [
     ['step with a tool, without the time of the tool', steps],
     ['stop → connection of the model server closed', stops],
     ['start of a runtime process', starts],
     ['kill -9 → next model call', kills.times],
     ['choice → next model call', choices],
+    ...delegations.overheads.map(({ tasks, times }): [string, number[]] => [
+      `answer with ${tasks} ${tasks === 1 ? 'task' : 'tasks'} for sub-agents, without the time of the model`,
+      times,
+    ]),
   ];
   const step = latencyOf(steps);
   const start = latencyOf(starts).p50;
@@ -44,6 +50,7 @@ export function turnTables({ steps, stops, starts, kills, choices, load }: TurnF
     atMost('choice → next model call with a ready runtime, max', latencyOf(choices).max, GOALS.choice, 'ms'),
   ];
   const { lag, rate, orchestratorCores } = load;
+  const { streaming } = delegations;
   return [
     '| milliseconds | samples | p50 | p95 | p99 | max |',
     '| --- | ---: | ---: | ---: | ---: | ---: |',
@@ -55,6 +62,9 @@ export function turnTables({ steps, stops, starts, kills, choices, load }: TurnF
     `With ${load.turns} turns the model server sent ${(rate * 100).toFixed(1)} % of 20 tokens per second and turn. The ` +
       `orchestrator used ${orchestratorCores.toFixed(2)} cores; its event-loop lag was ${one(lag.p50)} ms (p50), ` +
       `${one(lag.p99)} ms (p99) and ${one(lag.max)} ms (max).`,
+    '',
+    `A manager with ${streaming.tasks} sub-agents: they streamed ${(streaming.rate * 100).toFixed(1)} % of 20 tokens per second each. ` +
+      `Their runtime used ${one(streaming.restMiB)} MiB before and at most ${one(streaming.peakMiB)} MiB.`,
     '',
     goalTable(goals),
   ].join('\n');
