@@ -70,7 +70,10 @@ export interface Journal {
   kept(result: ResultEntry): ResultEntry;
   /** Resolves when the entry is committed if the step has tool calls, which run next. */
   step(step: StepEntry, usage: Usage | undefined): Promise<void>;
-  /** Resolves when the entry is committed if it is the last result of the step. */
+  /**
+   * Resolves when the entry is committed if it is the last result of the step, unless the next model call is announced: the
+   * announcement is committed after the entry.
+   */
   result(result: ResultEntry, more: { isLast: boolean; produced: Produced }): Promise<void>;
 }
 
@@ -82,9 +85,10 @@ export interface JournalDeps {
 
 /** The journal ends before an entry that exceeds a limit. The turn continues, and could be resumed before that entry. */
 export function createJournal(
-  { journaled, journal, journalLimits }: Pick<RunTurnRequest, 'journaled' | 'journal' | 'journalLimits'>,
+  request: Pick<RunTurnRequest, 'journaled' | 'journal' | 'journalLimits' | 'budgeted'>,
   { writer, committed }: JournalDeps,
 ): Journal {
+  const { journaled, journal, journalLimits } = request;
   const limits = journalLimits ?? SMALL;
   let number = journal.length;
   let bytes = journal.reduce((sum, { body }) => sum + bytesOf(body), 0);
@@ -121,6 +125,6 @@ export function createJournal(
     kept: (result) =>
       ended || result.part.output.type !== 'content' || hasSpaceForImages(result) ? result : withoutImages(result),
     step: (step, usage) => add(EntryKind.STEP, step, step.calls.length > 0, { usage }),
-    result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast, produced),
+    result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast && !request.budgeted, produced),
   };
 }
