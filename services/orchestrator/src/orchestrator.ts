@@ -35,6 +35,7 @@ async function startBackground(
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
       ...chat.turns.jobs,
+      ...chat.agents.jobs,
       ...chat.artifacts.jobs,
       ...chat.receipts.jobs,
       ...chat.messages.jobs,

@@ -4,12 +4,14 @@ import { createAgentHistoryStore } from '../src/features/agents/agent-history.st
 import { createAgentSettingsStore } from '../src/features/agents/agent-settings.store.js';
 import { createArtifactStore } from '../src/features/artifacts/artifacts.store.js';
 import { createMemoryStore } from '../src/features/agents/memories.store.js';
+import { createAgentStatusStore } from '../src/features/agents/agent-status.store.js';
+import { createAgentStatuses } from '../src/features/agents/agent-statuses.js';
 import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createAdminStore } from '../src/features/admin/admin.store.js';
 import { createRequeueStore } from '../src/features/admin/requeue.store.js';
 import { type Approvals, createApprovals } from '../src/features/approvals/approvals.js';
 import { createApprovalStore } from '../src/features/approvals/approvals.store.js';
-import { generateCallKeys, createReceiptSigner } from '@uswarm/service-kit';
+import { generateCallKeys, createReceiptSigner, systemClock } from '@uswarm/service-kit';
 import { createReceiptLog } from '../src/features/receipts/receipt-log.js';
 import { createReceiptStore } from '../src/features/receipts/receipts.store.js';
 import { createDelegations, type Delegations } from '../src/features/delegations/delegations.js';
@@ -56,6 +58,12 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     admin: createAdminStore(database),
     agentHistory: createAgentHistoryStore(database),
     agents: createAgentStore(database),
+    agentStatuses: createAgentStatusStore(database),
+    statuses: createAgentStatuses({
+      store: createAgentStatusStore(database),
+      publish: async () => true,
+      clock: systemClock,
+    }),
     artifacts: createArtifactStore(database),
     agentSettings: createAgentSettingsStore(database),
     audit: createAuditStore(database),
@@ -96,21 +104,20 @@ export type Stores = ReturnType<typeof createStores>;
 
 /** Approvals with these stores. */
 export function approvalsOf(stores: Stores): Approvals {
-  const { approvals, reservations, messages, events } = stores;
+  const { approvals, reservations, messages, events, statuses } = stores;
   const metrics = { budget: () => undefined };
   const runtimes = { ensureResumed: () => Promise.resolve(false) };
   const tasks = delegationsOfStores(stores);
-  return createApprovals({ store: approvals, reservations, messages, events, metrics, tasks, runtimes });
+  return createApprovals({ store: approvals, reservations, messages, events, statuses, metrics, tasks, runtimes });
 }
 
 /** Delegations with these stores. They publish nothing. */
 export function delegationsOfStores(stores: Stores): Delegations {
-  const { delegations: store, turns, jobs, reservations, toolCalls, messages, events, approvals, agents } = stores;
+  const { delegations: store, turns, jobs, reservations, toolCalls, messages, events, approvals, statuses } = stores;
   const queue = createTurnQueue(turns, jobs, { requireTokensLeft: () => Promise.resolve() });
   const background = createBackgroundTurns(turns, jobs);
-  const live = () => ({ status: () => undefined });
   const publish = () => Promise.resolve(true);
-  const shown = { messages, events, approvals, agents, publish, live };
+  const shown = { messages, events, approvals, statuses, publish };
   return createDelegations({ store, turns, background, queue, reservations, toolCalls, ...shown });
 }
 

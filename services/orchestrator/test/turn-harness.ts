@@ -219,7 +219,6 @@ export function createTurnHarness(
         recorded.waits.push(waitMs);
         Object.assign(turn, { generation: turn.generation + 1, runtime_instance: null });
       },
-      isBusyElsewhere: async () => false,
       answeredElsewhere: async () => false,
       finish: async (_id, status, errorCode) => void (recorded.ended = { status, errorCode }),
       suspend: async () => void (recorded.suspended = true),
@@ -234,8 +233,8 @@ export function createTurnHarness(
     bodies,
     agents: {
       members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
-      setActivity: async () => undefined,
     },
+    statuses: { setActivity: async () => undefined, refreshAgent: async () => undefined },
     users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
     loadAgentContext: async () => ({
       model: null,

@@ -125,6 +125,11 @@ export const SERVER_EVENTS = {
         agent_id: Id,
         status: AgentStatus,
         conversation_id: Id.optional(),
+        expires_in_ms: z.int().positive().optional().meta({
+          description:
+            'Milliseconds after which the status no longer applies unless it is sent again; the agent is then `online`. Absent if it has no end.',
+          'x-extension': true,
+        }),
       })
       .meta({ id: 'AgentStatusEvent' }),
   },

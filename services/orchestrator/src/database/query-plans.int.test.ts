@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
 import { createAgentSettingsStore } from '../features/agents/agent-settings.store.js';
+import { createAgentStatusStore } from '../features/agents/agent-status.store.js';
 import { createAgentStore } from '../features/agents/agents.store.js';
 import { createApprovalStore } from '../features/approvals/approvals.store.js';
 import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
@@ -217,11 +218,34 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await approvals.lock(place.messageId, database);
         await approvals.allOpen(place.workspaceId, ['c'], database);
         await approvals.supersedeOf({ turnIds: [place.messageId], messageIds: [place.messageId] }, database);
-        await approvals.release([place.agentId], database);
         await approvals.isApprovalCard(place.messageId, database);
         await approvals.supersede(place.conversationId, database);
         await approvals.nextExpired(database);
         await approvals.expire(place.messageId, database);
+      },
+    ],
+    [
+      'the status of an agent',
+      async (database) => {
+        const statuses = createAgentStatusStore(database);
+        await statuses.setActivity(place.messageId, 'thinking', database);
+        await statuses.lock({ agentId: place.agentId }, database);
+        await statuses.derive({ agentId: place.agentId }, database);
+      },
+    ],
+    [
+      'the statuses of the agents of a workspace',
+      async (database) => {
+        const statuses = createAgentStatusStore(database);
+        await statuses.lock({ workspaceId: place.workspaceId }, database);
+        await statuses.derive({ workspaceId: place.workspaceId }, database);
+      },
+    ],
+    [
+      'the statuses that have ended',
+      async (database) => {
+        await createAgentStatusStore(database).ended(100);
+        await createAgentStatusStore(database).nextEndMs();
       },
     ],
     [

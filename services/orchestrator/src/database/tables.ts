@@ -47,6 +47,7 @@ export interface AgentsTable {
   model: 'flash' | 'sonnet' | 'opus' | null;
   response_length: Generated<'auto' | 'short' | 'medium' | 'long'>;
   prompts: Generated<Json<AgentPrompt[]>>;
+  activity_until: Timestamp | null;
 }
 
 export interface ArtifactVersionsTable {
@@ -336,6 +337,7 @@ export interface ToolCallsTable {
 export interface TurnContextsTable {
   turn_id: string;
   context: Json<Record<string, unknown>>;
+  agent_id: string | null;
 }
 
 export interface TurnEntriesTable {
@@ -378,6 +380,8 @@ export interface TurnsTable {
   tokens_budget: number | null;
   waits_until: Timestamp | null;
   waited_generation: Generated<number>;
+  activity: 'reading' | 'thinking' | 'writing' | 'pending' | null;
+  activity_until: Timestamp | null;
 }
 
 export interface UploadsTable {

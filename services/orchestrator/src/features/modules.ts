@@ -14,6 +14,8 @@ import { openDatabases } from '../database/databases.js';
 import { createAccountModule } from './account/account.module.js';
 import { createAdminModule } from './admin/admin.module.js';
 import { createArtifactsModule } from './artifacts/artifacts.module.js';
+import { createAgentStatusStore } from './agents/agent-status.store.js';
+import { createAgentStatuses } from './agents/agent-statuses.js';
 import { createAgentsModule } from './agents/agents.module.js';
 import { userSwarmModel } from './agents/default-model.js';
 import { createAuthModule } from './auth/auth.module.js';
@@ -187,6 +189,7 @@ function createChatModules(
   const { attachments } = uploads;
   const { access } = workspaces;
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
+  const statuses = createAgentStatuses({ store: createAgentStatusStore(database), publish: bus.publish, clock });
   const agents = createAgentsModule({
     config,
     environment,
@@ -197,6 +200,7 @@ function createChatModules(
     cursors,
     assets,
     createViewContext,
+    statuses,
   });
   const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
   const receipts = createReceiptsModule({ config, requests, background });
@@ -213,6 +217,7 @@ function createChatModules(
     platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
     receipts: receipts.log,
     createViewContext,
+    statuses,
     objects: uploads.objects,
     metrics,
     clock,
@@ -233,7 +238,7 @@ function createChatModules(
     access,
     idempotency: idempotency.service,
     stopInRuntime: turns.stopInRuntime,
-    live: turns.live,
+    statuses,
     createViewContext,
   });
   const messages = createMessagesModule({
@@ -246,7 +251,7 @@ function createChatModules(
     delegations: turns.delegations,
     stops: turns.stops,
     stopInRuntime: turns.stopInRuntime,
-    live: turns.live,
+    statuses,
     turnMetrics: turns.metrics,
     rates,
     attachments,

@@ -52,7 +52,12 @@ describe('agents', () => {
     const { workspaceId } = await uswarm.home(user);
     const ready = { phase: 'Ready' } as const;
     await uswarm.database.updateTable('runtimes').set(ready).where('workspace_id', '=', workspaceId).execute();
-    await uswarm.database.updateTable('agents').set({ activity }).where('workspace_id', '=', workspaceId).execute();
+    const activity_until = new Date(Date.now() + 3_600_000);
+    await uswarm.database
+      .updateTable('agents')
+      .set({ activity, activity_until })
+      .where('workspace_id', '=', workspaceId)
+      .execute();
     const { agents } = await uswarm.home(user);
     expect(new Set(agents.map((agent) => agent.status))).toEqual(new Set([status]));
     const path = `/v1/agents/${first(agents).id}`;

@@ -11,6 +11,9 @@ import { createAgentSettingsService } from './agent-settings.service.js';
 import { createAgentSettingsStore } from './agent-settings.store.js';
 import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './agents.routes.js';
 import { createAgentService } from './agents.service.js';
+import { agentStatusExpiry } from './agent-status-expiry.js';
+import { createAgentStatusStore } from './agent-status.store.js';
+import type { AgentStatuses } from './agent-statuses.js';
 import { createAgentStore } from './agents.store.js';
 import { defaultModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
@@ -30,6 +33,7 @@ export interface AgentsModuleDeps {
   cursors: CursorCodec;
   assets: Pick<Assets, 'url'>;
   createViewContext: CreateViewContext;
+  statuses: AgentStatuses;
 }
 
 export function createAgentsModule(deps: AgentsModuleDeps) {
@@ -60,6 +64,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
   });
   return {
     routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) },
+    jobs: [agentStatusExpiry({ withTransaction, store: createAgentStatusStore(database), statuses: deps.statuses })],
     tools: createMemoryTools({ store: createMemoryStore(deps.background), limits: memoryLimits }),
   };
 }

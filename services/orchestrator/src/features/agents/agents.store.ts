@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import type { AgentActivity } from '../../database/schema.js';
 import type { AgentTemplate } from '../core/catalog.js';
+import { currentActivity } from './agent-status.store.js';
 import type { AgentDetailsRow, AgentRow } from './agent-view.js';
 
 export interface NewAgent extends AgentTemplate {
@@ -26,9 +26,6 @@ export interface AgentStore {
   find(userId: string, agentId: string): Promise<AgentRow | undefined>;
   findDetails(userId: string, agentId: string): Promise<AgentDetailsRow | undefined>;
   members(workspaceId: string, db?: Database): Promise<SwarmMember[]>;
-  setActivity(agentId: string, activity: AgentActivity, db?: Database): Promise<void>;
-  /** Sets an agent that waits for the user to `online`. @returns false if it does not wait */
-  endWaiting(agentId: string): Promise<boolean>;
   slug(agentId: string, db: Database): Promise<string | undefined>;
 }
 
@@ -40,7 +37,7 @@ const AGENT_COLUMNS = [
   'a.kind',
   'a.slug',
   'a.avatar_url',
-  'a.activity',
+  currentActivity('a').as('activity'),
   'r.phase',
   'r.silent_since',
 ] as const;
@@ -111,25 +108,6 @@ export function createAgentStore(database: Database): AgentStore {
     async slug(agentId, db) {
       const row = await db.selectFrom('agents').select('slug').where('id', '=', agentId).executeTakeFirst();
       return row?.slug;
-    },
-
-    async setActivity(agentId, activity, db = database) {
-      await db
-        .updateTable('agents')
-        .set({ activity, updated_at: sql<Date>`now()` })
-        .where('id', '=', agentId)
-        .where('activity', '!=', activity)
-        .execute();
-    },
-
-    async endWaiting(agentId) {
-      const { numUpdatedRows } = await database
-        .updateTable('agents')
-        .set({ activity: 'online', updated_at: sql<Date>`now()` })
-        .where('id', '=', agentId)
-        .where('activity', '=', 'pending')
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
     },
   };
 }

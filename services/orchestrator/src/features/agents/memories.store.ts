@@ -62,6 +62,9 @@ export interface MemoryStore {
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
 
+/** Seed of the advisory lock that serializes changes of the memories of an agent. */
+const LOCK_SEED = 5;
+
 /** The number of hashes of deleted memories that are kept per agent. */
 const DELETED_HASHES = 10_000;
 
@@ -96,9 +99,10 @@ export function createMemoryStore(database: Database): MemoryStore {
     },
 
     async lock(userId, agentId, db) {
-      // Not FOR UPDATE: messages and turns that reference the agent need not wait.
+      // Not the row: agents come last in the lock order.
       const { rows } = await sql`
-        SELECT 1 FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)} FOR NO KEY UPDATE OF a`.execute(db);
+        SELECT pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
+        FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)}`.execute(db);
       return rows.length > 0;
     },
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { storable } from '../turns/agent-content-schema.js';
-import { OPEN_CARD } from '../messages/message-changes.store.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
@@ -47,7 +46,6 @@ export interface DecidableApproval {
 export interface ClosedCard {
   messageId: string;
   workspaceId: string;
-  agentId: string;
   /** The turn that asked, or the one that continues it. */
   turnId: string;
 }
@@ -74,8 +72,6 @@ export interface ApprovalStore {
   supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
   /** Closes the open approvals of replies in a conversation, not those of background turns. */
   supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
-  /** Sets agents online that no longer wait for the user. Call it after the cards are withdrawn. @returns their ids */
-  release(agentIds: readonly string[], db: Database): Promise<string[]>;
   /** The card of an open approval that has expired, if there is one. */
   nextExpired(db: Database): Promise<ClosedCard | undefined>;
   /** Closes the approval of a card if it has expired, and the others for which its ended turn waits. */
@@ -126,7 +122,7 @@ export function createApprovalStore(): ApprovalStore {
       ), calls AS (
         DELETE FROM tool_calls WHERE turn_id IN (SELECT id FROM ended)
       )
-      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", m.agent_id AS "agentId", closed.turn_id AS "turnId"
+      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", closed.turn_id AS "turnId"
       FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
     return rows;
   };
@@ -252,27 +248,11 @@ export function createApprovalStore(): ApprovalStore {
         db,
       ),
 
-    async release(agentIds, db) {
-      // A locked agent is skipped: a turn that changes its activity sets it to what is true when it ends.
-      const released = await sql<{ id: string }>`
-        UPDATE agents SET activity = 'online' WHERE id IN (
-          SELECT a.id FROM agents a
-          WHERE a.id = ANY(${[...agentIds]}::uuid[]) AND a.activity = 'pending' AND NOT EXISTS (
-            SELECT FROM messages card WHERE ${OPEN_CARD} AND card.turn_key IS NOT NULL AND card.turn_id = (
-              SELECT t.id FROM turns t WHERE t.agent_id = a.id AND t.status = 'done' ORDER BY t.finished_at DESC LIMIT 1
-            )
-          )
-          ORDER BY a.id FOR UPDATE SKIP LOCKED
-        ) RETURNING id`.execute(db);
-      return released.rows.map(({ id }) => id);
-    },
-
     nextExpired: (db) =>
       db
         .selectFrom('tool_approvals as a')
         .innerJoin('messages as m', 'm.id', 'a.card_message_id')
-        .select(['m.id as messageId', 'm.workspace_id as workspaceId', sql<string>`m.agent_id`.as('agentId')])
-        .select('a.turn_id as turnId')
+        .select(['m.id as messageId', 'm.workspace_id as workspaceId', 'a.turn_id as turnId'])
         .where('a.status', '=', 'open')
         .where(sql<boolean>`a.expires_at <= now()`)
         .orderBy('a.expires_at')

@@ -2,6 +2,7 @@ import { ApiError } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { pruningRow } from '../../jobs/pruning.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
@@ -16,11 +17,12 @@ import { withdrawCards } from './withdraw-cards.js';
 export interface ApprovalsDeps {
   store: Pick<
     ApprovalStore,
-    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'release' | 'nextExpired' | 'expire'
+    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'nextExpired' | 'expire'
   >;
   reservations: Pick<ReservationStore, 'grant'>;
   messages: Pick<MessageStore, 'update'>;
   events: Pick<EventStore, 'append' | 'lock'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   metrics: Pick<TurnMetrics, 'budget'>;
   /** Continues background turns whose approval is closed without a decision. */
   tasks: Pick<Delegations, 'proceed'>;
@@ -46,22 +48,18 @@ export interface Approvals {
   decide(cardMessageId: string, actionId: string, tx: Transaction): Promise<Decided | undefined>;
   /** Withdraws the open cards of a conversation, because the user sent another message. */
   supersede(conversationId: string, tx: Transaction): Promise<void>;
-  /** Withdraws the cards of turns that end or disappear. Call it after the workspace is locked. @returns agents that no longer wait */
-  withdraw(ended: EndedTurns, tx: Transaction): Promise<string[]>;
+  /** Withdraws the cards of turns that end or disappear. Call it after the workspace is locked, and then refresh its statuses. */
+  withdraw(ended: EndedTurns, tx: Transaction): Promise<void>;
   /** Withdraws one expired card, and the others for which its turn waits. @returns false if there is none */
   expireNext(tx: Transaction): Promise<boolean>;
 }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
-  const { store, reservations, events, metrics } = deps;
+  const { store, reservations, events, statuses, metrics } = deps;
 
-  /** @returns agents that no longer wait for the user */
-  async function withdraw(cards: readonly ClosedCard[], tx: Transaction): Promise<string[]> {
-    if (cards.length === 0) return [];
+  async function withdraw(cards: readonly ClosedCard[], tx: Transaction): Promise<void> {
     await withdrawCards(deps, cards, tx);
-    const released = await store.release([...new Set(cards.map(({ agentId }) => agentId))], tx);
     for (const turnId of new Set(cards.map((card) => card.turnId))) await deps.tasks.proceed(turnId, 0, tx);
-    return released;
   }
 
   async function decideOnBudget(
@@ -98,7 +96,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
 
     async supersede(conversationId, tx) {
-      await withdraw(await store.supersede(conversationId, tx), tx);
+      const cards = await store.supersede(conversationId, tx);
+      await withdraw(cards, tx);
+      for (const workspaceId of new Set(cards.map((card) => card.workspaceId)))
+        await statuses.refreshWorkspace(workspaceId, tx);
     },
 
     withdraw: async (ended, tx) => withdraw(await store.supersedeOf(ended, tx), tx),
@@ -110,6 +111,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       await deps.runtimes.ensureResumed(next.workspaceId, tx);
       await events.lock(next.workspaceId, tx);
       await withdraw(await store.expire(next.messageId, tx), tx);
+      await statuses.refreshWorkspace(next.workspaceId, tx);
       return true;
     },
   };

@@ -1,11 +1,11 @@
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
-import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createConversationCursors } from './conversation-cursor.js';
@@ -22,12 +22,12 @@ export interface ConversationsModuleDeps {
   access: WorkspaceAccess;
   idempotency: Idempotency;
   stopInRuntime: CancelRuntimeTurn;
-  live: (context: LiveEventsContext) => LiveEvents;
+  statuses: AgentStatuses;
   createViewContext: CreateViewContext;
 }
 
 export function createConversationsModule(deps: ConversationsModuleDeps) {
-  const { config, access, idempotency, stopInRuntime, live, createViewContext } = deps;
+  const { config, access, idempotency, stopInRuntime, statuses, createViewContext } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;
   const store = createConversationStore(database);
   const agents = createAgentStore(database);
@@ -48,11 +48,10 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
     messages: createMessageStore(database),
     turns: createTurnStore(database),
     jobs,
-    agents,
+    statuses,
     events,
     access,
     stopInRuntime,
-    live,
   });
   const markRead = createMarkRead({ withTransaction, store: createReadPositionStore(database), events, access });
   return { routes: conversationHandlers(service, deletion, markRead) };

@@ -2,6 +2,7 @@ import type { AgentRole, ConversationType } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentActivity, TitleSource } from '../../database/schema.js';
+import { currentActivity } from '../agents/agent-status.store.js';
 import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
 import { listOrder } from '../messages/position.js';
@@ -102,7 +103,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
       c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
       ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id,
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
-      p.slug AS partner_slug, p.avatar_url AS partner_avatar, p.activity AS partner_activity,
+      p.slug AS partner_slug, p.avatar_url AS partner_avatar, ${currentActivity('p')} AS partner_activity,
       r.phase AS partner_phase, r.silent_since AS partner_silent_since,
       ${MESSAGE_COLUMNS}
     FROM conversations c

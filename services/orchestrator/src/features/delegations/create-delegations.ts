@@ -1,11 +1,10 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import type { Connections } from '../../database/connections.js';
-import { createAgentStore } from '../agents/agents.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createBackgroundTurns } from '../turns/background-turns.js';
-import { createLiveEvents } from '../turns/live-events.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
@@ -13,11 +12,16 @@ import type { UsageLimits } from '../usage/usage-limits.js';
 import { createDelegations, type Delegations } from './delegations.js';
 import { createDelegationStore } from './delegations.store.js';
 
+export interface DelegationServices {
+  limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  statuses: AgentStatuses;
+  publish: (envelope: BusEnvelope) => Promise<boolean>;
+}
+
 /** Delegations that use the given connections. */
 export function delegationsOf(
   { database, jobs, events }: Pick<Connections, 'database' | 'jobs' | 'events'>,
-  limits: Pick<UsageLimits, 'requireTokensLeft'>,
-  publish: (envelope: BusEnvelope) => Promise<boolean>,
+  { limits, statuses, publish }: DelegationServices,
 ): Delegations {
   const turns = createTurnStore(database);
   return createDelegations({
@@ -30,8 +34,7 @@ export function delegationsOf(
     messages: createMessageStore(database),
     events,
     approvals: createApprovalStore(),
-    agents: createAgentStore(database),
+    statuses,
     publish,
-    live: (context) => createLiveEvents(publish, context),
   });
 }

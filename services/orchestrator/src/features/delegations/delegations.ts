@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type BusEnvelope, LIMITS, type MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
-import type { AgentStore } from '../agents/agents.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { ApprovalStore } from '../approvals/approvals.store.js';
 import { withdrawCards } from '../approvals/withdraw-cards.js';
 import type { EventStore } from '../events/events.store.js';
@@ -10,7 +10,6 @@ import { failed } from '../tools/outcomes.js';
 import type { ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { ToolCallStore } from '../tools/tool-calls.store.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
-import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { TurnRow, TurnStore } from '../turns/turns.store.js';
 import type { ReservationStore } from '../usage/reservations.store.js';
@@ -27,9 +26,8 @@ export interface DelegationsDeps {
   messages: Pick<MessageStore, 'insert' | 'find' | 'update'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
-  agents: Pick<AgentStore, 'endWaiting'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
-  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
 }
 
 /** A task for another agent. */
@@ -44,7 +42,7 @@ export interface Delegations extends TaskOwner {
   start(call: ToolCall, task: DelegatedTask, tx: Transaction): Promise<number | ToolOutcome>;
   /** Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace is locked. */
   proceed(turnId: string, seq: number, tx: Transaction): Promise<void>;
-  /** Ends the tasks of a turn that disappears, and the task that it works on. Nothing waits for their results. */
+  /** Ends the tasks of a turn that disappears, and the task that it works on. Nothing waits for their results. Then refresh the statuses. */
   abandon(turnId: string, tx: Transaction): Promise<void>;
   /** Ends a suspended turn that the user stopped, and its tasks. */
   stopSuspended(turnId: string, tx: Transaction): Promise<void>;
@@ -120,17 +118,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     await delegations.cancel(turn.id, tx);
     await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
     await turns.finish(turn.id, 'stopped', null, tx);
-    endWaiting(turn, tx);
     await delegations.ended(turn, STOPPED, tx);
-  }
-
-  /** The agent of a turn no longer waits. After the commit: agents are locked before workspaces everywhere. */
-  function endWaiting(turn: TurnRow, tx: Transaction): void {
-    const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
-    tx.afterCommit(async () => {
-      if (await deps.agents.endWaiting(agentId))
-        deps.live({ workspaceId, conversationId, agentId }).status('online', 0);
-    });
+    await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
   }
 
   const delegations: Delegations = {
@@ -170,7 +159,9 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       if (waiting?.isSuspended !== true || (await store.openOf(turnId, tx)).length > 0) return;
       const turn = await turns.get(turnId, tx);
       if (turn === undefined) return;
-      await (waiting.stopRequested ? endSuspended(turn, tx) : queue.continue(turn, seq, tx));
+      if (waiting.stopRequested) return endSuspended(turn, tx);
+      await queue.continue(turn, seq, tx);
+      await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
     },
 
     async stopSuspended(turnId, tx) {
@@ -185,7 +176,6 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       if (turn === undefined) return;
       const task = await store.ofTurn(turnId, tx);
       if (task !== undefined) await close(task, turn, 'failed', tx);
-      if ((await store.waiting(turnId, tx))?.isSuspended === true) endWaiting(turn, tx);
       await delegations.cancel(turnId, tx);
     },
 

@@ -1,10 +1,9 @@
 import { ApiError, type MessageData } from '@uswarm/contract';
 import type { Database, Transaction, WithTransaction } from '../../database/database.js';
-import type { AgentStore } from '../agents/agents.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
-import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
@@ -17,8 +16,7 @@ export interface ActionServiceDeps {
   events: Pick<EventStore, 'append'>;
   intake: MessageIntake;
   approvals: Pick<Approvals, 'decide'>;
-  agents: Pick<AgentStore, 'endWaiting'>;
-  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   rates: Pick<RateLimits, 'send'>;
   access: WorkspaceAccess;
   createViewContext: CreateViewContext;
@@ -43,7 +41,7 @@ export interface ActionService {
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { withTransaction, store, events, intake, approvals, agents, live, access, createViewContext } = deps;
+  const { withTransaction, store, events, intake, approvals, statuses, access, createViewContext } = deps;
 
   async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -55,7 +53,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     const { userId, workspaceId, messageId, actionId } = target;
     await intake.prepare(workspaceId, tx);
     // Allocating the seq locks the workspace: of two concurrent choices, the second reads what the first wrote.
-    const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
     const { card, label, made } = choiceOf(row, actionId);
     if (made) throw new ApiError('action_already_chosen');
@@ -68,13 +66,8 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     else {
       const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
       await intake.create({ ...message, agentIds, decision: decided }, tx);
-      if (decided.stopped !== true) return;
-      // After the commit: agents are locked before workspaces everywhere.
-      const context = { workspaceId, conversationId: row.conversation_id, agentId };
-      tx.afterCommit(async () => {
-        if (await agents.endWaiting(agentId)) live(context).status('online', seq);
-      });
     }
+    await statuses.refreshWorkspace(workspaceId, tx);
   }
 
   return {

@@ -21,8 +21,6 @@ export interface MessageChangeStore {
   seqOf(messageId: string, db: Database): Promise<number | undefined>;
   /** The ids of all messages that the turns wrote: replies, tool lines, cards, notes. */
   writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
-  /** The ids of agents that wait only for a choice from these messages. */
-  waitingOnlyFor(messageIds: readonly string[], db: Database): Promise<string[]>;
   /** Deletes messages, and the journals of ended turns that they belong to; their local ids stay used. @returns the ids of those that existed */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
@@ -69,24 +67,6 @@ export function createMessageChangeStore(): MessageChangeStore {
           UNION
           SELECT id FROM messages WHERE turn_id = ${ids} AND turn_key IS NOT NULL
         ) written ORDER BY id`.execute(db);
-      return rows.map(({ id }) => id);
-    },
-
-    async waitingOnlyFor(messageIds, db) {
-      const ids = sql`ANY(${[...messageIds]}::uuid[])`;
-      const { rows } = await sql<{ id: string }>`
-        SELECT DISTINCT a.id FROM messages card
-        JOIN agents a ON a.id = card.agent_id AND a.activity = 'pending'
-        CROSS JOIN LATERAL (
-          SELECT t.id FROM turns t WHERE t.agent_id = a.id AND t.status = 'done' ORDER BY t.finished_at DESC LIMIT 1
-        ) latest
-        WHERE card.id = ${ids} AND card.turn_id = latest.id AND ${OPEN_CARD}
-          AND NOT EXISTS (
-            SELECT FROM messages card
-            WHERE card.turn_id = latest.id AND card.turn_key IS NOT NULL AND card.id <> ALL(${[...messageIds]}::uuid[])
-              AND ${OPEN_CARD}
-          )
-        ORDER BY a.id`.execute(db);
       return rows.map(({ id }) => id);
     },
 

@@ -3,12 +3,11 @@ import type { BoundedRead } from '../../database/bounded-read.js';
 import type { Connections } from '../../database/connections.js';
 import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
-import { createAgentStore } from '../agents/agents.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
-import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { StopService } from '../turns/stop.service.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
@@ -44,7 +43,7 @@ export interface MessagesModuleDeps {
   delegations: Delegations;
   stops: StopService;
   stopInRuntime: CancelRuntimeTurn;
-  live: (context: LiveEventsContext) => LiveEvents;
+  statuses: AgentStatuses;
   turnMetrics: TurnMetrics;
   rates: Pick<RateLimits, 'send' | 'search'>;
   attachments: Attachments;
@@ -55,7 +54,7 @@ export interface MessagesModuleDeps {
 
 /** Messages: sending, paging, search, actions, revision and deletion. */
 export function createMessagesModule(deps: MessagesModuleDeps) {
-  const { queue, rates, attachments, access, cursors, createViewContext } = deps;
+  const { queue, statuses, rates, attachments, access, cursors, createViewContext } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
@@ -65,6 +64,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     reservations: createReservationStore(),
     messages: store,
     events,
+    statuses,
     metrics: deps.turnMetrics,
     tasks: deps.delegations,
     runtimes: deps.runtimes,
@@ -97,8 +97,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     events,
     intake,
     approvals,
-    agents: createAgentStore(database),
-    live: deps.live,
+    statuses,
     rates,
     access,
     createViewContext,
@@ -109,13 +108,12 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     changes,
     turns: createTurnStore(database),
     jobs,
-    agents: createAgentStore(database),
+    statuses,
     approvals,
     tasks: deps.delegations,
     events,
     conversations,
     stopInRuntime: deps.stopInRuntime,
-    live: deps.live,
     metrics: deps.turnMetrics,
   });
   const deletion = createMessageDeletion({ store, changes, withdraw, access });

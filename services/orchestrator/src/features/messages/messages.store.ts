@@ -2,6 +2,7 @@ import { ApiError, type Mention, type MessageContent, type MessageRole, type Mes
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
+import { currentActivity } from '../agents/agent-status.store.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow, PageRow } from './message-view.js';
@@ -99,7 +100,7 @@ export const MESSAGE_COLUMNS = sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, m.before_seq, m.error_code, m.role, m.content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
-  a.avatar_url AS agent_avatar, a.activity AS agent_activity,
+  a.avatar_url AS agent_avatar, ${currentActivity('a')} AS agent_activity,
   r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
 
 const MESSAGE_JOINS = sql`

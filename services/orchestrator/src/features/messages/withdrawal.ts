@@ -1,12 +1,11 @@
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
-import type { AgentStore } from '../agents/agents.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
-import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
@@ -18,16 +17,15 @@ import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.
 export interface WithdrawalDeps {
   withTransaction: WithTransaction;
   changes: MessageChangeStore;
-  turns: Pick<TurnStore, 'finish' | 'isBusyElsewhere'>;
+  turns: Pick<TurnStore, 'finish'>;
   jobs: Pick<JobStore, 'lockAll' | 'remove' | 'enqueue'>;
   summaries: Pick<SummaryStore, 'forget'>;
-  agents: Pick<AgentStore, 'setActivity'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   approvals: Pick<Approvals, 'withdraw'>;
   tasks: Pick<Delegations, 'abandon'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
   stopInRuntime: CancelRuntimeTurn;
-  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
   metrics?: TurnMetrics;
 }
 
@@ -42,9 +40,8 @@ export interface Withdrawal {
   /** The turns of the message. Unfinished turns are locked until the transaction ends. */
   turns: readonly ConcernedTurn[];
   /**
-   * Ends the unfinished turns and the waiting of agents for a choice from the withdrawn messages. Then locks the
-   * workspace, which blocks sends to the conversation until the transaction ends, and withdraws cards that no turn
-   * continues without the withdrawn messages.
+   * Ends the unfinished turns. Locks the workspace, which blocks sends to the conversation until the transaction ends,
+   * and withdraws cards that no turn continues without the withdrawn messages.
    */
   end(turns: readonly ConcernedTurn[], withdrawn: readonly string[]): Promise<void>;
   /** Deletes messages and appends an event per message. Call it after `end`. @returns the ids that existed */
@@ -53,7 +50,7 @@ export interface Withdrawal {
 
 /**
  * Runs a transaction that withdraws a message or its answers, then notifies the runtime and the clients. `before` runs
- * first, for locks that precede those of turns. The lock order is that of turns: work, agents, workspace, messages.
+ * first, for locks that precede those of turns. The lock order is that of turns: work, workspace, messages, agents.
  */
 export type Withdraw = <Result>(
   context: MessageContext,
@@ -66,19 +63,13 @@ class TurnsChanged extends Error {
   override name = 'TurnsChanged';
 }
 
-/** The changes that the runtime and the clients are notified of after the commit. */
-interface Outcome {
-  cancelled: ConcernedTurn[];
-  freedAgents: string[];
-}
-
 const ATTEMPTS = 5;
 
 export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean =>
   status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { withTransaction, changes, turns, jobs, agents, approvals, events, conversations, summaries } = deps;
+  const { withTransaction, changes, turns, jobs, approvals, events, conversations, summaries } = deps;
 
   async function lockTurns(messageId: string, tx: Transaction): Promise<ConcernedTurn[]> {
     const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
@@ -89,18 +80,8 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     return locked;
   }
 
-  /** @returns agents that have nothing left to do. Only one turn of a conversation runs at a time. */
-  async function removeJobs(unfinished: readonly ConcernedTurn[], tx: Transaction): Promise<string[]> {
-    const ids = unfinished.map(({ id }) => id);
-    await jobs.remove(TURN_JOB, ids, tx);
-    const idle: string[] = [];
-    for (const { id, agentId, status } of unfinished) {
-      if (status === 'running' && !(await turns.isBusyElsewhere(agentId, id, tx))) idle.push(agentId);
-    }
-    return idle;
-  }
-
-  async function begin(context: MessageContext, outcome: Outcome, tx: Transaction): Promise<Withdrawal> {
+  /** @param cancelled the unfinished turns that the withdrawal ends are added to it */
+  async function begin(context: MessageContext, cancelled: ConcernedTurn[], tx: Transaction): Promise<Withdrawal> {
     const { messageId, workspaceId, conversationId } = context;
     // A summary or title that is being written may quote the message.
     await jobs.remove(SUMMARY_JOB, [conversationId], tx);
@@ -111,11 +92,9 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
       turns: locked,
 
       async end(ended, withdrawn) {
-        outcome.cancelled = ended.filter(isUnfinished);
-        const idle = await removeJobs(outcome.cancelled, tx);
-        idle.push(...(await changes.waitingOnlyFor(withdrawn, tx)));
-        outcome.freedAgents = [...new Set(idle)].toSorted();
-        for (const agentId of outcome.freedAgents) await agents.setActivity(agentId, 'online', tx);
+        cancelled.push(...ended.filter(isUnfinished));
+        const ids = cancelled.map(({ id }) => id);
+        await jobs.remove(TURN_JOB, ids, tx);
         // Turns are queued only under this lock, so no turn can be added after this check.
         await events.lock(workspaceId, tx);
         const isKnown = (turn: ConcernedTurn): boolean =>
@@ -123,9 +102,8 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         if (!(await changes.turnsOf(messageId, tx)).every(isKnown)) throw new TurnsChanged();
         // Before `finish`, which deletes the calls that were executed.
         const without = { turnIds: ended.map(({ id }) => id), messageIds: withdrawn };
-        const released = await approvals.withdraw(without, tx);
-        outcome.freedAgents = [...new Set([...outcome.freedAgents, ...released])].toSorted();
-        for (const { id } of outcome.cancelled) await turns.finish(id, 'stopped', null, tx);
+        await approvals.withdraw(without, tx);
+        for (const id of ids) await turns.finish(id, 'stopped', null, tx);
         // The deletion of a user message deletes all its turns.
         const gone = locked.filter(({ userMessageId }) => withdrawn.includes(userMessageId));
         for (const id of new Set([...ended, ...gone].map((turn) => turn.id))) await deps.tasks.abandon(id, tx);
@@ -141,26 +119,22 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     };
   }
 
-  function notify(
-    { workspaceId, conversationId }: MessageContext,
-    { cancelled, freedAgents }: Outcome,
-    seq: number,
-  ): void {
+  function notify(workspaceId: string, cancelled: readonly ConcernedTurn[]): void {
     for (const turn of cancelled) {
       deps.stopInRuntime(workspaceId, turn);
       deps.metrics?.ended({ created_at: turn.createdAt }, { turnStatus: 'stopped', errorCode: null });
     }
-    for (const agentId of freedAgents) deps.live({ workspaceId, conversationId, agentId }).status('online', seq);
   }
 
   return async (context, run, before) => {
     const { workspaceId, conversationId } = context;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const outcome: Outcome = { cancelled: [], freedAgents: [] };
-        const { result, seq } = await withTransaction(async (tx) => {
+        let cancelled: ConcernedTurn[] = [];
+        const result = await withTransaction(async (tx) => {
+          cancelled = [];
           await before?.(tx);
-          const withdrawal = await begin(context, outcome, tx);
+          const withdrawal = await begin(context, cancelled, tx);
           const messageSeq = (await changes.seqOf(context.messageId, tx)) ?? 0;
           const done = await run(withdrawal, tx);
           // The title may quote the deleted or edited message.
@@ -171,10 +145,11 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
           }
           // Last message, unread count and preview may have changed.
           await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
-          const last = await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
-          return { result: done, seq: last };
+          await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+          await deps.statuses.refreshWorkspace(workspaceId, tx);
+          return done;
         });
-        notify(context, outcome, seq);
+        notify(workspaceId, cancelled);
         return result;
       } catch (error) {
         if (!(error instanceof TurnsChanged) || attempt === ATTEMPTS) throw error;

@@ -1,8 +1,7 @@
-import type { AgentStatus, BusEnvelope } from '@uswarm/contract';
+import type { BusEnvelope } from '@uswarm/contract';
 
 /** Ephemeral events of one agent; they are not stored. */
 export interface LiveEvents {
-  status(status: AgentStatus, afterSeq: number): void;
   tool(event: { tool: string; running: boolean; query?: string; failed?: boolean }, afterSeq: number): void;
   /** With an offset, the streamed text after this position is retracted. */
   chunk(
@@ -26,9 +25,6 @@ export function createLiveEvents(
   const header = (afterSeq: number) =>
     ({ v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: afterSeq }) as const;
   return {
-    status(status, afterSeq) {
-      void publish({ ...header(afterSeq), event: 'agent.status', payload: { ...context, status } });
-    },
     tool({ tool, running, query, failed }, afterSeq) {
       const payload = {
         ...context,

@@ -1,10 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { LIMITS, type MessageContent } from '@uswarm/contract';
-import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
+import {
+  AgentActivity as RuntimeActivity,
+  type Done,
+  DoneSchema,
+  Outcome,
+  ToolState,
+  type TurnEvent,
+  TurnEventSchema,
+} from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
-import type { AgentActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import { createReply, finishedReply } from './reply.js';
 import type { Refusal } from './reply-limit.js';
@@ -92,9 +99,7 @@ const TURN: TurnRow = {
 };
 
 /** A reply whose writer and live events record their calls. */
-function noted(
-  { activityAfterwards }: { activityAfterwards: AgentActivity | undefined } = { activityAfterwards: 'online' },
-) {
+function noted() {
   const stored: {
     tools: ToolMessage[];
     offers: { key: string; content: MessageContent }[];
@@ -102,6 +107,7 @@ function noted(
     finished: FinishedReply[];
     entries: EntryParts[];
     refusals: Refusal[];
+    activities: string[];
   } = {
     tools: [],
     offers: [],
@@ -109,22 +115,21 @@ function noted(
     finished: [],
     entries: [],
     refusals: [],
+    activities: [],
   };
   const shown: {
     chunks: string[];
     offsets: (number | undefined)[];
     tools: Parameters<LiveEvents['tool']>[0][];
-    statuses: string[];
   } = {
     chunks: [],
     offsets: [],
     tools: [],
-    statuses: [],
   };
   const writer: TurnWriter = {
     begin: async () => ({ replyId: 'r', seq: 1 }),
     markRead: async () => undefined,
-    activity: async () => undefined,
+    activity: async (activity) => void stored.activities.push(activity),
     setInstance: async () => undefined,
     nextGeneration: async () => undefined,
     postpone: async () => undefined,
@@ -146,14 +151,13 @@ function noted(
     suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),
     reserve: async () => 'reserved',
-    askForTokens: async () => ({ seq: 1, activity: 'pending' }),
+    askForTokens: async () => ({ seq: 1 }),
     usage: async (entry) => void stored.usage.push(entry),
-    finish: async (reply) => ({ seq: stored.finished.push(reply), activity: activityAfterwards }),
+    finish: async (reply) => ({ seq: stored.finished.push(reply) }),
     note: async () => undefined,
-    abandon: async () => ({ seq: 1, activity: activityAfterwards }),
+    abandon: async () => ({ seq: 1 }),
   };
   const live: LiveEvents = {
-    status: (status) => void shown.statuses.push(status),
     tool: (event) => void shown.tools.push(event),
     chunk({ text, offset }) {
       shown.chunks.push(text);
@@ -286,18 +290,13 @@ describe('retracted text', () => {
 });
 
 describe('a reply', () => {
-  const FINISHED: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'x', errorCode: null };
-
-  it('publishes the next activity of the agent when it ends', async () => {
-    const { reply, shown } = noted({ activityAfterwards: 'error' });
-    await reply.finish(FINISHED);
-    expect(shown.statuses).toEqual(['error']);
-  });
-
-  it('publishes no status when it ends while the agent runs another turn', async () => {
-    const { reply, shown } = noted({ activityAfterwards: undefined });
-    await reply.finish(FINISHED);
-    expect(shown.statuses).toEqual([]);
+  it('stores an activity once, and renews the current one', async () => {
+    const { reply, stored, apply } = noted();
+    await reply.renewActivity();
+    const thinking = { case: 'activity', value: { activity: RuntimeActivity.THINKING } } as const;
+    for (let times = 0; times < 2; times += 1) await apply(create(TurnEventSchema, { event: thinking }).event);
+    await reply.renewActivity();
+    expect(stored.activities).toEqual(['reading', 'thinking', 'thinking']);
   });
 
   it('stores cached and reasoning tokens, and whether the usage is estimated', async () => {

@@ -82,6 +82,8 @@ export interface Reply {
    */
   apply(event: TurnEvent): Promise<boolean>;
   finish(reply: FinishedReply): Promise<void>;
+  /** Stores the current activity again, before it no longer counts. */
+  renewActivity(): Promise<void>;
 }
 
 const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
@@ -180,10 +182,10 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
     async finish(finished) {
       const errorCode = finished.errorCode === null ? null : storable(finished.errorCode);
-      const { seq, activity } = await writer.finish({ ...finished, text: storable(finished.text), errorCode });
-      reply.seq = seq;
-      if (activity !== undefined) live.status(activity, seq);
+      reply.seq = (await writer.finish({ ...finished, text: storable(finished.text), errorCode })).seq;
     },
+
+    renewActivity: () => writer.activity(currentActivity),
   };
 
   function countStoredEvent(): void {
@@ -247,7 +249,6 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (activity === undefined || activity === currentActivity) return;
     currentActivity = activity;
     await writer.activity(activity);
-    live.status(activity, reply.seq);
   }
 
   /** Undefined for content that clients cannot display, for example from a newer or custom runtime. */
@@ -316,10 +317,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   }
 
   /** The runtime must be stopped. */
-  function finishEarly({ seq, activity }: Ended): void {
+  function finishEarly({ seq }: Ended): void {
     reply.seq = seq;
     reply.suspended = true;
-    if (activity !== undefined) live.status(activity, seq);
   }
 
   /** Ends the reply while requests wait for the user or for other agents. @returns false if the user has decided on all in the meantime */

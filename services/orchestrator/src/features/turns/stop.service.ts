@@ -5,7 +5,6 @@ import type { MessageStore } from '../messages/messages.store.js';
 import type { DelegationStore } from '../delegations/delegations.store.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import type { LiveEvents, LiveEventsContext } from './live-events.js';
 import { STOPPED_SENTENCE } from './reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { TURN_JOB } from './turn-queue.js';
@@ -20,7 +19,6 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
   access: WorkspaceAccess;
   stopInRuntime: CancelRuntimeTurn;
-  live: (context: LiveEventsContext) => Pick<LiveEvents, 'status'>;
 }
 
 export interface StopService {
@@ -104,10 +102,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
   }
 
   async function endQueued(turn: TurnRow, lease: LeasedJob): Promise<void> {
-    const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
-    const ended = await createTurnWriter(deps, turn, lease).abandon('stopped', STOPPED_SENTENCE, 'stopped');
-    if (ended.activity === undefined) return;
-    deps.live({ workspaceId, conversationId, agentId }).status(ended.activity, ended.seq);
+    await createTurnWriter(deps, turn, lease).abandon('stopped', STOPPED_SENTENCE, 'stopped');
   }
 
   /** @throws ApiError `turn_not_running` */

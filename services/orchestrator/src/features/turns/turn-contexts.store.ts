@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentContext } from '../agents/agent-context.js';
 import type { SwarmMember } from '../agents/agents.store.js';
@@ -40,10 +41,9 @@ export const createTurnContextStore = (database: Database): TurnContextStore => 
   },
 
   async insert(turnId, context, db) {
-    await db
-      .insertInto('turn_contexts')
-      .values({ turn_id: turnId, context: JSON.stringify(context) })
-      .onConflict((conflict) => conflict.column('turn_id').doNothing())
-      .execute();
+    await sql`
+      INSERT INTO turn_contexts (turn_id, agent_id, context)
+      SELECT id, agent_id, ${JSON.stringify(context)}::jsonb FROM turns WHERE id = ${turnId}
+      ON CONFLICT (turn_id) DO NOTHING`.execute(db);
   },
 });

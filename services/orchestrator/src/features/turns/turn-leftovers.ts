@@ -51,7 +51,7 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
     },
 
     async withdrawCards(tx) {
-      const cards = await turns.openCards(turn.id, 'all', tx);
+      const cards = await turns.openCards(turn.id, tx);
       const { workspace_id: workspaceId } = turn;
       await withdrawCards(
         deps,

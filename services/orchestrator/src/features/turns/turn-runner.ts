@@ -15,7 +15,7 @@ import { type JournalBodies, JournalUnavailable } from './journal-bodies.js';
 import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
 import { isBackground } from './background-turns.js';
-import { renewToolToken } from './renew-tool-token.js';
+import { renewPeriodically } from './renew-periodically.js';
 import { outcomeOf } from './runtime-outcome.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
@@ -30,7 +30,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   bodies: JournalBodies;
   contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
-  agents: TurnWriterDeps['agents'] & TurnRequestDeps['agents'];
+  agents: TurnRequestDeps['agents'];
   receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
@@ -43,6 +43,8 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   deadlineMs?: number;
   /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
   renewToolTokenMs?: number;
+  /** Milliseconds between two renewals of the activity of a turn. Default: well before it no longer counts. */
+  renewActivityMs?: number;
   /** Milliseconds before the first repetition of a request. */
   retryMs?: number;
   clock: Clock;
@@ -64,6 +66,7 @@ const NOT_READY_MS = 2_000;
 /** A suspended runtime notifies when it is ready again; this covers a lost notification. */
 const SUSPENDED_MS = 10_000;
 const STOP_POLL_MS = 1_000;
+const RENEW_ACTIVITY_MS = 40_000;
 const DEADLINE_MS = 30 * 60_000;
 /** The delay before a turn tries again to reserve tokens. */
 const RESERVED_MS = 1_000;
@@ -211,6 +214,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
     let endRenewals = (): void => undefined;
+    const endActivity = renewPeriodically({
+      renew: () => reply.renewActivity(),
+      everyMs: deps.renewActivityMs ?? RENEW_ACTIVITY_MS,
+      onError: (error) => logger.debug({ err: error, turn: turn.id }, 'the activity was not renewed'),
+    });
     try {
       if (runRequest.toolToken !== '' || runRequest.modelToken !== '') endRenewals = renewals(run, to);
       const events = client.runTurn(to, runRequest, AbortSignal.any([signal, leave.signal]));
@@ -233,6 +241,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       clearTimeout(silence);
       clearTimeout(deadline);
       endWatch();
+      endActivity();
       endRenewals();
       leave.abort();
     }
@@ -255,7 +264,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   const renewals = ({ turn, reply, signal }: Run, to: RuntimeTarget): (() => void) =>
-    renewToolToken({
+    renewPeriodically({
       allowed: () => mayUseTools(turn.id),
       async renew() {
         const toolToken = await deps.toolTokens(tokenTurn(turn));
@@ -343,19 +352,17 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       runtime?.wanted_at.getTime() ?? 0,
     );
     if (clock.now().getTime() - healthySince > READY_WITHIN_MS) {
-      return giveUp(turn, writer, 'runtime_not_ready');
+      return giveUp(writer, 'runtime_not_ready');
     }
     return { againInMs: NOT_READY_MS };
   }
 
   async function giveUp(
-    turn: TurnRow,
     writer: TurnWriter,
     errorCode: MessageErrorCode,
     status: 'failed' | 'stopped' = 'failed',
   ): Promise<JobResult> {
-    const { seq, activity } = await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message, status);
-    if (activity !== undefined) liveEvents(turn).status(activity, seq);
+    await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message, status);
     return { done: true };
   }
 
@@ -373,20 +380,19 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();
     const writer = createTurnWriter({ ...deps, followUp }, turn, job);
     if (job.failures >= FAILURES) {
-      return giveUp(turn, writer, 'internal_error');
+      return giveUp(writer, 'internal_error');
     }
     try {
       const waiting = await waitResult(turn, writer);
       if (waiting !== undefined) return waiting;
       if (turn.status === 'queued' && isBackground(turn) && turn.stop_requested)
-        return giveUp(turn, writer, 'stopped', 'stopped');
-      if (turn.status === 'queued' && turn.user_banned) return giveUp(turn, writer, 'user_banned', 'stopped');
+        return giveUp(writer, 'stopped', 'stopped');
+      if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
       if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
-        return giveUp(turn, writer, TOKEN_LIMIT_REACHED);
+        return giveUp(writer, TOKEN_LIMIT_REACHED);
       }
       const live = liveEvents(turn);
       const begun = await writer.begin();
-      live.status('reading', begun.seq);
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
       const { receipts, rules, bodies, retryMs } = deps;

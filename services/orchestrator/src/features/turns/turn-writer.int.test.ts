@@ -284,26 +284,24 @@ describe('the turn writer', () => {
       const { writer } = await claimTurn();
       await writer.begin();
       await writer.activity('writing');
-      const ended = await writer.finish(finished);
-      expect(ended.activity).toBe(expected);
+      await writer.finish(finished);
       expect(await activity()).toBe(expected);
     });
 
     it('is error after the turn is abandoned', async () => {
       const { writer } = await claimTurn();
-      const ended = await writer.abandon('runtime_not_ready', 'The agents did not start.');
-      expect(ended.activity).toBe('error');
+      await writer.abandon('runtime_not_ready', 'The agents did not start.');
       expect(await activity()).toBe('error');
     });
 
-    it('does not change while the agent has another running turn', async () => {
+    it('is that of the other running turn after one ends', async () => {
       const { writer } = await claimTurn();
       await writer.begin();
       await beginTurnElsewhere();
       await writer.activity('thinking');
-      const ended = await writer.finish({ ...DONE, turnStatus: 'failed' });
-      expect(ended.activity).toBeUndefined();
       expect(await activity()).toBe('thinking');
+      await writer.finish({ ...DONE, turnStatus: 'failed' });
+      expect(await activity()).toBe('reading');
     });
   });
 

@@ -3,7 +3,7 @@ import { type DurableEventName, messageError, type MessageStatus } from '@uswarm
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
-import type { AgentStore } from '../agents/agents.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { ApprovalStore, FoundApproval } from '../approvals/approvals.store.js';
 import type { DelegationStore } from '../delegations/delegations.store.js';
 import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
@@ -60,12 +60,11 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'runningTools'
     | 'openCards'
     | 'recordUsage'
-    | 'isBusyElsewhere'
     | 'answeredElsewhere'
     | 'suspend'
   >;
   journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
-  agents: Pick<AgentStore, 'setActivity'>;
+  statuses: Pick<AgentStatuses, 'setActivity' | 'refreshAgent'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   contexts: Pick<TurnContextStore, 'insert'>;
@@ -106,8 +105,6 @@ export interface StoredCall {
 /** State after a turn has ended. */
 export interface Ended {
   seq: number;
-  /** Undefined while the agent writes another reply. */
-  activity: AgentActivity | undefined;
 }
 
 export interface FinishedReply {
@@ -127,6 +124,7 @@ export interface TurnWriter {
    */
   begin(): Promise<{ replyId: string; seq: number }>;
   markRead(): Promise<void>;
+  /** Stores what the turn does. It counts for two minutes unless it is stored again. */
   activity(activity: AgentActivity): Promise<void>;
   /** Stores which runtime has the turn, and the context of the turn unless it has one. `budgeted`: see TurnStore */
   setInstance(instanceId: string, budgeted: boolean, context?: TurnContext): Promise<void>;
@@ -181,7 +179,7 @@ export interface TurnWriter {
   usage(entry: UsageEntry, call?: UsageOf): Promise<LimitReached | undefined>;
   /** Stores a system message once per key. */
   note(key: string, text: string): Promise<void>;
-  /** Ends the turn and its job. @returns the sequence of `message.done`, and the next activity of the agent */
+  /** Ends the turn and its job. @returns the sequence of `message.done` */
   finish(reply: FinishedReply): Promise<Ended>;
   /** Fails a turn: the user message fails, and the reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
@@ -207,7 +205,7 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatu
 };
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
-  const { withTransaction, turns, messages, events, agents, metrics } = deps;
+  const { withTransaction, turns, messages, events, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
@@ -252,28 +250,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
-  /** Approvals are closed with the turn, unless it is suspended. */
-  async function activityAfter(
-    turnStatus: FinishedReply['turnStatus'] | 'suspended',
-    tx: Transaction,
-  ): Promise<AgentActivity> {
-    if (turnStatus === 'suspended') return 'pending';
-    if (turnStatus === 'failed') return 'error';
-    if (turnStatus === 'stopped') return 'online';
-    const open = await turns.openCards(turn.id, 'of the runtime', tx);
-    return open.length > 0 ? 'pending' : 'online';
-  }
-
-  async function settleAgent(
-    turnStatus: FinishedReply['turnStatus'] | 'suspended',
-    tx: Transaction,
-  ): Promise<Ended['activity']> {
-    if (await turns.isBusyElsewhere(turn.agent_id, turn.id, tx)) return undefined;
-    const activity = await activityAfter(turnStatus, tx);
-    await agents.setActivity(turn.agent_id, activity, tx);
-    return activity;
-  }
-
   /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
   async function endTurn(
     { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
@@ -287,16 +263,17 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   }
 
   /** Ends a background turn, which has no reply. */
-  async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<number> {
+  async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<Ended> {
     await leftovers.endTools(tx);
     await deps.jobs.complete(job, tx);
     await deps.events.lock(workspaceId, tx);
     await endTurn(reply, tx, isSuspended);
     const seq = isSuspended ? replySeq : await deps.tasks.ended(turn, taskResult(reply), tx);
-    return seq ?? 0;
+    await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
+    return { seq: seq ?? 0 };
   }
 
-  async function endReply(reply: FinishedReply, tx: Transaction, isSuspended = false): Promise<number> {
+  async function endReply(reply: FinishedReply, tx: Transaction, isSuspended = false): Promise<Ended> {
     if (isBackground(turn)) return endTask(reply, tx, isSuspended);
     const { turnStatus, messageStatus, text, errorCode } = reply;
     const replyId = turn.reply_message_id;
@@ -309,7 +286,22 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
     const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
     await messages.update(replyId, { content: { type: 'text', text }, ...change }, tx);
-    return append('message.done', replyId, tx);
+    const seq = await append('message.done', replyId, tx);
+    await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
+    return { seq };
+  }
+
+  /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */
+  async function beginReply(tokens: number | null, tx: Transaction): Promise<{ replyId: string; seq: number }> {
+    if (turn.reply_message_id !== null) {
+      const [reply] = await messages.find([turn.reply_message_id], tx);
+      const seq = reply?.seq ?? 0;
+      if (!isBackground(turn)) replySeq = seq;
+      else if (turn.status === 'queued') await turns.start(turn.id, turn.reply_message_id, tokens, tx);
+      return { replyId: turn.reply_message_id, seq };
+    }
+    await setUserMessage('delivered', tx);
+    return insertReply(tx, tokens);
   }
 
   return {
@@ -318,23 +310,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const begun = await fenced(async (tx) => {
         const allowed = turn.status === 'queued' ? await deps.limits.reserve(workspaceId, tx) : { tokens: null };
         if (allowed === undefined) throw new TokensReserved();
-        // Lock order everywhere: agents, events.
-        await agents.setActivity(turn.agent_id, 'reading', tx);
-        if (turn.reply_message_id !== null) {
-          const [reply] = await messages.find([turn.reply_message_id], tx);
-          const seq = reply?.seq ?? 0;
-          if (!isBackground(turn)) replySeq = seq;
-          else if (turn.status === 'queued') await turns.start(turn.id, turn.reply_message_id, allowed.tokens, tx);
-          return { replyId: turn.reply_message_id, seq };
-        }
-        await setUserMessage('delivered', tx);
-        return insertReply(tx, allowed.tokens);
+        const reply = await beginReply(allowed.tokens, tx);
+        await statuses.setActivity(turn, 'reading', tx);
+        return reply;
       });
       if (isFirst) metrics?.begun(turn);
       return begun;
     },
 
-    activity: (activity) => fenced((tx) => agents.setActivity(turn.agent_id, activity, tx)),
+    activity: (activity) => fenced((tx) => statuses.setActivity(turn, activity, tx)),
 
     markRead: async () => {
       if (!isBackground(turn)) await fenced((tx) => setUserMessage('read', tx));
@@ -356,7 +340,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }),
 
     async postpone(waitMs) {
-      await fenced((tx) => turns.postpone(turn.id, waitMs, tx));
+      await fenced(async (tx) => {
+        await turns.postpone(turn.id, waitMs, tx);
+        await statuses.setActivity(turn, null, tx);
+      });
       metrics?.postponed();
     },
 
@@ -418,11 +405,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
       const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
       const ended = await fenced(async (tx) => {
-        const activity = await settleAgent(reply.turnStatus, tx);
-        const seq = await endReply(reply, tx);
+        const handedOver = await endReply(reply, tx);
         const [userMessage] = await messages.find([userMessageId], tx);
-        await deps.queue.handOver(turn, agentId, userMessage?.seq ?? seq, tx);
-        return { activity, seq };
+        await deps.queue.handOver(turn, agentId, userMessage?.seq ?? handedOver.seq, tx);
+        return handedOver;
       });
       metrics?.ended(turn, reply);
       return ended;
@@ -446,13 +432,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const reply = answeredReply(text);
       try {
         const ended = await fenced(async (tx) => {
-          const activity = await settleAgent('suspended', tx);
-          const seq = await endReply(reply, tx, true);
+          const suspended = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
           const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
           const asked = callIds.filter((id) => !delegated.has(id));
           if (asked.length > 0 && !(await deps.approvals.allOpen(turn.id, asked, tx))) throw new Decided();
-          return { activity, seq };
+          return suspended;
         });
         metrics?.ended(turn, reply);
         return ended;
@@ -469,11 +454,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async askForTokens(text) {
       const reply = answeredReply(text);
       const ended = await fenced(async (tx) => {
-        const isBusy = await turns.isBusyElsewhere(turn.agent_id, turn.id, tx);
-        const activity: Ended['activity'] = isBusy ? undefined : 'pending';
-        if (activity !== undefined) await agents.setActivity(turn.agent_id, activity, tx);
         await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
-        return { activity, seq: await endReply(reply, tx, true) };
+        return endReply(reply, tx, true);
       });
       metrics?.ended(turn, reply);
       metrics?.budget('asked');
@@ -494,8 +476,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async finish(reply) {
       const ended = await fenced(async (tx) => {
         if (reply.messageStatus === 'delivered' && !isBackground(turn)) await deps.followUp?.(tx);
-        const activity = await settleAgent(reply.turnStatus, tx);
-        return { activity, seq: await endReply(reply, tx) };
+        return endReply(reply, tx);
       });
       metrics?.ended(turn, reply);
       return ended;
@@ -503,12 +484,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
       const ended = await fenced(async (tx) => {
-        const activity = await settleAgent(turnStatus, tx);
         if (turn.reply_message_id === null) await insertReply(tx);
         if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
           await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
-        return { activity, seq: await endReply(reply, tx) };
+        return endReply(reply, tx);
       });
       metrics?.ended(turn, { turnStatus, errorCode });
       return ended;

@@ -6,6 +6,7 @@ import type { UrgentJobDefinition } from '../../jobs/job-definition.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import { createAgentContextLoader } from '../agents/agent-context.js';
 import { createAgentSettingsStore } from '../agents/agent-settings.store.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import { createMemoryStore } from '../agents/memories.store.js';
 import { loadTools } from '../core/catalog.js';
@@ -40,7 +41,6 @@ import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
 import { journalJobs } from './journal-retention.js';
 import { createJournalStore } from './journal.store.js';
-import { createLiveEvents, type LiveEventsContext } from './live-events.js';
 import { createStopService } from './stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './turn-contexts.store.js';
@@ -63,6 +63,7 @@ export interface TurnsModuleDeps {
   platformTools: readonly PlatformTool[];
   receipts: ReceiptLog;
   createViewContext: CreateViewContext;
+  statuses: AgentStatuses;
   objects: ObjectStore;
   metrics: Registry;
   clock: Clock;
@@ -72,6 +73,7 @@ export interface TurnsModuleDeps {
 /** Turns of agents: the queue, the workers that run them, and their cancellation. */
 export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
+  const { statuses } = deps;
   const { publish } = deps.bus;
   const backgroundLimits = createUsageLimits({
     store: createUsageStore(background.database),
@@ -80,7 +82,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   });
   const inBackground = {
     limits: backgroundLimits,
-    delegations: delegationsOf(background, backgroundLimits, publish),
+    delegations: delegationsOf(background, { limits: backgroundLimits, statuses, publish }),
   };
   const platformTools = [
     ...deps.platformTools,
@@ -96,9 +98,8 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     clock,
   });
   const turns = createTurnStore(requests.database);
-  const live = (context: LiveEventsContext) => createLiveEvents(publish, context);
   const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
-  const delegations = delegationsOf(requests, limits, publish);
+  const delegations = delegationsOf(requests, { limits, statuses, publish });
   const queue = createTurnQueue(turns, requests.jobs, limits);
   const stops = createStopService({
     delegations: createDelegationStore(),
@@ -113,21 +114,19 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     approvals: createApprovalStore(),
     receipts: deps.receipts,
     reservations: createReservationStore(),
-    agents: createAgentStore(requests.database),
+    statuses: deps.statuses,
     messages: createMessageStore(requests.database),
     limits,
     events: requests.events,
     metrics: turnMetrics,
     access: deps.access,
     stopInRuntime,
-    live,
   });
   return {
     queue,
     stops,
     delegations,
     stopInRuntime,
-    live,
     metrics: turnMetrics,
     urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),
@@ -155,6 +154,7 @@ function turnJob(
       logger,
     }),
     agents: createAgentStore(database),
+    statuses: deps.statuses,
     messages: createMessageStore(database),
     users: createUserStore(database),
     runtimes: createRuntimeStore(database),

@@ -83,8 +83,6 @@ export interface TurnStore {
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Begins the next generation, which runs after a wait in milliseconds. */
   postpone(id: string, waitMs: number, db: Database): Promise<void>;
-  /** Whether another turn of the agent is running. */
-  isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   /** Also deletes the context and the tool calls. The journal is kept for later turns. */
@@ -108,16 +106,14 @@ export interface TurnStore {
   agentsOfMessage(userMessageId: string): Promise<string[]>;
   /** The running turns of a conversation. */
   running(conversationId: string, db: Database): Promise<RunningTurn[]>;
-  /** Agents that wait for a choice on a card of their last turn in this conversation. */
-  waitingAgents(conversationId: string, db: Database): Promise<string[]>;
   /** The turns that answer this user message or have this reply, in their order. */
   ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
   requestStop(id: string, db: Database): Promise<void>;
   /** Whether the turn must end: a stop was requested, the user was banned, or the turn was deleted. */
   stopRequested(id: string, db?: Database): Promise<boolean>;
-  /** Cards of the turn that wait for a choice. @param which all, or those of the runtime */
-  openCards(turnId: string, which: 'all' | 'of the runtime', db: Database): Promise<string[]>;
+  /** Cards of the turn that wait for a choice. */
+  openCards(turnId: string, db: Database): Promise<string[]>;
   /** Tool messages that are running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; key: string; content: MessageContent }[]>;
   /**
@@ -243,18 +239,6 @@ export function createTurnStore(database: Database): TurnStore {
         .execute();
     },
 
-    async isBusyElsewhere(agentId, exceptTurnId, db) {
-      const row = await db
-        .selectFrom('turns')
-        .select('id')
-        .where('agent_id', '=', agentId)
-        .where('status', '=', 'running')
-        .where('id', '!=', exceptTurnId)
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
-    },
-
     async answeredElsewhere({ id, user_message_id: messageId }, db) {
       const answered = await sql<{ found: boolean }>`
         SELECT EXISTS (
@@ -350,17 +334,6 @@ export function createTurnStore(database: Database): TurnStore {
         .where('status', '=', 'running')
         .execute(),
 
-    async waitingAgents(conversationId, db) {
-      const found = await sql<{ id: string }>`
-        SELECT a.id FROM conversations c JOIN agents a ON a.workspace_id = c.workspace_id
-        WHERE c.id = ${conversationId} AND a.activity = 'pending' AND c.id = (
-          SELECT t.conversation_id FROM turns t WHERE t.agent_id = a.id AND t.status = 'done'
-          ORDER BY t.finished_at DESC LIMIT 1
-        )
-        ORDER BY a.id`.execute(db);
-      return found.rows.map(({ id }) => id);
-    },
-
     ofMessage: (workspaceId, messageId) =>
       rows()
         .where('t.workspace_id', '=', workspaceId)
@@ -388,9 +361,8 @@ export function createTurnStore(database: Database): TurnStore {
       return row === undefined || row.stop_requested || row.user_banned;
     },
 
-    async openCards(turnId, which, db) {
+    async openCards(turnId, db) {
       const cards = await written(turnId, db)
-        .where('turn_key', 'like', which === 'all' ? '%' : 'message:%')
         .select('id')
         .where('status', '!=', 'failed')
         .where(sql<boolean>`content ->> 'type' = 'action_card' AND content ->> 'selected_action_id' IS NULL`)

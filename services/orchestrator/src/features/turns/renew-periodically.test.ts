@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { renewToolToken } from './renew-tool-token.js';
+import { renewPeriodically } from './renew-periodically.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -9,7 +9,7 @@ afterEach(() => void jest.useRealTimers());
 function start(outcomes: (Code | 'ok')[], allowed = true) {
   const errors: unknown[] = [];
   let calls = 0;
-  const end = renewToolToken({
+  const end = renewPeriodically({
     allowed: () => Promise.resolve(allowed),
     async renew() {
       const outcome = outcomes[calls] ?? 'ok';
@@ -22,7 +22,7 @@ function start(outcomes: (Code | 'ok')[], allowed = true) {
   return { calls: () => calls, errors, end };
 }
 
-describe('the renewal of a tool token', () => {
+describe('a periodic renewal', () => {
   it('happens in each interval until it is ended', async () => {
     const { calls, end } = start([]);
     await jest.advanceTimersByTimeAsync(2_500);
@@ -48,7 +48,7 @@ describe('the renewal of a tool token', () => {
     expect(errors.length).toBe(1);
   });
 
-  it('does not happen for a turn that may not use tools', async () => {
+  it('does not happen while it is not allowed', async () => {
     const { calls, end } = start([], false);
     await jest.advanceTimersByTimeAsync(5_000);
     end();

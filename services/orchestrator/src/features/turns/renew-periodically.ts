@@ -1,22 +1,21 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 
-export interface ToolTokenRenewalOptions {
-  /** Whether the turn may still use tools: it exists, and neither a stop nor a ban is pending. */
-  allowed: () => Promise<boolean>;
-  /** Creates a token and sends it to the runtime. */
+export interface RenewalOptions {
+  /** Whether to renew, each time. Default: always. */
+  allowed?: () => Promise<boolean>;
   renew: () => Promise<void>;
   everyMs: number;
   onError: (error: unknown) => void;
 }
 
 /**
- * Renews the tool token of a running turn until the returned function is called. A failed renewal is tried again after
- * `everyMs`; a runtime of release 0.2 does not implement the call and is not called again.
+ * Renews what expires while a turn runs, until the returned function is called. A failed renewal is tried again after
+ * `everyMs`; a runtime of release 0.2 that does not implement the call is not called again.
  */
-export function renewToolToken({ allowed, renew, everyMs, onError }: ToolTokenRenewalOptions): () => void {
+export function renewPeriodically({ allowed, renew, everyMs, onError }: RenewalOptions): () => void {
   let renewing = false;
   async function attempt(): Promise<void> {
-    if (await allowed()) await renew();
+    if ((await allowed?.()) ?? true) await renew();
   }
   const timer = setInterval(() => {
     if (renewing) return;

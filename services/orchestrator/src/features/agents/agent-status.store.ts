@@ -1,0 +1,140 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { AgentActivity, InternalPhase } from '../../database/schema.js';
+import { OPEN_CARD } from '../messages/message-changes.store.js';
+
+/** The activity of the agent with this alias at the moment. */
+export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`
+  CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now() THEN ${sql.ref(`${alias}.activity`)} ELSE 'online' END`;
+
+/** A status that has changed, or whose end has. */
+export interface ChangedStatus {
+  agentId: string;
+  workspaceId: string;
+  /** The last seq of the workspace. */
+  seq: number;
+  activity: AgentActivity;
+  /** Milliseconds from now; null without an end. */
+  expiresInMs: number | null;
+  phase: InternalPhase | null;
+  silentSince: Date | null;
+}
+
+export interface AgentStatusStore {
+  /** Stores what a running turn does; null if it waits. */
+  setActivity(turnId: string, activity: AgentActivity | null, db: Database): Promise<void>;
+  /** Locks agents in a fixed order. They come last in the lock order. */
+  lock(agents: AgentSelection, db: Database): Promise<void>;
+  /** Derives the statuses of agents from their turns. Call it in a later statement than `lock`. @returns those that changed */
+  derive(agents: AgentSelection, db: Database): Promise<ChangedStatus[]>;
+  /** Agents whose status has ended, the first one first. */
+  ended(limit: number): Promise<string[]>;
+  /** Milliseconds until a status ends; undefined if none does. */
+  nextEndMs(): Promise<number | undefined>;
+}
+
+/** One agent, or all agents of a workspace. */
+export type AgentSelection = { agentId: string } | { workspaceId: string };
+
+const selected = (selection: AgentSelection): RawBuilder<boolean> =>
+  'agentId' in selection
+    ? sql<boolean>`a.id = ${selection.agentId}`
+    : sql<boolean>`a.workspace_id = ${selection.workspaceId}`;
+
+/** How long an activity counts without a renewal. */
+const ACTIVITY = sql`interval '2 minutes'`;
+/** How long an agent shows that its last turn failed. */
+const ERROR = sql`interval '5 minutes'`;
+/** How long an agent waits for a choice on a card that no turn needs to continue. The card can be used later as well. */
+const QUESTION = sql`interval '1 day'`;
+/** The last turns of an agent, in which its questions are looked for. */
+const RECENT = sql.lit(20);
+
+/** Waiting has no known end: it is derived again at these times. Rounded, so that a status does not change each time. */
+const RUNNING_RECHECK = sql`date_trunc('minute', now()) + interval '10 minutes'`;
+const SUSPENDED_RECHECK = sql`date_trunc('hour', now()) + interval '1 day'`;
+
+/** What the turns of the agent `a` contribute to its status. Contributions whose end has passed do not count. */
+const CONTRIBUTIONS = sql`
+  SELECT
+    CASE WHEN t.activity_until > now() THEN t.activity ELSE 'pending' END AS activity,
+    CASE WHEN t.activity_until > now() THEN t.activity_until ELSE ${RUNNING_RECHECK} END AS until
+  FROM turns t WHERE t.agent_id = a.id AND t.status = 'running'
+  UNION ALL
+  -- Suspended turns, which wait for the user or for another agent, have a context.
+  SELECT 'pending', ${SUSPENDED_RECHECK}
+  FROM turn_contexts c JOIN turns t ON t.id = c.turn_id
+  WHERE c.agent_id = a.id AND t.status NOT IN ('queued', 'running')
+  UNION ALL
+  SELECT 'pending', last.finished_at + ${QUESTION}
+  FROM (SELECT DISTINCT ON (conversation_id) * FROM recent ORDER BY conversation_id, finished_at DESC, id DESC) last
+  WHERE last.status = 'done' AND EXISTS (
+    SELECT FROM messages card
+    WHERE card.turn_id = last.id AND card.turn_key LIKE 'message:%' AND card.turn_key IS NOT NULL AND ${OPEN_CARD}
+  )
+  UNION ALL
+  SELECT 'error', last.finished_at + ${ERROR}
+  FROM (SELECT * FROM recent ORDER BY finished_at DESC, id DESC LIMIT 1) last WHERE last.status = 'failed'`;
+
+/** The most active one first. */
+const PRECEDENCE = sql`array_position(ARRAY['writing', 'thinking', 'reading', 'pending', 'error'], activity)`;
+
+export function createAgentStatusStore(database: Database): AgentStatusStore {
+  return {
+    async setActivity(turnId, activity, db) {
+      await sql`
+        UPDATE turns SET activity = ${activity}::text,
+          activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END
+        WHERE id = ${turnId}`.execute(db);
+    },
+
+    async lock(agents, db) {
+      // Not FOR UPDATE: messages and turns that reference an agent need not wait.
+      await sql`SELECT FROM agents a WHERE ${selected(agents)} ORDER BY a.id FOR NO KEY UPDATE`.execute(db);
+    },
+
+    async derive(agents, db) {
+      const { rows } = await sql<ChangedStatus>`
+        WITH derived AS MATERIALIZED (
+          SELECT a.id, a.workspace_id, coalesce(best.activity, 'online') AS activity, best.until
+          FROM agents a
+          LEFT JOIN LATERAL (
+            WITH recent AS MATERIALIZED (
+              SELECT t.id, t.conversation_id, t.status, t.finished_at FROM turns t
+              WHERE t.agent_id = a.id AND t.finished_at > now() - ${QUESTION}
+              ORDER BY t.finished_at DESC, t.id DESC LIMIT ${RECENT}
+            )
+            SELECT activity, until FROM (${CONTRIBUTIONS}) contributions
+            WHERE until > now() ORDER BY ${PRECEDENCE}, until DESC LIMIT 1
+          ) best ON true
+          WHERE ${selected(agents)}
+        ), changed AS (
+          UPDATE agents a SET activity = d.activity, activity_until = d.until,
+            updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END
+          FROM derived d
+          WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
+          RETURNING d.*
+        )
+        SELECT c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
+          ceil(extract(epoch FROM c.until - now()) * 1000)::int AS "expiresInMs",
+          r.phase, r.silent_since AS "silentSince"
+        FROM changed c JOIN workspaces w ON w.id = c.workspace_id
+        LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+        ORDER BY c.id`.execute(db);
+      return rows;
+    },
+
+    async ended(limit) {
+      const { rows } = await sql<{ id: string }>`
+        SELECT id FROM agents WHERE activity_until <= now() ORDER BY activity_until LIMIT ${limit}`.execute(database);
+      return rows.map(({ id }) => id);
+    },
+
+    async nextEndMs() {
+      const { rows } = await sql<{ ms: number }>`
+        SELECT ceil(extract(epoch FROM activity_until - now()) * 1000)::float8 AS ms
+        FROM agents WHERE activity_until IS NOT NULL ORDER BY activity_until LIMIT 1`.execute(database);
+      return rows[0]?.ms;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import type { BusEnvelope } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Transaction } from '../../database/database.js';
+import { pipelined } from '../../database/pipelined.js';
+import type { AgentActivity } from '../../database/schema.js';
+import { agentStatus } from '../runtimes/runtime-view.js';
+import type { AgentSelection, AgentStatusStore, ChangedStatus } from './agent-status.store.js';
+
+/** A turn that is running. */
+export interface ActiveTurn {
+  id: string;
+  agent_id: string;
+  conversation_id: string;
+}
+
+/**
+ * Keeps the statuses of agents equal to what their turns imply, and publishes changes after the commit. Call a method in
+ * the transaction that changes turns, contexts of turns or cards, after all other writes: agents come last in the lock order.
+ */
+export interface AgentStatuses {
+  /** Stores what a running turn does, or renews it; null if the turn waits. */
+  setActivity(turn: ActiveTurn, activity: AgentActivity | null, tx: Transaction): Promise<void>;
+  /** Derives the status of one agent. The event names the conversation of the change, if there is one. */
+  refreshAgent(agentId: string, tx: Transaction, conversationId?: string): Promise<void>;
+  /** Derives the statuses of all agents of a workspace. */
+  refreshWorkspace(workspaceId: string, tx: Transaction): Promise<void>;
+}
+
+export interface AgentStatusesDeps {
+  store: Pick<AgentStatusStore, 'setActivity' | 'lock' | 'derive'>;
+  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  clock: Clock;
+}
+
+/** `expires_in_ms` is absent if the status has no end, or ends with the state of the runtime. */
+function statusEvent(changed: ChangedStatus, conversationId: string | undefined, now: Date): BusEnvelope {
+  const { workspaceId, agentId, seq, activity, expiresInMs, phase, silentSince } = changed;
+  const status = agentStatus(activity, { phase: phase ?? 'Pending', silentSince }, now);
+  return {
+    v: 1,
+    kind: 'ephemeral',
+    workspace_id: workspaceId,
+    after_seq: seq,
+    event: 'agent.status',
+    payload: {
+      workspace_id: workspaceId,
+      ...(conversationId === undefined ? {} : { conversation_id: conversationId }),
+      agent_id: agentId,
+      status,
+      ...(expiresInMs === null || status !== activity ? {} : { expires_in_ms: expiresInMs }),
+    },
+  };
+}
+
+export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps): AgentStatuses {
+  /** Publishing is not awaited: a slow bus must not slow down a turn. */
+  function publishLater(changed: readonly ChangedStatus[], conversationId: string | undefined, tx: Transaction): void {
+    if (changed.length === 0) return;
+    tx.afterCommit(() => {
+      for (const status of changed) void publish(statusEvent(status, conversationId, clock.now()));
+    });
+  }
+
+  /** The status is derived by a statement after the lock, which sees all that the transactions before it committed. */
+  async function refresh(
+    selection: AgentSelection,
+    conversationId: string | undefined,
+    tx: Transaction,
+  ): Promise<void> {
+    const [, changed] = await pipelined(tx, (sender) => [
+      store.lock(selection, sender),
+      store.derive(selection, sender),
+    ]);
+    publishLater(changed, conversationId, tx);
+  }
+
+  return {
+    async setActivity({ id, agent_id: agentId, conversation_id: conversationId }, activity, tx) {
+      const [, , changed] = await pipelined(tx, (sender) => [
+        store.setActivity(id, activity, sender),
+        store.lock({ agentId }, sender),
+        store.derive({ agentId }, sender),
+      ]);
+      publishLater(changed, conversationId, tx);
+    },
+
+    refreshAgent: (agentId, tx, conversationId) => refresh({ agentId }, conversationId, tx),
+
+    refreshWorkspace: (workspaceId, tx) => refresh({ workspaceId }, undefined, tx),
+  };
+}
