@@ -68,6 +68,7 @@ export {
   AgentSummary,
   AgentTool,
   CreateMemoryBody,
+  UpdateMemoryBody,
   UpdateAgentSettingsBody,
   UpdateAgentToolBody,
 } from './resources/agent.js';

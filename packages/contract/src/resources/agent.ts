@@ -115,6 +115,8 @@ export const UpdateAgentToolBody = z
   .meta({ id: 'UpdateAgentToolBody' });
 export type UpdateAgentToolBody = z.output<typeof UpdateAgentToolBody>;
 
+const MemorySource = z.strictObject({ message_id: Id, conversation_id: Id }).meta({ id: 'MemorySource' });
+
 export const AgentMemory = z
   .strictObject({
     key: z.string(),
@@ -122,6 +124,12 @@ export const AgentMemory = z
     category: z.string(),
     created_at: Timestamp,
     updated_at: Timestamp,
+    created_by: z.enum(['user', 'agent']).meta({ description: 'Who created the memory.', 'x-extension': true }),
+    source: MemorySource.nullable().meta({
+      description:
+        'The message that led an agent to save the memory. Null for memories of the user, and after the message was deleted.',
+      'x-extension': true,
+    }),
   })
   .meta({ id: 'AgentMemory' });
 export type AgentMemory = z.output<typeof AgentMemory>;
@@ -153,6 +161,16 @@ export const CreateMemoryBody = z
   })
   .meta({ id: 'CreateMemoryBody' });
 export type CreateMemoryBody = z.output<typeof CreateMemoryBody>;
+
+export const UpdateMemoryBody = CreateMemoryBody.pick({ content: true })
+  .extend({ category: z.string().min(1).max(100) })
+  .partial()
+  .refine(({ content, category }) => content !== undefined || category !== undefined, {
+    path: ['content'],
+    message: 'either content or category is required',
+  })
+  .meta({ id: 'UpdateMemoryBody' });
+export type UpdateMemoryBody = z.output<typeof UpdateMemoryBody>;
 
 /** An agent inside a message or a delegation. */
 export const AgentData = z

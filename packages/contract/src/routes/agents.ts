@@ -9,6 +9,7 @@ import {
   CreateMemoryBody,
   UpdateAgentSettingsBody,
   UpdateAgentToolBody,
+  UpdateMemoryBody,
 } from '../resources/agent.js';
 import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
@@ -193,6 +194,25 @@ export const agentRoutes = [
         memory: { key: examples.memory.key, content: examples.memory.content, category: 'core' },
         reduced: { key: examples.memory.key, content: examples.memory.content },
       },
+      answer: { data: examples.memory },
+    },
+  }),
+  defineRoute({
+    operationId: 'updateAgentMemory',
+    method: 'patch',
+    path: '/v1/workspaces/{workspaceId}/agents/{agentId}/memories/{key}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Edit a memory',
+    description: 'Fields that are absent do not change. Agents replace a text of the user only if they repeat it.',
+    extension: true,
+    params: { workspaceId: id('workspace_not_found'), agentId: id('agent_not_found'), key: text },
+    body: UpdateMemoryBody,
+    responses: ok(data(AgentMemory)),
+    errors: ['memory_not_found', 'memory_too_large'],
+    example: {
+      params: { ...examples.inWorkspace, agentId: EXAMPLE.agentId, key: examples.memory.key },
+      body: { content: { content: examples.memory.content }, category: { category: 'core' } },
       answer: { data: examples.memory },
     },
   }),

@@ -238,6 +238,8 @@ export const memory = {
   category: 'core',
   created_at: MORNING,
   updated_at: MORNING,
+  created_by: 'user' as const,
+  source: null,
 };
 
 export const usage = {

@@ -184,7 +184,21 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'a write of a memory',
       (database) =>
-        createMemoryStore(database).put(place.agentId, { key: 'k', content: 'x', category: 'core' }, 500, database),
+        createMemoryStore(database).put(
+          place.agentId,
+          { key: 'k', content: 'x', category: 'core' },
+          { turnId: place.messageId },
+          500,
+          database,
+        ),
+    ],
+    [
+      'an edit of a memory',
+      async (database) => {
+        const memories = createMemoryStore(database);
+        await memories.textOfUser(place.agentId, 'k', database);
+        await memories.edit(place.agentId, 'k', { content: 'y' }, database);
+      },
     ],
     [
       'a memory that may be saved again',

@@ -20,6 +20,10 @@ export interface AgentMemoriesTable {
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
   terms: Computed<number[]>;
+  created_by: Generated<'user' | 'agent'>;
+  written_by: Generated<'user' | 'agent'>;
+  turn_id: string | null;
+  message_id: string | null;
 }
 
 export interface AgentToolsTable {

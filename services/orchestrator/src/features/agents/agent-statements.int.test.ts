@@ -44,6 +44,7 @@ function services(database: Database) {
       withTransaction: createWithTransaction(database),
       store: memories,
       access,
+      workspaces: createWorkspaceAccess(createWorkspaceStore(database)),
       cursors: createListCursors('memories', 'k'.repeat(32)),
       limits: { perAgent: 500, contentBytes: 8_192 },
     }),

@@ -59,6 +59,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     withTransaction,
     store: createMemoryStore(database),
     access: agentAccess,
+    workspaces: access,
     cursors: createListCursors('memories', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
     limits: memoryLimits,
   });

@@ -46,7 +46,7 @@ export function agentSettingsHandlers(service: AgentSettingsService) {
   return { getAgentSettings, updateAgentSettings, listAgentTools, updateAgentTool };
 }
 
-/** REST-024 to REST-026 */
+/** REST-024 to REST-026, and an extension to edit memories. */
 export function memoryHandlers(service: MemoryService) {
   const listAgentMemories: Handler<'listAgentMemories'> = async ({ actor, params, query }) => ({
     status: 200,
@@ -56,9 +56,13 @@ export function memoryHandlers(service: MemoryService) {
     const memory = await service.remember(actor.userId, params.id, body);
     return prefersMinimal(headers.prefer) ? { status: 204 } : { status: 200, body: { data: memory } };
   };
+  const updateAgentMemory: Handler<'updateAgentMemory'> = async ({ actor, params, body }) => ({
+    status: 200,
+    body: { data: await service.edit(actor.userId, params, body) },
+  });
   const deleteAgentMemory: Handler<'deleteAgentMemory'> = async ({ actor, params }) => {
     await service.forget(actor.userId, params.id, params.key);
     return { status: 204 };
   };
-  return { listAgentMemories, createAgentMemory, deleteAgentMemory };
+  return { listAgentMemories, createAgentMemory, updateAgentMemory, deleteAgentMemory };
 }

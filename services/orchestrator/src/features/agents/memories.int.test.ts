@@ -12,14 +12,17 @@ describe('memories of an agent', () => {
   /** `/v1/agents/<id>/memories` */
   let memories: string;
   let ofColleague: string;
+  /** `/v1/workspaces/<id>/agents` */
+  let ofWorkspace: string;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
   });
   afterAll(() => uswarm.close());
   beforeEach(async () => {
     user = await uswarm.user();
-    const { agents } = await uswarm.home(user);
+    const { agents, workspace } = await uswarm.home(user);
     agentId = first(agents).id;
+    ofWorkspace = `${workspace}/agents`;
     [memories, ofColleague] = agents.map(({ id }) => `/v1/agents/${id}/memories`) as [string, string];
   });
 
@@ -123,6 +126,8 @@ describe('memories of an agent', () => {
         category: 'core',
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        created_by: 'user',
+        source: null,
       },
     ]);
   });
@@ -288,6 +293,66 @@ describe('memories of an agent', () => {
     const refused = answers.filter(({ status }) => status !== 204);
     expect(refused.map(({ body }) => body.code)).toEqual(Array(16 - missing).fill('memory_limit_reached'));
     expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
+  });
+
+  describe('that the user edits', () => {
+    const editPath = (key: string, agent = agentId) => `${ofWorkspace}/${agent}/memories/${encodeURIComponent(key)}`;
+    const edit = async (key: string, change: unknown) =>
+      (await user.patch<{ data: AgentMemory }>(editPath(key), change, 200)).body.data;
+
+    it('change content, category or both, and updated_at', async () => {
+      const before = await remember('a/b c', { category: 'taste' });
+      const first = await edit('a/b c', { content: 'black' });
+      expect(first).toEqual({ ...before, content: 'black', updated_at: expect.any(String) });
+      expect(Date.parse(first.updated_at)).toBeGreaterThan(Date.parse(before.updated_at));
+      expect(await edit('a/b c', { category: 'work' })).toMatchObject({ content: 'black', category: 'work' });
+      expect(await edit('a/b c', { content: '', category: 'core' })).toMatchObject({ content: '', category: 'core' });
+      expect((await list()).map(({ content, category }) => [content, category])).toEqual([['', 'core']]);
+    });
+
+    it.each([
+      ['no field', {}],
+      ['content that is not a string', { content: 1 }],
+      ['an empty category', { category: '' }],
+      ['a category that is too long', { category: 'x'.repeat(101) }],
+      ['content that cannot be stored', { content: 'a\u0000b' }],
+    ])('reject %s, and stay as they are', async (_what, change) => {
+      const before = await remember('tea');
+      expect(await user.refusal('PATCH', editPath('tea'), change)).toBe('validation_failed');
+      expect(await list()).toEqual([before]);
+    });
+
+    it('have the size limit of new memories', async () => {
+      await remember('tea');
+      const content = 'x'.repeat(LIMITS.memoryBytes);
+      expect((await edit('tea', { content })).content).toBe(content);
+      expect(await user.refusal('PATCH', editPath('tea'), { content: `${content}x` })).toBe('memory_too_large');
+    });
+
+    it('are not found under another key, with another agent, and in another workspace', async () => {
+      await remember('tea');
+      const change = { content: 'black' };
+      expect(await user.refusal('PATCH', editPath('coffee'), change)).toBe('memory_not_found');
+      expect(await user.refusal('PATCH', editPath('a').replace(/a$/, '%00'), change)).toBe('memory_not_found');
+      const stranger = await uswarm.user();
+      const theirs = await uswarm.home(stranger);
+      const foreign = first(theirs.agents).id;
+      expect(await user.refusal('PATCH', editPath('tea', foreign), change)).toBe('agent_not_found');
+      expect(await stranger.refusal('PATCH', editPath('tea'), change)).toBe('workspace_not_found');
+      const inTheirs = `${theirs.workspace}/agents/${agentId}/memories/tea`;
+      expect(await stranger.refusal('PATCH', inTheirs, change)).toBe('agent_not_found');
+      expect((await list()).map(({ content }) => content)).toEqual(['green']);
+    });
+
+    it('can get a text that the user deleted before', async () => {
+      await remember('old', { content: 'black' });
+      await user.delete(pathOf('old'), undefined, 204);
+      await remember('tea');
+      await edit('tea', { content: 'black' });
+      const { rows } = await sql`SELECT FROM deleted_memories WHERE agent_id = ${agentId}`.execute(uswarm.database);
+      // Only the deleted key.
+      expect(rows).toHaveLength(1);
+    });
   });
 
   it('memories are deleted with their agent', async () => {

@@ -1,8 +1,15 @@
-import { type AgentMemory, type AgentMemoryList, ApiError, type CreateMemoryBody } from '@uswarm/contract';
+import {
+  type AgentMemory,
+  type AgentMemoryList,
+  ApiError,
+  type CreateMemoryBody,
+  type UpdateMemoryBody,
+} from '@uswarm/contract';
 import type { WithTransaction } from '../../database/database.js';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { AgentAccess } from './agent-access.js';
 import type { ListCursorCodec } from '../messages/list-cursor.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { MemoryRow, MemoryStore } from './memories.store.js';
 
 export interface MemoryLimits {
@@ -13,8 +20,9 @@ export interface MemoryLimits {
 
 export interface MemoryServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'permit' | 'delete'>;
+  store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'edit' | 'permit' | 'delete'>;
   access: AgentAccess;
+  workspaces: WorkspaceAccess;
   cursors: ListCursorCodec;
   limits: MemoryLimits;
 }
@@ -24,19 +32,32 @@ export interface MemoryQuery {
   scrollId?: string | undefined;
 }
 
+export interface MemoryPlace {
+  workspaceId: string;
+  agentId: string;
+  key: string;
+}
+
 /** All methods throw ApiError `agent_not_found`, and the errors noted. */
 export interface MemoryService {
   /** Lists as many memories as fit into one response. @throws ApiError `cursor_invalid` */
   list(userId: string, agentId: string, query: MemoryQuery): Promise<AgentMemoryList>;
   /** Creates or replaces the memory with this key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
   remember(userId: string, agentId: string, memory: CreateMemoryBody): Promise<AgentMemory>;
+  /**
+   * Edits a memory of an agent in a workspace of the user.
+   *
+   * @throws ApiError `workspace_not_found`, `memory_not_found`, `memory_too_large`
+   */
+  edit(userId: string, place: MemoryPlace, change: UpdateMemoryBody): Promise<AgentMemory>;
   /** @throws ApiError `memory_not_found` */
   forget(userId: string, agentId: string, key: string): Promise<void>;
 }
 
 /** RES-041 */
-function memoryView({ key, content, category, created_at, updated_at }: MemoryRow): AgentMemory {
-  return { key, content, category, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+function memoryView({ key, content, category, created_by, source, ...row }: MemoryRow): AgentMemory {
+  const times = { created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
+  return { key, content, category, ...times, created_by, source };
 }
 
 /** Postgres cannot store NUL characters, which a path can contain. */
@@ -46,9 +67,14 @@ export function createMemoryService({
   withTransaction,
   store,
   access,
+  workspaces,
   cursors,
   limits,
 }: MemoryServiceDeps): MemoryService {
+  function checkSize(content: string): void {
+    if (Buffer.byteLength(content) > limits.contentBytes) throw new ApiError('memory_too_large');
+  }
+
   return {
     async list(userId, agentId, { category, scrollId }) {
       await access.require(userId, agentId);
@@ -68,12 +94,26 @@ export function createMemoryService({
     async remember(userId, agentId, { key, content, category }) {
       const row = await withTransaction(async (tx) => {
         // Serialize creations per agent, so that the count stays valid until the new memory is inserted.
-        if (!(await store.lock(userId, agentId, tx))) throw new ApiError('agent_not_found');
-        if (Buffer.byteLength(content) > limits.contentBytes) throw new ApiError('memory_too_large');
+        if ((await store.lock(userId, agentId, tx)) === undefined) throw new ApiError('agent_not_found');
+        checkSize(content);
         await store.permit(agentId, { key, content }, tx);
-        return store.put(agentId, { key, content, category }, limits.perAgent, tx);
+        return store.put(agentId, { key, content, category }, 'user', limits.perAgent, tx);
       });
       if (row === undefined) throw new ApiError('memory_limit_reached');
+      return memoryView(row);
+    },
+
+    async edit(userId, { workspaceId, agentId, key }, change) {
+      await workspaces.require(userId, workspaceId);
+      const row = await withTransaction(async (tx) => {
+        if ((await store.lock(userId, agentId, tx)) !== workspaceId) throw new ApiError('agent_not_found');
+        if (change.content !== undefined) checkSize(change.content);
+        const edited = isStorable(key) ? await store.edit(agentId, key, change, tx) : undefined;
+        // The user may write again what the user deleted before.
+        if (edited !== undefined) await store.permit(agentId, edited, tx);
+        return edited;
+      });
+      if (row === undefined) throw new ApiError('memory_not_found');
       return memoryView(row);
     },
 

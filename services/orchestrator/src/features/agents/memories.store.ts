@@ -9,13 +9,32 @@ export interface MemoryRow {
   category: string;
   created_at: Date;
   updated_at: Date;
+  created_by: Author;
+  source: MemorySource | null;
 }
+
+export type Author = 'user' | 'agent';
+
+/** The message of the user that led an agent to save a memory. */
+export interface MemorySource {
+  message_id: string;
+  conversation_id: string;
+}
+
+/** Who writes a memory: the user, or the agent in a turn. */
+export type Writer = 'user' | { turnId: string };
 
 /** `found`: the number of memories from this one on, including those that do not fit into one response. */
 export type ListedMemory = MemoryRow & { position: ListPosition; found: number };
 
 /** Size of a memory in a response without its texts. */
 const FIELD_BYTES = 200;
+
+/** The fields that change. */
+export interface MemoryChange {
+  content?: string | undefined;
+  category?: string | undefined;
+}
 
 export type NewMemory = Pick<MemoryRow, 'key' | 'content' | 'category'>;
 
@@ -39,10 +58,14 @@ const CANDIDATES = 400;
 export interface MemoryStore {
   /** Oldest first: as many as fit into one response, at least one. Does not check the owner. */
   list(agentId: string, category: string | undefined, after?: ListPosition): Promise<ListedMemory[]>;
-  /** Blocks concurrent changes of the agent's memories. @returns false if the user has no such agent */
-  lock(userId: string, agentId: string, db: Database): Promise<boolean>;
+  /** Blocks concurrent changes of the agent's memories. @returns the workspace of the agent; undefined if the user has no such agent */
+  lock(userId: string, agentId: string, db: Database): Promise<string | undefined>;
   /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
-  put(agentId: string, memory: NewMemory, limit: number, db: Database): Promise<MemoryRow | undefined>;
+  put(agentId: string, memory: NewMemory, by: Writer, limit: number, db: Database): Promise<MemoryRow | undefined>;
+  /** Changes a memory for the user, who is then the author of its text. @returns undefined if it does not exist */
+  edit(agentId: string, key: string, change: MemoryChange, db: Database): Promise<MemoryRow | undefined>;
+  /** The text of a memory that the user wrote; undefined if an agent did, or if it does not exist. */
+  textOfUser(agentId: string, key: string, db: Database): Promise<string | undefined>;
   /** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */
   delete(userId: string, agentId: string, key: string): Promise<boolean>;
   /** Deletes a memory for the agent. @returns false if it does not exist */
@@ -62,6 +85,14 @@ export interface MemoryStore {
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
 
+/** The source of the memory with this alias, as JSON. */
+export function memorySource(alias: string): RawBuilder<MemorySource | null> {
+  return sql<MemorySource | null>`(
+    SELECT jsonb_build_object('message_id', source.id, 'conversation_id', source.conversation_id)
+    FROM messages source WHERE source.id = ${sql.ref(`${alias}.message_id`)}
+  )`;
+}
+
 /** Seed of the advisory lock that serializes changes of the memories of an agent. */
 const LOCK_SEED = 5;
 
@@ -75,6 +106,10 @@ const hashOf = (agentId: string, text: RawBuilder<unknown>): RawBuilder<unknown>
 const hashesOf = (agentId: string, { key, content }: Pick<NewMemory, 'key' | 'content'>): RawBuilder<unknown> =>
   sql`ARRAY[${hashOf(agentId, sql`${key}::text`)}, ${hashOf(agentId, sql`${content}::text`)}]`;
 
+/** The columns of MemoryRow; `m` is the memory. */
+const COLUMNS = sql`
+  m.key, m.content, m.category, m.created_at, m.updated_at, m.created_by, ${memorySource('m')} AS source`;
+
 const ownAgent = (userId: string): RawBuilder<unknown> => sql`
   EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
@@ -85,7 +120,7 @@ export function createMemoryStore(database: Database): MemoryStore {
       const keyset =
         after === undefined ? sql`` : sql`AND (created_at, key) > (${after.time}::timestamptz, ${after.key})`;
       const { rows } = await sql<ListedMemory>`
-        SELECT key, content, category, created_at, updated_at, found,
+        SELECT ${COLUMNS}, found,
           ${listPosition('created_at', 'key')} AS position
         FROM (
           SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
@@ -100,22 +135,48 @@ export function createMemoryStore(database: Database): MemoryStore {
 
     async lock(userId, agentId, db) {
       // Not the row: agents come last in the lock order.
-      const { rows } = await sql`
-        SELECT pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
+      const { rows } = await sql<{ workspaceId: string }>`
+        SELECT a.workspace_id AS "workspaceId", pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
         FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)}`.execute(db);
-      return rows.length > 0;
+      return rows[0]?.workspaceId;
     },
 
-    async put(agentId, { key, content, category }, limit, db) {
+    async put(agentId, { key, content, category }, by, limit, db) {
+      const author: Author = by === 'user' ? 'user' : 'agent';
+      // A decision on a card continues the turn of an earlier message, which led to the memory.
       const { rows } = await sql<MemoryRow>`
-        INSERT INTO agent_memories (agent_id, key, content, category)
-        SELECT ${agentId}, ${key}, ${content}, ${category}
+        INSERT INTO agent_memories AS m (agent_id, key, content, category, created_by, written_by, turn_id, message_id)
+        SELECT ${agentId}, ${key}, ${content}, ${category}, ${author}, ${author}, t.id,
+          coalesce(t.resumes_message_id, t.user_message_id)
+        FROM (SELECT) one LEFT JOIN turns t ON t.id = ${by === 'user' ? null : by.turnId}::uuid
         WHERE (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId}) < ${limit}
           OR EXISTS (SELECT 1 FROM agent_memories WHERE agent_id = ${agentId} AND key = ${key})
         ON CONFLICT (agent_id, key) DO UPDATE
-          SET content = excluded.content, category = excluded.category, updated_at = now()
-        RETURNING key, content, category, created_at, updated_at`.execute(db);
+          SET content = excluded.content, category = excluded.category, written_by = excluded.written_by,
+            created_by = CASE WHEN excluded.written_by = 'user' THEN 'user' ELSE m.created_by END,
+            turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now()
+        RETURNING ${COLUMNS}`.execute(db);
       return rows[0];
+    },
+
+    async edit(agentId, key, { content = null, category = null }, db) {
+      const { rows } = await sql<MemoryRow>`
+        UPDATE agent_memories m SET content = coalesce(${content}, content), category = coalesce(${category}, category),
+          written_by = CASE WHEN ${content}::text IS NULL THEN written_by ELSE 'user' END, updated_at = now()
+        WHERE agent_id = ${agentId} AND key = ${key}
+        RETURNING ${COLUMNS}`.execute(db);
+      return rows[0];
+    },
+
+    async textOfUser(agentId, key, db) {
+      const row = await db
+        .selectFrom('agent_memories')
+        .select('content')
+        .where('agent_id', '=', agentId)
+        .where('key', '=', key)
+        .where('written_by', '=', 'user')
+        .executeTakeFirst();
+      return row?.content;
     },
 
     async delete(userId, agentId, key) {

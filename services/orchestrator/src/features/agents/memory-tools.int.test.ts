@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import type { AgentMemory } from '@uswarm/contract';
+import { sql } from 'kysely';
 import { beginToolTurn } from '../../../test/tool-turn.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 import { createMemoryTools } from './memory-tools.js';
+
+const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Done.', errorCode: null } as const;
 
 describe('the tools for memories', () => {
   const world = useTurnFixture();
@@ -75,6 +79,51 @@ describe('the tools for memories', () => {
     expect(await call('remember', { key: 'dog', content: 'Rex' })).toMatchObject({ failed: false });
     await world.user.post(path, tea, 200);
     expect(await call('remember', { ...tea, key: 'drink' })).toMatchObject({ failed: false });
+  });
+
+  it('record the message of the user that led to a memory, until it is deleted', async () => {
+    const { call, path, turn, writer } = await begin();
+    await call('remember', tea);
+    const shown = async () => (await world.user.get<{ data: AgentMemory[] }>(path)).body.data;
+    const source = { message_id: turn.user_message_id, conversation_id: turn.conversation_id };
+    expect(await shown()).toMatchObject([{ ...tea, created_by: 'agent', source }]);
+    const { rows } = await sql`SELECT turn_id FROM agent_memories WHERE agent_id = ${turn.agent_id}`.execute(
+      world.uswarm.database,
+    );
+    expect(rows).toEqual([{ turn_id: turn.id }]);
+    await writer.finish(DONE);
+    await world.user.delete(`${world.home.workspace}/messages/${turn.user_message_id}`, undefined, 204);
+    expect(await shown()).toMatchObject([{ ...tea, created_by: 'agent', source: null }]);
+  });
+
+  it('keep memories whose conversation is deleted', async () => {
+    const { call, path, turn, writer } = await begin();
+    await call('remember', tea);
+    await writer.finish(DONE);
+    await world.user.delete(`${world.home.workspace}/conversations/${turn.conversation_id}`, undefined, 204);
+    const { data } = (await world.user.get<{ data: AgentMemory[] }>(path)).body;
+    expect(data).toMatchObject([{ ...tea, source: null }]);
+  });
+
+  it.each<[string, (path: string, edited: string) => Promise<unknown>]>([
+    ['edited', (_path, edited) => world.user.patch(edited, { content: 'Black tea.' }, 200)],
+    ['saved', (path) => world.user.post(path, { key: 'tea', content: 'Black tea.' }, 200)],
+  ])('replace a text that the user %s only if the agent repeats it', async (_how, write) => {
+    const { call, memories, path, turn } = await begin();
+    await call('remember', tea);
+    await write(path, `${world.home.workspace}/agents/${turn.agent_id}/memories/tea`);
+    const refused = await call('remember', { ...tea, content: 'Oolong.' });
+    expect(refused).toMatchObject({ failed: true, text: expect.stringContaining('"Black tea."') });
+    expect(await call('remember', { ...tea, content: 'Oolong.', replaces: tea.content })).toMatchObject({
+      failed: true,
+    });
+    expect(await memories()).toEqual(['tea: Black tea.']);
+    expect(await call('remember', { ...tea, content: 'Oolong.', replaces: 'Black tea.' })).toMatchObject({
+      failed: false,
+    });
+    // The present text is that of the agent.
+    expect(await call('remember', { ...tea, content: 'Mint tea.' })).toMatchObject({ failed: false });
+    expect(await memories()).toEqual(['tea: Mint tea.']);
   });
 
   it('save again what an agent forgot', async () => {

@@ -8,11 +8,15 @@ import type { MemoryLimits } from './memories.service.js';
 import type { MemoryStore, NewMemory } from './memories.store.js';
 
 export interface MemoryToolDeps {
-  store: Pick<MemoryStore, 'lock' | 'put' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
+  store: Pick<MemoryStore, 'lock' | 'put' | 'textOfUser' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
   limits: MemoryLimits;
 }
 
 const line = ({ key, category, content }: NewMemory): string => JSON.stringify({ key, category, content });
+
+const replacing = (key: string, written: string): string =>
+  `The user wrote the memory “${key}”: ${JSON.stringify(written)}. Nothing was changed. If your text should replace it, call ` +
+  'remember again with this text in `replaces`.';
 
 const { key: Key, content: Content } = CreateMemoryBody.shape;
 
@@ -22,13 +26,15 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     name: 'remember',
     description:
       'Saves a fact about the user or the work for later conversations, or replaces the memory with the same key. Save what ' +
-      'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today.',
+      'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today. To replace a ' +
+      'text that the user wrote, repeat it in `replaces`.',
     effect: 'own',
     switchedBy: MEMORIES_TOOL,
     input: z.object({
       key: Key.describe('A short, stable name, such as "preferred airline".'),
       content: Content.describe('The fact, in one or two sentences.'),
       category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
+      replaces: Content.optional().describe('The present text of the memory, if the user wrote it.'),
     }),
     describe: ({ key }) => `Remembering “${key}”`,
     async changes({ key, content, category }, { agentId }) {
@@ -40,14 +46,16 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       ];
     },
     prepare:
-      ({ key, content, category }, { userId, agentId }) =>
+      ({ key, content, category, replaces }, { userId, agentId, turnId }) =>
       async (tx) => {
         if (Buffer.byteLength(content) > limits.contentBytes)
           return failed(`A memory has at most ${limits.contentBytes} bytes. Save a shorter text.`);
-        if (!(await store.lock(userId, agentId, tx))) return failed('The agent no longer exists.');
+        if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
+        const written = await store.textOfUser(agentId, key, tx);
+        if (written !== undefined && ![content, replaces].includes(written)) return failed(replacing(key, written));
         if (await store.isDeleted(agentId, { key, content }, tx))
           return failed('The user deleted this memory. Do not save it again, under this or another key.');
-        const row = await store.put(agentId, { key, content, category }, limits.perAgent, tx);
+        const row = await store.put(agentId, { key, content, category }, { turnId }, limits.perAgent, tx);
         return row === undefined
           ? failed(`There are ${limits.perAgent} memories already. Forget one first.`)
           : succeeded(`Saved as “${key}”.`);
@@ -89,7 +97,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     prepare:
       ({ key }, { userId, agentId }) =>
       async (tx) => {
-        if (!(await store.lock(userId, agentId, tx))) return failed('The agent no longer exists.');
+        if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
         return (await store.forget(agentId, key, tx))
           ? succeeded(`Forgot “${key}”.`)
           : failed(`There is no memory with the key “${key}”. Use recall to find its key.`);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { memorySource } from '../agents/memories.store.js';
 
 /** Rows in the format of the archive. */
 type Rows = Promise<Record<string, unknown>[]>;
@@ -85,8 +86,8 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     memories: (agentId) =>
       all(sql`
-        SELECT key, content, category, created_at, updated_at
-        FROM agent_memories WHERE agent_id = ${agentId} ORDER BY key`),
+        SELECT key, content, category, created_at, updated_at, created_by, ${memorySource('m')} AS source
+        FROM agent_memories m WHERE agent_id = ${agentId} ORDER BY key`),
 
     conversations: (workspaceId) =>
       all(sql`

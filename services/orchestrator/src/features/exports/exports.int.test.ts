@@ -88,6 +88,10 @@ describe('an export', () => {
         .insertInto('conversation_summaries')
         .values({ conversation_id: owner.home.conversationId, through_seq: 1, text: 'They talked about tea.' })
         .execute();
+      // As if an agent had saved them.
+      await sql`UPDATE agent_memories SET created_by = 'agent', message_id = (
+        SELECT id FROM messages WHERE conversation_id = ${owner.home.conversationId} LIMIT 1
+      ) WHERE agent_id = ANY(${owner.home.agents.map(({ id }) => id)}::uuid[])`.execute(uswarm.database);
       state = await ready(owner.user, (await start(owner.user)).id);
       answer = await download(uswarm.url, state.url ?? '');
       archive = Object.fromEntries(
@@ -131,8 +135,9 @@ describe('an export', () => {
         const agent = json(`workspaces/${owner.home.workspaceId}/agents/${id}.json`) as { memories: AgentMemory[] };
         const memories = (await owner.user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`)).body.data;
         expect(agent).toMatchObject({ id, name, slug, response_length: expect.any(String), prompts: [], tools: [] });
-        const shown = ({ key, content }: AgentMemory) => [key, content];
+        const shown = ({ key, content, created_by, source }: AgentMemory) => [key, content, created_by, source];
         expect(agent.memories.map(shown).toSorted()).toEqual(memories.map(shown).toSorted());
+        for (const { source } of memories) expect(source).toMatchObject({ conversation_id: owner.home.conversationId });
       }
     });
 
