@@ -55,7 +55,7 @@ describe('a turn whose model provider limits requests for minutes', () => {
         [ada.workspaceId, RETRY_AFTER_S / 2],
       );
     const [waiting] = await eventually(state, { until: (rows) => rows.length > 0 });
-    expect(waiting).toEqual({ status: 'running', generation: 2, activity: 'thinking', lease: null, later: true });
+    expect(waiting).toEqual({ status: 'running', generation: 2, activity: 'pending', lease: null, later: true });
 
     // The only worker runs the turn of another user.
     const bea = await client('Bea');

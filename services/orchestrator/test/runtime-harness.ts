@@ -149,19 +149,7 @@ export function createRuntimeHarness() {
     },
     events: { append: async () => (recorded.events += 1) },
     agents: {
-      list: async () => [
-        {
-          id: 'a',
-          name: 'A',
-          role: 'r',
-          kind: 'manager',
-          slug: 'a',
-          avatar_url: '',
-          activity: 'online',
-          phase: null,
-          silent_since: null,
-        },
-      ],
+      statuses: async () => [{ agentId: 'a', activity: 'online', expiresInMs: null }],
     },
     publish: async ({ payload }) => (recorded.statuses.push((payload as { status: string }).status), true),
     idleSuspendAfterMs: IDLE_MS,

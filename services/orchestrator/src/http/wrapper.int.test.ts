@@ -118,6 +118,8 @@ describe('the body of a successful response', () => {
     updateAgentTool: () => user.patch(`${agent}/tools/memories`, { enabled: true }, 200),
     listAgentMemories: () => user.get(`${agent}/memories`),
     createAgentMemory: () => user.post(`${agent}/memories`, { key: 'k', content: 'c' }, 200),
+    updateAgentMemory: () =>
+      user.patch(`${home.workspace}${agent.slice('/v1'.length)}/memories/k`, { content: 'd' }, 200),
     listArtifacts: () => user.get(`${home.workspace}/artifacts`),
     getArtifact: async () =>
       user.get(`${home.workspace}/artifacts/${await storeArtifact(uswarm, home, 'List', ['- tea'])}`),

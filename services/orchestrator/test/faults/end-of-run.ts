@@ -72,7 +72,8 @@ export async function leftBehind(workspaceId: string, database: Database): Promi
     toolLines: sql`SELECT content FROM messages WHERE workspace_id = ${workspaceId} AND content ->> 'state' = 'running'`,
     cards: sql`SELECT content FROM messages WHERE workspace_id = ${workspaceId} AND content ->> 'type' = 'action_card'
       AND content ->> 'selected_action_id' IS NULL AND status <> 'failed'`,
-    agents: sql`SELECT activity FROM agents WHERE workspace_id = ${workspaceId} AND activity NOT IN ('online', 'error')`,
+    agents: sql`SELECT activity, activity_until FROM agents WHERE workspace_id = ${workspaceId}
+      AND (activity NOT IN ('online', 'error') OR (activity = 'online') <> (activity_until IS NULL))`,
     contexts: sql`SELECT turn_id FROM turn_contexts WHERE turn_id IN (${turns})`,
     calls: sql`SELECT turn_id FROM tool_calls WHERE turn_id IN (${turns})`,
     receipts: sql`SELECT call_id FROM receipts WHERE workspace_id = ${workspaceId} AND status = 'sent'`,

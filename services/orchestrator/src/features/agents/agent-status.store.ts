@@ -7,15 +7,23 @@ import { OPEN_CARD } from '../messages/message-changes.store.js';
 export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`
   CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now() THEN ${sql.ref(`${alias}.activity`)} ELSE 'online' END`;
 
-/** A status that has changed, or whose end has. */
-export interface ChangedStatus {
+/** Milliseconds until the status of the agent with this alias ends; null if it has no end, or has ended. */
+export const expiresInMs = (alias: string): RawBuilder<number | null> => sql<number | null>`
+  CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now()
+    THEN ceil(extract(epoch FROM ${sql.ref(`${alias}.activity_until`)} - now()) * 1000)::int END`;
+
+export interface CurrentStatus {
   agentId: string;
-  workspaceId: string;
-  /** The last seq of the workspace. */
-  seq: number;
   activity: AgentActivity;
   /** Milliseconds from now; null without an end. */
   expiresInMs: number | null;
+}
+
+/** A status that has changed, or whose end has. */
+export interface ChangedStatus extends CurrentStatus {
+  workspaceId: string;
+  /** The last seq of the workspace. */
+  seq: number;
   phase: InternalPhase | null;
   silentSince: Date | null;
 }
@@ -113,11 +121,10 @@ export function createAgentStatusStore(database: Database): AgentStatusStore {
             updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END
           FROM derived d
           WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
-          RETURNING d.*
+          RETURNING d.id, d.workspace_id, d.activity, d.until AS activity_until
         )
         SELECT c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
-          ceil(extract(epoch FROM c.until - now()) * 1000)::int AS "expiresInMs",
-          r.phase, r.silent_since AS "silentSince"
+          ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"
         FROM changed c JOIN workspaces w ON w.id = c.workspace_id
         LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
         ORDER BY c.id`.execute(db);

@@ -33,7 +33,7 @@ export interface AgentStatusesDeps {
 }
 
 /** `expires_in_ms` is absent if the status has no end, or ends with the state of the runtime. */
-function statusEvent(changed: ChangedStatus, conversationId: string | undefined, now: Date): BusEnvelope {
+export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: string): BusEnvelope {
   const { workspaceId, agentId, seq, activity, expiresInMs, phase, silentSince } = changed;
   const status = agentStatus(activity, { phase: phase ?? 'Pending', silentSince }, now);
   return {
@@ -57,7 +57,7 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
   function publishLater(changed: readonly ChangedStatus[], conversationId: string | undefined, tx: Transaction): void {
     if (changed.length === 0) return;
     tx.afterCommit(() => {
-      for (const status of changed) void publish(statusEvent(status, conversationId, clock.now()));
+      for (const status of changed) void publish(statusEvent(status, clock.now(), conversationId));
     });
   }
 

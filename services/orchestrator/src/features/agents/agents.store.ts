@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentTemplate } from '../core/catalog.js';
-import { currentActivity } from './agent-status.store.js';
+import { type CurrentStatus, currentActivity, expiresInMs } from './agent-status.store.js';
 import type { AgentDetailsRow, AgentRow } from './agent-view.js';
 
 export interface NewAgent extends AgentTemplate {
@@ -22,6 +22,8 @@ export interface SwarmMember {
 export interface AgentStore {
   insertAll(workspaceId: string, agents: readonly NewAgent[], db: Database): Promise<void>;
   list(workspaceId: string): Promise<AgentRow[]>;
+  /** The current statuses of the agents of a workspace. */
+  statuses(workspaceId: string): Promise<CurrentStatus[]>;
   isOwnedBy(agentId: string, userId: string): Promise<boolean>;
   find(userId: string, agentId: string): Promise<AgentRow | undefined>;
   findDetails(userId: string, agentId: string): Promise<AgentDetailsRow | undefined>;
@@ -78,6 +80,14 @@ export function createAgentStore(database: Database): AgentStore {
         .selectFrom('agents as a')
         .leftJoin('runtimes as r', 'r.workspace_id', 'a.workspace_id')
         .select(AGENT_COLUMNS)
+        .where('a.workspace_id', '=', workspaceId)
+        .orderBy('a.sort_order')
+        .execute(),
+
+    statuses: (workspaceId) =>
+      database
+        .selectFrom('agents as a')
+        .select(['a.id as agentId', currentActivity('a').as('activity'), expiresInMs('a').as('expiresInMs')])
         .where('a.workspace_id', '=', workspaceId)
         .orderBy('a.sort_order')
         .execute(),

@@ -2,11 +2,12 @@ import { ApiError, type BusEnvelope } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
+import { statusEvent } from '../agents/agent-statuses.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import { changesOf, isPolled } from './runtime-state.js';
-import { agentStatus, viewRuntime } from './runtime-view.js';
+import { viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
 
 export interface RuntimeUpdates {
@@ -29,7 +30,7 @@ export interface RuntimeUpdatesDeps {
   store: Pick<RuntimeStore, 'update'>;
   jobs: Pick<JobStore, 'holds' | 'makeDueNow'>;
   events: Pick<EventStore, 'append'>;
-  agents: Pick<AgentStore, 'list'>;
+  agents: Pick<AgentStore, 'statuses'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
   clock: Clock;
   logger: Logger;
@@ -40,11 +41,8 @@ export function createRuntimeUpdates(deps: RuntimeUpdatesDeps): RuntimeUpdates {
 
   async function publishAgentStatus(workspaceId: string, runtime: RuntimeRow, seq: number): Promise<void> {
     const state = { phase: runtime.phase, silentSince: runtime.silent_since };
-    for (const { id, activity } of await agents.list(workspaceId)) {
-      const status = agentStatus(activity, state, clock.now());
-      const payload = { workspace_id: workspaceId, agent_id: id, status };
-      const header = { v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: seq } as const;
-      void publish({ ...header, event: 'agent.status', payload });
+    for (const status of await agents.statuses(workspaceId)) {
+      void publish(statusEvent({ ...status, workspaceId, seq, ...state }, clock.now()));
     }
   }
 

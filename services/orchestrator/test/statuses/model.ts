@@ -1,0 +1,43 @@
+import type { AgentActivity } from '../../src/database/schema.js';
+
+/** The documented durations, in minutes. */
+export const ACTIVITY_MIN = 2;
+export const ERROR_MIN = 5;
+export const QUESTION_MIN = 24 * 60;
+
+/** A turn as the user sees it. */
+export interface ModelTurn {
+  state: 'running' | 'suspended' | 'done' | 'failed' | 'stopped';
+  /** What it does while it runs; undefined if it waits. */
+  activity: AgentActivity | undefined;
+  /** When the activity was stored, or when the turn ended or was suspended, in minutes. */
+  since: number;
+  /** Orders the ends of turns. */
+  endedAs: number;
+  /** Whether it shows a card that no turn waits for, without a choice. */
+  asks: boolean;
+}
+
+/** Statuses from the most active one. */
+const ORDER: readonly AgentActivity[] = ['writing', 'thinking', 'reading', 'pending', 'error', 'online'];
+
+const ended = (turns: readonly ModelTurn[]): ModelTurn | undefined =>
+  turns.filter(({ state }) => state !== 'running').toSorted((a, b) => b.endedAs - a.endedAs)[0];
+
+/** What an agent does, from its turns by conversation, each in their order. */
+export function statusOf(conversations: readonly (readonly ModelTurn[])[], now: number): AgentActivity {
+  const turns = conversations.flat();
+  const found: AgentActivity[] = ['online'];
+  for (const { state, activity, since } of turns) {
+    if (state === 'running') found.push(activity !== undefined && now < since + ACTIVITY_MIN ? activity : 'pending');
+    if (state === 'suspended') found.push('pending');
+  }
+  for (const conversation of conversations) {
+    const last = ended(conversation);
+    const answers = last?.state === 'done' || last?.state === 'suspended';
+    if (last?.asks === true && answers && now < last.since + QUESTION_MIN) found.push('pending');
+  }
+  const last = ended(turns);
+  if (last?.state === 'failed' && now < last.since + ERROR_MIN) found.push('error');
+  return ORDER.find((status) => found.includes(status)) ?? 'online';
+}
