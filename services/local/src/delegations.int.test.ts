@@ -258,6 +258,7 @@ describe('a manager that delegates', () => {
     await services.kill('both', client.workspaceId);
     await services.recover('both');
     await eventually(async () => (await listed()).some(({ content }) => JSON.stringify(content).includes('Together.')));
+    expect(await delegations()).toMatchObject([{ status: 'completed' }]);
     await expectNothingLeft();
   });
 

@@ -49,8 +49,9 @@ describe('the result of a task', () => {
       fc.property(fc.string({ unit: 'grapheme', maxLength: 8_000, size: 'max' }), (text) => {
         const bounded = boundedResult(text);
         expect(Buffer.byteLength(bounded)).toBeLessThanOrEqual(LIMITS.taskResultBytes);
-        if (Buffer.byteLength(text) <= LIMITS.taskResultBytes) expect(bounded).toBe(text);
-        else expect(text.startsWith(bounded.slice(0, bounded.lastIndexOf('\n[')))).toBe(true);
+        const isWhole = Buffer.byteLength(text) <= LIMITS.taskResultBytes;
+        expect(bounded === text).toBe(isWhole);
+        expect(text.startsWith(isWhole ? bounded : bounded.slice(0, bounded.lastIndexOf('\n[')))).toBe(true);
       }),
     );
   });
