@@ -114,7 +114,7 @@ export function createAgentStatusStore(database: Database): AgentStatusStore {
             )
             SELECT activity, until FROM (${CONTRIBUTIONS}) contributions
             WHERE until > now() ORDER BY ${PRECEDENCE}, until DESC LIMIT 1
-          ) best ON true
+          ) best ON best.until > now()
           WHERE ${selected(agents)}
         ), changed AS (
           UPDATE agents a SET activity = d.activity, activity_until = d.until,
