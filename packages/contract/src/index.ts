@@ -56,7 +56,16 @@ export { canonicalLanguage } from './resources/codes.js';
 export { Export, type ExportStatus } from './resources/export.js';
 export { LegalDocumentName, LegalStatus } from './resources/legal.js';
 export { Attachment } from './resources/upload.js';
-export { UserUsageSummary, WorkspaceUsage } from './resources/usage.js';
+export {
+  UpdateBudgetBody,
+  type UsageAmount,
+  type UsageGroup,
+  type UsageGrouping,
+  UsageReport,
+  UserUsageSummary,
+  WorkspaceBudget,
+  WorkspaceUsage,
+} from './resources/usage.js';
 export { UserPatch, UserProfile } from './resources/user.js';
 export {
   AgentData,

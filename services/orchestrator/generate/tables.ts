@@ -18,6 +18,7 @@ const COLUMN_TYPES: Record<string, string> = {
   'messages.mentions': 'Mention[]',
   'receipts.approval': '{ approved_at: string; title: string; description: string }',
   'receipts.arguments': 'Record<string, unknown>',
+  'usage_entries.prices': '{ input: number; cached_input: number; output: number }',
   'turn_contexts.context': 'Record<string, unknown>',
   'turn_entries.call':
     '{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }',

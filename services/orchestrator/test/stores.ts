@@ -38,6 +38,7 @@ import { createTurnContextStore } from '../src/features/turns/turn-contexts.stor
 import { createTurnStore } from '../src/features/turns/turns.store.js';
 import { createToolCallStore } from '../src/features/tools/tool-calls.store.js';
 import { createUploadStore } from '../src/features/uploads/uploads.store.js';
+import { createBudgetWarning, createBudgetWarningStore } from '../src/features/usage/budget-warning.js';
 import { createReservationStore } from '../src/features/usage/reservations.store.js';
 import { createUsageStore } from '../src/features/usage/usage.store.js';
 import { createUserStore } from '../src/features/users/users.store.js';
@@ -53,6 +54,8 @@ const SIGNER = createReceiptSigner(generateCallKeys().privateKey);
  * @param wakeUps wakes the workers and the relay of this process
  */
 export function createStores(database: Database, wakeUps: WakeUps = createWakeUps()) {
+  const events = createEventStore(database, wakeUps.notifier(OUTBOX_TOPIC));
+  const messages = createMessageStore(database);
   return {
     changes: createMessageChangeStore(),
     admin: createAdminStore(database),
@@ -70,14 +73,14 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     conversations: createConversationStore(database),
     deletedAccounts: createDeletedAccountStore(database),
     devices: createDeviceStore(database),
-    events: createEventStore(database, wakeUps.notifier(OUTBOX_TOPIC)),
+    events,
     idempotency: createIdempotencyStore(database),
     exportData: createExportDataStore(database),
     exports: createExportStore(database),
     legal: createLegalStore(database),
     integrations: createIntegrationStore(database),
     memories: createMemoryStore(database),
-    messages: createMessageStore(database),
+    messages,
     messageSearch: createMessageSearchStore(database),
     readPositions: createReadPositionStore(database),
     requeue: createRequeueStore(wakeUps.notifier(TURN_JOB)),
@@ -95,6 +98,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     delegations: createDelegationStore(),
     receipts: createReceiptLog({ store: createReceiptStore(database), signer: SIGNER }),
     reservations: createReservationStore(),
+    warnAboutBudget: createBudgetWarning({ store: createBudgetWarningStore(), messages, events, clock: systemClock }),
     jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };

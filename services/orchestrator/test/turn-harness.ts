@@ -226,7 +226,10 @@ export function createTurnHarness(
       runningTools: async () => [],
       openCards: async () => [],
       stopRequested: async () => turn.stop_requested,
-      recordUsage: async ({ step }) => recorded.usage.push(step) > 0,
+      recordUsage: async ({ step, provider }) => {
+        recorded.usage.push(step);
+        return { provider, modelId: null, kind: 'step', costMicros: null };
+      },
       nextStep: async () => 1,
     },
     journal,
@@ -245,7 +248,7 @@ export function createTurnHarness(
       askedTools: more.askedTools ?? [],
       memories: [],
     }),
-    models: { limits: () => undefined },
+    models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
     platformTools: more.platformTools ?? [],
     contexts: { find: async () => context, insert: async (_id, stored) => void (context ??= stored) },
     approvals: {
@@ -262,9 +265,10 @@ export function createTurnHarness(
       lock: async ({ step }) => recorded.reservations.includes(step),
       tokensOf: async () => ({ used: more.spent?.() === true ? 1_000 : 0, budget: 1_000 }),
       insert: async ({ step }) => void recorded.reservations.push(step),
-      settle: async () => false,
+      settle: async () => undefined,
       release: async ({ step }) => void recorded.releases.push(step),
     },
+    warnAboutBudget: async () => undefined,
     receipts: createMemoryReceipts(),
     toolCalls: {
       find: async (_turn, callId) => calls.get(callId),

@@ -5,6 +5,7 @@ import type { Export } from '../resources/export.js';
 import type { LegalStatus } from '../resources/legal.js';
 import type { ListedMessage, MessageContent, MessageData } from '../resources/message.js';
 import type { Attachment } from '../resources/upload.js';
+import type { UsageAmount, UsageReport, WorkspaceBudget } from '../resources/usage.js';
 import type { UserProfile } from '../resources/user.js';
 import { workspaceExample } from '../resources/workspace.js';
 
@@ -250,7 +251,50 @@ export const usage = {
   token_limit: 1_000_000,
 };
 
+export const budget: WorkspaceBudget = {
+  period: '2026-11',
+  monthly_cost_micros: 10_000_000,
+  monthly_tokens: null,
+  currency: 'USD',
+  cost_micros_used: 5_750,
+  tokens_used: 1_250,
+  state: 'within',
+  resets_at: '2026-12-01T00:00:00.000Z',
+};
+
+const usageAmount: UsageAmount = {
+  model_calls: 3,
+  prompt_tokens: 1_000,
+  cached_tokens: 0,
+  completion_tokens: 250,
+  reasoning_tokens: 0,
+  cost_micros: 5_750,
+  unpriced_tokens: 0,
+};
+
 export const lastPage = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
+
+export const usageReport: UsageReport = {
+  data: [
+    {
+      key: EXAMPLE.replyId,
+      name: null,
+      usage: usageAmount,
+      turn: {
+        agent_id: EXAMPLE.agentId,
+        conversation_id: EXAMPLE.conversationId,
+        delegated_by: null,
+        total: usageAmount,
+      },
+    },
+  ],
+  pagination: lastPage,
+  from: '2026-11-01',
+  to: '2026-11-30',
+  currency: 'USD',
+  total: usageAmount,
+  budget,
+};
 
 export const pendingExport: Export = {
   id: EXAMPLE.exportId,

@@ -18,10 +18,14 @@ import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../features/turns/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
+import { createBudgetStore } from '../features/usage/budget.store.js';
+import { createBudgetWarningStore } from '../features/usage/budget-warning.js';
 import { createReservationStore } from '../features/usage/reservations.store.js';
+import { createUsageReportStore } from '../features/usage/usage-report.store.js';
 import { createUsageStore } from '../features/usage/usage.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
+import { CHARGED_CALL } from '../../test/charged-call.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import {
   insertAgentData,
@@ -125,11 +129,18 @@ describe('frequent statements without a sequential scan of a large table', () =>
             requested_model: 'm',
             estimated_prompt_tokens: 1,
             max_output_tokens: 1,
+            ...CHARGED_CALL,
             userId: place.userId,
             usageTurnId: place.messageId,
             budget: 1,
           },
-          { period: '2026-03', limits: { user: 1, workspace: 1 }, resetsAt: '' },
+          {
+            period: '2026-03',
+            user: 1,
+            workspace: 1,
+            budget: { monthly_cost_micros: 1, monthly_tokens: 1 },
+            resetsAt: '',
+          },
           database,
         ),
     ],
@@ -142,6 +153,23 @@ describe('frequent statements without a sequential scan of a large table', () =>
           { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false },
           database,
         ),
+    ],
+    ['the warning about a budget', (database) => createBudgetWarningStore().mark(place, '2026-03', database)],
+    [
+      'the budget of a workspace',
+      (database) => createBudgetStore(database).find(place.workspaceId, place.userId, '2026-03'),
+    ],
+    [
+      'the report of usage',
+      async (database) => {
+        const reports = createUsageReportStore(database);
+        const range = { ...place, from: new Date('2026-03-01'), until: new Date('2026-04-01') };
+        await reports.total(range);
+        for (const by of ['agent', 'conversation', 'turn', 'model', 'day'] as const) {
+          await reports.groups(range, by, { limit: 50 });
+          await reports.groups(range, by, { after: place.messageId, limit: 50 });
+        }
+      },
     ],
     ['the usage of a user', (database) => createUsageStore(database).ofUser(place.userId, '2026-03')],
     ['the usage of a workspace', (database) => createUsageStore(database).ofWorkspace(place.workspaceId, '2026-03')],

@@ -416,6 +416,11 @@ export interface UsageEntriesTable {
   call_id: string | null;
   kind: Generated<'step' | 'summary' | 'title'>;
   reserved: Generated<boolean>;
+  agent_id: string | null;
+  conversation_id: string | null;
+  model_id: string | null;
+  prices: Json<{ input: number; cached_input: number; output: number }> | null;
+  cost_micros: number | null;
 }
 
 export interface UsagePeriodsTable {
@@ -425,6 +430,7 @@ export interface UsagePeriodsTable {
   prompt_tokens: number;
   completion_tokens: number;
   requests: number;
+  cost_micros: Generated<number>;
 }
 
 export interface UsersTable {
@@ -484,6 +490,9 @@ export interface WorkspacesTable {
   last_seq: Generated<number>;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  monthly_cost_micros: number | null;
+  monthly_tokens: number | null;
+  budget_warned_period: string | null;
 }
 
 export interface Schema {

@@ -134,7 +134,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
   const { config, bus, environment, metrics, logger } = options;
   const { requests, background, clock, plans, assets } = platform;
   const { database, withTransaction, jobs, events } = requests;
-  const usage = createUsageModule({ database, plans, clock });
+  const usage = createUsageModule({ config, database, plans, clock });
   const idempotency = createIdempotencyModule({ database, clock, logger });
   const uploads = createUploadsModule({
     config,
@@ -265,6 +265,7 @@ function createChatModules(
     limits: usage.limits,
     models,
     metrics: turns.metrics,
+    clock,
   });
   return { turns, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
 }

@@ -161,7 +161,7 @@ export class FaultRun {
       },
       bodies: createMemoryJournal({}).bodies,
       limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },
-      models: { limits: () => undefined },
+      models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
       modelTokens: async () => '',

@@ -2,7 +2,7 @@ import { AgentModel, ModelCapabilities, type ModelCatalogItem } from '@uswarm/co
 import { z } from 'zod';
 import { readConfig, readFile } from './catalog.js';
 
-/** Prices in micro-units of the currency per million tokens. */
+/** Prices in micro US dollars per million tokens. */
 const Prices = z.strictObject({
   input: z.int().nonnegative(),
   cached_input: z.int().nonnegative(),
@@ -23,6 +23,17 @@ const Limits = z
     'the output limit must be below the context window',
   );
 export type ModelLimits = z.output<typeof Limits>;
+
+/** What a model call costs. */
+export interface ModelPrice {
+  /** The id in the catalogue; null if the catalogue does not contain the model. */
+  modelId: string | null;
+  /** Null if the model has no price. */
+  prices: z.output<typeof Prices> | null;
+}
+
+/** The ids that models of the catalogue can have. */
+export const MODEL_IDS: readonly string[] = AgentModel.options;
 
 const Model = z.strictObject({
   id: AgentModel,
@@ -50,6 +61,12 @@ export interface ModelCatalog {
   limits(agentModel: string | null): ModelLimits | undefined;
   /** The entry of a model for a provider. */
   entry(modelId: string, provider: string): ModelLimits | undefined;
+  /**
+   * The price of a model for a provider now.
+   *
+   * @param model an id of the catalogue or a provider's model name; null: the default model
+   */
+  price(model: string | null, provider: string): ModelPrice;
 }
 
 export interface ModelCatalogOptions {
@@ -70,6 +87,11 @@ export function loadModelCatalog({ provider, defaultModel, file }: ModelCatalogO
     items: models.map((model) => catalogItem(model, provider)),
     limits: (agentModel) => entry(agentModel ?? defaultModel, provider),
     entry,
+    price(model, ofProvider) {
+      const id = model ?? defaultModel;
+      const isKnown = models.some((known) => known.id === id);
+      return { modelId: isKnown ? id : null, prices: entry(id, ofProvider)?.prices ?? null };
+    },
   };
 }
 

@@ -58,7 +58,7 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     usage: (userId) =>
       all(sql`
-        SELECT period, workspace_id, prompt_tokens, completion_tokens, requests
+        SELECT period, workspace_id, prompt_tokens, completion_tokens, requests, cost_micros
         FROM usage_periods WHERE user_id = ${userId} ORDER BY period, workspace_id`),
 
     integrations: (userId) =>
@@ -73,7 +73,7 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     workspaces: (userId) =>
       all(sql`
-        SELECT id, name, created_at, updated_at
+        SELECT id, name, monthly_cost_micros, monthly_tokens, created_at, updated_at
         FROM workspaces WHERE owner_id = ${userId} ORDER BY created_at, id`),
 
     agents: (workspaceId) =>

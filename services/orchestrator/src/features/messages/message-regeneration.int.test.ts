@@ -100,7 +100,7 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
     const [turn] = await world.uswarm.database
       .selectFrom('turns as t')
       .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
-      .select(['t.id', 'w.owner_id'])
+      .select(['t.id', 't.agent_id', 't.conversation_id', 'w.owner_id'])
       .where('t.reply_message_id', '=', reply)
       .execute();
     const entry = {
@@ -108,6 +108,10 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
       step: 1,
       userId: turn?.owner_id ?? '',
       workspaceId: world.home.workspaceId,
+      conversationId: turn?.conversation_id ?? '',
+      agentId: turn?.agent_id ?? '',
+      modelId: null,
+      prices: null,
     };
     const used = {
       ...entry,

@@ -6,6 +6,7 @@ import { MODEL_CALLS_PATH, MODEL_GATEWAY, type WorkspaceUsage } from '@uswarm/co
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request } from 'undici';
 import type { TurnWriter } from '../turns/turn-writer.js';
+import { CHARGED_CALL } from '../../../test/charged-call.js';
 import { createTestTurnWorker } from '../../../test/turn-fixture.js';
 import {
   first,
@@ -181,7 +182,7 @@ describe('model calls', () => {
         .where('t.id', '=', turnId)
         .execute(),
     ).owner_id;
-    const reported = { turnId, userId, workspaceId: home.workspaceId, provider: 'p', model: 'm' };
+    const reported = { ...CHARGED_CALL, turnId, userId, workspaceId: home.workspaceId, provider: 'p', model: 'm' };
     await writer.usage({
       ...reported,
       step: 1,

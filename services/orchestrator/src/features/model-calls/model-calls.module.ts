@@ -1,8 +1,9 @@
-import type { SigningKey } from '@uswarm/service-kit';
+import type { Clock, SigningKey } from '@uswarm/service-kit';
 import type { Connections } from '../../database/connections.js';
 import type { ModelCatalog } from '../core/models.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
+import { createBudgetWarningOn } from '../usage/usage.module.js';
 import { createModelCallRouter } from './model-calls.routes.js';
 import { createModelCallService } from './model-calls.service.js';
 import { createModelCallStore } from './model-calls.store.js';
@@ -10,20 +11,23 @@ import { createModelCallStore } from './model-calls.store.js';
 export interface ModelCallsModuleDeps {
   /** Keys of the internal API. */
   keys: readonly SigningKey[];
-  connections: Pick<Connections, 'database' | 'withTransaction'>;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
   limits: UsageLimits;
   models: ModelCatalog;
   metrics: TurnMetrics;
+  clock: Clock;
 }
 
 /** Model calls that pass the model gateway: budget and usage. */
-export function createModelCallsModule({ keys, connections, limits, models, metrics }: ModelCallsModuleDeps) {
-  const { database, withTransaction } = connections;
+export function createModelCallsModule(deps: ModelCallsModuleDeps) {
+  const { keys, limits, models, metrics, clock } = deps;
+  const { database, withTransaction } = deps.connections;
   const service = createModelCallService({
     withTransaction,
     store: createModelCallStore(database),
     limits,
     models,
+    warnAboutBudget: createBudgetWarningOn(deps.connections, clock),
     metrics,
   });
   return { router: createModelCallRouter({ keys, service }) };

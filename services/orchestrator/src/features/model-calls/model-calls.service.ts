@@ -2,6 +2,7 @@ import { ApiError, type ModelCallReservation, type ModelCallTerms, type ModelCal
 import type { WithTransaction } from '../../database/database.js';
 import type { ModelCatalog } from '../core/models.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
+import type { WarnAboutBudget } from '../usage/budget-warning.js';
 import { requireWithin, type UsageLimits } from '../usage/usage-limits.js';
 import type { ModelCallStore } from './model-calls.store.js';
 
@@ -9,7 +10,8 @@ export interface ModelCallServiceDeps {
   withTransaction: WithTransaction;
   store: ModelCallStore;
   limits: Pick<UsageLimits, 'allowanceOf'>;
-  models: Pick<ModelCatalog, 'entry'>;
+  models: Pick<ModelCatalog, 'entry' | 'price'>;
+  warnAboutBudget: WarnAboutBudget;
   metrics: Pick<TurnMetrics, 'used'>;
 }
 
@@ -30,7 +32,13 @@ export interface ModelCallService {
   settle(callId: string, usage: ModelCallUsage): Promise<boolean>;
 }
 
-export function createModelCallService({ withTransaction, store, limits, models, metrics }: ModelCallServiceDeps) {
+const countsOf = (usage: ModelCallUsage) => ({
+  promptTokens: usage.prompt_tokens,
+  completionTokens: usage.completion_tokens,
+});
+
+export function createModelCallService(deps: ModelCallServiceDeps) {
+  const { withTransaction, store, limits, models } = deps;
   const service: ModelCallService = {
     reserve: (call) =>
       withTransaction(async (tx) => {
@@ -41,25 +49,26 @@ export function createModelCallService({ withTransaction, store, limits, models,
           throw new ApiError('turn_not_running');
         }
         const allowance = limits.allowanceOf(turn);
-        const { userId, usageTurnId, budget } = turn;
+        const { userId, conversationId, usageTurnId, budget } = turn;
+        const price = models.price(call.requested_model, call.provider);
         const counted = call.purpose === 'turn' ? { usageTurnId, budget } : { usageTurnId: call.turn_id, budget: null };
-        const before = await store.reserve({ ...call, userId, ...counted }, allowance, tx);
+        const before = await store.reserve({ ...call, userId, conversationId, ...price, ...counted }, allowance, tx);
         requireWithin(before, allowance);
         if (before.budgetSpent) return 'budget_reached';
-        const { context_window = null, prices = null } = models.entry(call.requested_model, call.provider) ?? {};
-        return { context_window, prices };
+        const { context_window = null } = models.entry(call.requested_model, call.provider) ?? {};
+        return { context_window, prices: price.prices };
       }),
 
     async settle(callId, usage) {
       if (usage.outcome === 'refused') return (await store.release(callId)) !== undefined;
-      const settled = await store.settle(callId, usage);
-      if (settled === undefined) return false;
-      metrics.used({
-        provider: settled.provider,
-        promptTokens: usage.prompt_tokens,
-        completionTokens: usage.completion_tokens,
+      const settled = await withTransaction(async (tx) => {
+        const call = await store.settle(callId, usage, tx);
+        const { conversationId = null, workspaceId = '' } = call ?? {};
+        if (conversationId !== null) await deps.warnAboutBudget({ workspaceId, conversationId }, tx);
+        return call;
       });
-      return true;
+      if (settled?.isNew === true) deps.metrics.used({ ...settled, ...countsOf(usage) });
+      return settled !== undefined;
     },
   };
   return service;

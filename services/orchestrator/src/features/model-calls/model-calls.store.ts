@@ -2,13 +2,16 @@ import type { ModelCallReservation, ModelCallUsage } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
+import type { ModelPrice } from '../core/models.js';
 import type { StoredPlan } from '../plans/plans.js';
-import { releaseEntry, type SettledCall, settleEntry } from '../usage/settlement.js';
-import type { Allowance, UsedTokens } from '../usage/usage-limits.js';
+import type { StoredBudget } from '../usage/budget.js';
+import { CHARGED_COLUMNS, chargedValues, releaseEntry, type SettledCall, settleEntry } from '../usage/settlement.js';
+import type { Allowance, UsedBefore } from '../usage/usage-limits.js';
 
-/** The turn of a model call, and the plan of its user. */
-export interface TurnOfCall extends StoredPlan {
+/** The turn of a model call, the budget of its workspace, and the plan of its user. */
+export interface TurnOfCall extends StoredPlan, StoredBudget {
   agentId: string;
+  conversationId: string;
   userId: string;
   status: TurnStatus;
   /** A stop was requested, or the user was banned. */
@@ -19,8 +22,7 @@ export interface TurnOfCall extends StoredPlan {
   budget: number | null;
 }
 
-/** What was used before a call. */
-export interface UsedBefore extends UsedTokens {
+export interface UsedBeforeCall extends UsedBefore {
   /** Whether the turn has used its budget, so that the call is not reserved. */
   budgetSpent: boolean;
 }
@@ -36,17 +38,17 @@ export interface ModelCallStore {
    * Adds an estimated row at the next step of the turn, unless a limit of the allowance is reached or the budget of the
    * turn is spent. Idempotent per call.
    *
-   * @returns the tokens used before
+   * @returns what was used before
    */
   reserve(
-    call: ModelCallReservation & Pick<TurnOfCall, 'userId' | 'usageTurnId' | 'budget'>,
+    call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId' | 'budget'>,
     allowance: Allowance,
     db: Database,
-  ): Promise<UsedBefore>;
+  ): Promise<UsedBeforeCall>;
   /** Replaces the estimate. @returns undefined if the call does not exist */
-  settle(callId: string, usage: ModelCallUsage): Promise<SettledCall | undefined>;
+  settle(callId: string, usage: ModelCallUsage, db: Database): Promise<SettledCall | undefined>;
   /** Removes a call that the provider did not count. @returns undefined if the call does not exist */
-  release(callId: string): Promise<SettledCall | undefined>;
+  release(callId: string): Promise<{ provider: string } | undefined>;
 }
 
 export function createModelCallStore(database: Database): ModelCallStore {
@@ -54,20 +56,23 @@ export function createModelCallStore(database: Database): ModelCallStore {
     async lockTurn({ workspaceId, turnId }, db) {
       // The same lock as for the start of a turn.
       const { rows } = await sql<TurnOfCall>`
-        SELECT t.agent_id AS "agentId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
-          u.plan_code, u.plan_expires_at, coalesce(t.first_turn_id, t.id) AS "usageTurnId", t.tokens_budget AS budget,
+        SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
+          u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId", t.tokens_budget AS budget,
           pg_advisory_xact_lock(hashtextextended(w.owner_id::text, 4))
         FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
         WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId}`.execute(db);
       return rows[0];
     },
 
-    async reserve(call, { period, limits }, db) {
-      const { rows } = await sql<UsedBefore>`
+    async reserve(call, { period, user, workspace, budget }, db) {
+      const charged = { ...call, agentId: call.agent_id };
+      const estimate = { prompt: call.estimated_prompt_tokens, cached: 0, completion: call.max_output_tokens };
+      const { rows } = await sql<UsedBeforeCall>`
         WITH used AS MATERIALIZED (
           SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
             coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint
-              AS workspace
+              AS workspace,
+            coalesce(sum(cost_micros) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint AS cost
           FROM usage_periods WHERE user_id = ${call.userId} AND period = ${period}
         ), turn AS MATERIALIZED (
           SELECT coalesce(max(step), 0) + 1 AS next_step,
@@ -76,19 +81,22 @@ export function createModelCallStore(database: Database): ModelCallStore {
           FROM usage_entries WHERE turn_id = ${call.usageTurnId}
         ), reserved AS (
           INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens,
-            completion_tokens, estimated, reserved, call_id, kind)
+            completion_tokens, estimated, reserved, call_id, kind, ${CHARGED_COLUMNS})
           SELECT ${call.usageTurnId}, turn.next_step, ${call.userId}, ${call.workspace_id}, ${call.provider}, ${call.model},
             ${call.estimated_prompt_tokens}, ${call.max_output_tokens}, true, true, ${call.id},
-            ${call.purpose === 'summary' ? 'summary' : 'step'}
+            ${call.purpose === 'summary' ? 'summary' : 'step'}, ${chargedValues(charged, estimate)}
           FROM used, turn
-          WHERE used."user" < ${limits.user} AND used.workspace < ${limits.workspace} AND turn.spent IS NOT TRUE
+          WHERE used."user" < ${user} AND used.workspace < ${workspace}
+            AND (used.cost >= ${budget.monthly_cost_micros}::bigint) IS NOT TRUE
+            AND (used.workspace >= ${budget.monthly_tokens}::bigint) IS NOT TRUE
+            AND turn.spent IS NOT TRUE
           ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING
         )
-        SELECT "user", workspace, spent IS TRUE AS "budgetSpent" FROM used, turn`.execute(db);
-      return rows[0] ?? { user: 0, workspace: 0, budgetSpent: false };
+        SELECT "user", workspace, cost, spent IS TRUE AS "budgetSpent" FROM used, turn`.execute(db);
+      return rows[0] ?? { user: 0, workspace: 0, cost: 0, budgetSpent: false };
     },
 
-    settle: (callId, usage) =>
+    settle: (callId, usage, db) =>
       settleEntry(
         ofCall(callId),
         {
@@ -98,7 +106,7 @@ export function createModelCallStore(database: Database): ModelCallStore {
           reasoningTokens: usage.reasoning_tokens,
           estimated: usage.estimated,
         },
-        database,
+        db,
       ),
 
     release: (callId) => releaseEntry(ofCall(callId), database),

@@ -16,6 +16,7 @@ export type SummarizedMessage = HistoryRow & { seq: number };
 /** What a summary or title needs to know about its conversation. */
 export interface SummarizedConversation {
   workspaceId: string;
+  conversationId: string;
   userId: string;
   /** BCP 47; empty if unknown. */
   language: string;
@@ -65,7 +66,7 @@ export function createSummaryStore(database: Database): SummaryStore {
 
     async conversation(conversationId) {
       const { rows } = await sql<SummarizedConversation>`
-        SELECT c.workspace_id AS "workspaceId", w.owner_id AS "userId", u.platform_language AS language,
+        SELECT c.workspace_id AS "workspaceId", c.id AS "conversationId", w.owner_id AS "userId", u.platform_language AS language,
           c.title_source AS "titleSource", t.id AS "turnId", t.agent_id AS "agentId"
         FROM conversations c
         JOIN workspaces w ON w.id = c.workspace_id

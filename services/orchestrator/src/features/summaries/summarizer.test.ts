@@ -7,7 +7,16 @@ import type { UsageEntry } from '../turns/turns.store.js';
 import { runtimeRow } from '../../../test/runtime-row.js';
 import { createSummarizer, type SummarizerDeps } from './summarizer.js';
 
-const CONVERSATION = { workspaceId: 'w', userId: 'u', language: 'de', titleSource: null, turnId: 't', agentId: 'a' };
+const CONVERSATION = {
+  workspaceId: 'w',
+  conversationId: 'c',
+  userId: 'u',
+  language: 'de',
+  titleSource: null,
+  turnId: 't',
+  agentId: 'a',
+};
+const PRICES = { input: 3, cached_input: 1, output: 9 };
 const INPUT = { previous: 'before', messages: [] };
 const READY = { ...runtimeRow(new Date(0)), phase: 'Ready' as const, address: 'http://127.0.0.1:1' };
 
@@ -28,10 +37,13 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
     turns: {
       lock: async () => undefined,
       nextStep: async () => 3,
-      recordUsage: async (entry) => entries.push(entry) > 0,
+      recordUsage: async (entry) => {
+        entries.push(entry);
+        return { provider: entry.provider, modelId: entry.modelId, kind: 'title', costMicros: 1 };
+      },
     },
     limits: { reached: async () => undefined },
-    models: { limits: () => undefined },
+    models: { limits: () => undefined, price: (modelId) => ({ modelId, prices: PRICES }) },
     modelTokens: async ({ turnId, purpose }) => `${purpose} of ${turnId}`,
     metrics: { used: () => undefined },
     ...more,
@@ -73,8 +85,8 @@ describe('the summarizer', () => {
     });
     await record('title', CONVERSATION, usage.usage, {} as Database);
     expect(entries).toMatchObject([
-      { turnId: 't', step: 3, kind: 'title', promptTokens: 5, estimated: false },
-      { turnId: 't', step: 4, kind: 'title', promptTokens: 6, estimated: true },
+      { turnId: 't', step: 3, kind: 'title', promptTokens: 5, estimated: false, conversationId: 'c', agentId: 'a' },
+      { turnId: 't', step: 4, kind: 'title', promptTokens: 6, estimated: true, modelId: 'flash', prices: PRICES },
     ]);
   });
 });

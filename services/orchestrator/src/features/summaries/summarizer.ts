@@ -27,7 +27,7 @@ export interface SummarizerDeps {
   agents: Pick<AgentStore, 'members'>;
   turns: Pick<TurnStore, 'lock' | 'nextStep' | 'recordUsage'>;
   limits: Pick<UsageLimits, 'reached'>;
-  models: Pick<ModelCatalog, 'limits'>;
+  models: Pick<ModelCatalog, 'limits' | 'price'>;
   modelTokens: ModelTokens;
   metrics: Pick<TurnMetrics, 'used'>;
 }
@@ -83,7 +83,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
       }
     },
 
-    async record(kind, { turnId, userId, workspaceId }, usage, db) {
+    async record(kind, { turnId, userId, workspaceId, conversationId, agentId }, usage, db) {
       // A summary and a title may be recorded for the same turn concurrently.
       await deps.turns.lock(turnId, db);
       let step = await deps.turns.nextStep(turnId, db);
@@ -100,6 +100,8 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
           turnId,
           userId,
           workspaceId,
+          conversationId,
+          agentId,
           step,
           kind,
           provider,
@@ -109,8 +111,10 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
           cachedTokens: Number(cachedTokens),
           reasoningTokens: Number(reasoningTokens),
           estimated,
+          ...deps.models.price(MODEL, provider),
         };
-        if (await deps.turns.recordUsage(entry, db)) deps.metrics.used(entry);
+        const counted = await deps.turns.recordUsage(entry, db);
+        if (counted !== undefined) deps.metrics.used({ ...entry, ...counted });
         step += 1;
       }
     },

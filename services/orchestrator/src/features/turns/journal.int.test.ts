@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
+import { CHARGED_CALL } from '../../../test/charged-call.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from './journal.store.js';
@@ -137,6 +138,7 @@ describe('the journal of a turn', () => {
   describe('with what an entry produces', () => {
     const parts = (turn: { id: string; user_id: string; workspace_id: string }): EntryParts => ({
       usage: {
+        ...CHARGED_CALL,
         turnId: turn.id,
         step: 1,
         userId: turn.user_id,

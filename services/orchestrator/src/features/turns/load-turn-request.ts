@@ -32,7 +32,7 @@ export interface TurnRequestDeps {
   receipts: Pick<ReceiptLog, 'ofConversation'>;
   /** The agent's current settings, tools and memories. */
   loadAgentContext: (agentId: string, question: Question) => Promise<AgentContext>;
-  models: Pick<ModelCatalog, 'limits'>;
+  models: Pick<ModelCatalog, 'limits' | 'price'>;
   /** All tools that the orchestrator executes. */
   platformTools: readonly PlatformTool[];
   /** Creates the tokens with which the runtime calls tools. */

@@ -136,7 +136,7 @@ function noted() {
     judge: async () => 'new',
     entry: async (_generation, entry) => {
       stored.entries.push(entry);
-      return { verdict: 'new', isNewUsage: true };
+      return { verdict: 'new' };
     },
     tool: async (tool) => stored.tools.push(tool),
     call: async (_call, commit) => {

@@ -27,6 +27,7 @@ import {
   journalEntry,
   MAX_NOTE_LENGTH,
   toolMessage,
+  type PriceOfCall,
   usageEntry,
 } from './runtime-output.js';
 import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
@@ -68,6 +69,8 @@ export interface Reply {
   requests: ToolRequests;
   /** Names of the tools that the runtime may report calls of. */
   tools: Pick<ReadonlySet<string>, 'has'>;
+  /** By the model of the agent, which is a setting of the turn. Set with the tools. */
+  price: PriceOfCall;
   /** Whether the turn has ended although its runtime continues: it waits, or another agent answers. */
   suspended: boolean;
   /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */
@@ -118,6 +121,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     overLimit: undefined,
     requests,
     tools: new Set(),
+    price: () => ({ modelId: null, prices: null }),
     suspended: false,
     waitMs: undefined,
 
@@ -286,7 +290,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (verdict === 'known') return;
     if (verdict === 'refused') outOfOrder();
     const produced: EntryParts = {
-      usage: usage === undefined ? undefined : usageEntry(turn, usage),
+      usage: usage === undefined ? undefined : usageEntry(turn, usage, reply.price),
       usageOf: usage === undefined || usage.step > announced ? 'unannounced' : 'reserved',
       tool: tool === undefined ? undefined : toolLine(tool),
       message: message === undefined ? undefined : offeredMessage(message),
@@ -337,7 +341,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   /** Reserves the tokens of a model call. @returns whether the turn has ended because they do not fit into its budget */
   async function reserve(value: Attempt): Promise<boolean> {
-    const attempt = attemptOf(turn, value);
+    const attempt = attemptOf(turn, value, reply.price);
     if (attempt.step <= announced && !value.metered)
       throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
     if (!value.metered) announced = attempt.step;
@@ -358,7 +362,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   }
 
   function recordUsage(usage: Usage): Promise<LimitReached | undefined> {
-    const entry = usageEntry(turn, usage);
+    const entry = usageEntry(turn, usage, reply.price);
     if (usage.refused) return writer.usage(entry, 'refused');
     return writer.usage(entry, entry.step <= announced ? 'reserved' : 'unannounced');
   }

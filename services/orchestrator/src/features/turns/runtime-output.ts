@@ -7,6 +7,7 @@ import {
   ToolState as ProtoToolState,
   type Usage,
 } from '@uswarm/runtime-proto';
+import type { ModelPrice } from '../core/models.js';
 import type { Attempt } from '../usage/reservations.store.js';
 import { storable } from './agent-content-schema.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
@@ -50,33 +51,42 @@ function checkCall(step: number, counts: readonly bigint[]): void {
     throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
 }
 
-const callOf = (turn: TurnRow, { step, provider, model }: Pick<Usage, 'step' | 'provider' | 'model'>) => ({
-  userId: turn.user_id,
-  workspaceId: turn.workspace_id,
-  step,
-  provider: storable(provider.slice(0, MAX_NAME_LENGTH)),
-  model: storable(model.slice(0, MAX_NAME_LENGTH)),
-});
+/** The price of a call of the turn to a provider. */
+export type PriceOfCall = (provider: string) => ModelPrice;
+
+function callOf(turn: TurnRow, call: Pick<Usage, 'step' | 'provider' | 'model'>, price: PriceOfCall) {
+  const provider = storable(call.provider.slice(0, MAX_NAME_LENGTH));
+  return {
+    userId: turn.user_id,
+    workspaceId: turn.workspace_id,
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+    step: call.step,
+    provider,
+    model: storable(call.model.slice(0, MAX_NAME_LENGTH)),
+    ...price(provider),
+  };
+}
 
 /** An announced model call. @throws ReplyLimitExceeded if no model call has such an estimate */
-export function attemptOf(turn: TurnRow, announced: AnnouncedAttempt): Attempt {
+export function attemptOf(turn: TurnRow, announced: AnnouncedAttempt, price: PriceOfCall): Attempt {
   const { promptTokens, maxOutputTokens } = announced;
   checkCall(announced.step, [promptTokens, maxOutputTokens]);
   return {
     usageTurnId: turn.usage_turn_id,
-    ...callOf(turn, announced),
+    ...callOf(turn, announced, price),
     promptTokens: Number(promptTokens),
     maxOutputTokens: Number(maxOutputTokens),
   };
 }
 
 /** @throws ReplyLimitExceeded if no model call has such a usage */
-export function usageEntry(turn: TurnRow, usage: Usage): UsageEntry {
+export function usageEntry(turn: TurnRow, usage: Usage, price: PriceOfCall): UsageEntry {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage;
   checkCall(usage.step, [promptTokens, completionTokens, cachedTokens, reasoningTokens]);
   return {
     turnId: turn.usage_turn_id,
-    ...callOf(turn, usage),
+    ...callOf(turn, usage, price),
     promptTokens: Number(promptTokens),
     completionTokens: Number(completionTokens),
     cachedTokens: Number(cachedTokens),

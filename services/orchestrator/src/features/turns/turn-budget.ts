@@ -1,6 +1,8 @@
 import type { Transaction } from '../../database/database.js';
 import { budgetCard } from '../usage/budget-card.js';
+import type { WarnAboutBudget } from '../usage/budget-warning.js';
 import type { Attempt, ReservationStore } from '../usage/reservations.store.js';
+import type { CountedCall } from '../usage/settlement.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
@@ -8,6 +10,7 @@ export interface TurnBudgetDeps {
   limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
   reservations: Omit<ReservationStore, 'grant'>;
   turns: Pick<TurnStore, 'recordUsage'>;
+  warnAboutBudget: WarnAboutBudget;
 }
 
 /** `reserved`: the usage replaces the estimate; `refused`: the provider did not count the reserved call */
@@ -19,13 +22,14 @@ export type Reserved = LimitReached | 'budget_reached' | 'reserved';
 export interface TurnBudget {
   /** See `TurnWriter.reserve`. */
   reserve(attempt: Attempt, metered: boolean, tx: Transaction): Promise<Reserved>;
-  /** @returns false if the usage was recorded before, or does not count */
-  record(entry: UsageEntry, call: UsageOf, tx: Transaction): Promise<boolean>;
+  /** @returns undefined if the usage was recorded before, or does not count */
+  record(entry: UsageEntry, call: UsageOf, tx: Transaction): Promise<CountedCall | undefined>;
   /** The card that asks the user for more tokens. */
   question(tx: Transaction): Promise<ReturnType<typeof budgetCard> & { id: string; grantedTokens: number }>;
 }
 
-export function createTurnBudget({ limits, reservations, turns }: TurnBudgetDeps, turn: TurnRow): TurnBudget {
+export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudget {
+  const { limits, reservations, turns } = deps;
   return {
     async reserve(attempt, metered, tx) {
       const isRepeated = await reservations.lock(attempt, tx);
@@ -42,9 +46,12 @@ export function createTurnBudget({ limits, reservations, turns }: TurnBudgetDeps
       const step = { usageTurnId: entry.turnId, step: entry.step };
       if (call === 'refused') {
         await reservations.release(step, tx);
-        return false;
+        return undefined;
       }
-      return (call === 'reserved' && (await reservations.settle(step, entry, tx))) || turns.recordUsage(entry, tx);
+      const settled = call === 'reserved' ? await reservations.settle(step, entry, tx) : undefined;
+      const counted = settled ?? (await turns.recordUsage(entry, tx));
+      if (counted !== undefined) await deps.warnAboutBudget(entry, tx);
+      return counted;
     },
 
     async question(tx) {

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/database.js';
+import type { CountedCall } from '../usage/settlement.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
@@ -26,7 +27,8 @@ export interface AppendedEntry {
   verdict: EntryVerdict;
   /** The sequence of the last event of the entry, if it has one. */
   seq?: number;
-  isNewUsage: boolean;
+  /** The usage, unless it was recorded before. */
+  counted?: CountedCall | undefined;
   /** The token limit, if the usage has reached it. */
   reached?: LimitReached | undefined;
 }
@@ -55,11 +57,11 @@ export async function appendEntry(
 ): Promise<AppendedEntry> {
   const { usage, usageOf = 'unannounced', tool, message } = entry;
   const verdict = await journal.append(turn, entry, tx);
-  if (verdict !== 'new') return { verdict, isNewUsage: false };
-  const isNewUsage = usage !== undefined && (await budget.record(usage, usageOf, tx));
+  if (verdict !== 'new') return { verdict };
+  const counted = usage === undefined ? undefined : await budget.record(usage, usageOf, tx);
   // Before the events, which lock the workspace.
   const reached = usage === undefined ? undefined : await limits.reached(turn.workspaceId, tx);
   let seq = tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx);
   if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
-  return { verdict, isNewUsage, reached, ...(seq === undefined ? {} : { seq }) };
+  return { verdict, counted, reached, ...(seq === undefined ? {} : { seq }) };
 }

@@ -1,13 +1,21 @@
 import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { costText } from '../usage/budget.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import type { FinishedReply } from './turn-writer.js';
 
 export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
 
-/** The text of the system message that reports the token limit. */
-export function limitNote({ scope, resets_at }: LimitReached): string {
-  const whose = scope === 'user' ? 'your plan' : 'this workspace';
-  return `The token limit of ${whose} for this month is reached. It resets on ${resets_at.slice(0, 10)} (UTC).`;
+/** The text of the system message that reports the limit. */
+export function limitNote(limit: LimitReached): string {
+  return `${reachedLimit(limit)} for this month is reached. It resets on ${limit.resets_at.slice(0, 10)} (UTC).`;
+}
+
+function reachedLimit(limit: LimitReached): string {
+  if (limit.scope === 'user') return 'The token limit of your plan';
+  if (limit.scope === 'workspace') return 'The token limit of this workspace';
+  const amount =
+    'token_limit' in limit ? `${limit.token_limit.toLocaleString('en-US')} tokens` : costText(limit.cost_limit_micros);
+  return `The budget of this workspace (${amount})`;
 }
 
 const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;

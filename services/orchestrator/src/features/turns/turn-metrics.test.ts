@@ -40,15 +40,30 @@ describe('the turn metrics', () => {
     );
   });
 
-  it('count model calls and tokens', async () => {
+  it('count model calls, tokens and cost', async () => {
     const { metrics, lines } = setUp();
-    metrics.used({ provider: 'openai', promptTokens: 10, completionTokens: 5 });
-    metrics.used({ provider: 'openai', promptTokens: 1, completionTokens: 1 });
+    const call = { provider: 'openai', modelId: 'opus', kind: 'step' } as const;
+    metrics.used({ ...call, costMicros: 1_500_000, promptTokens: 10, completionTokens: 5 });
+    metrics.used({ ...call, costMicros: 250_000, promptTokens: 1, completionTokens: 1 });
+    metrics.used({
+      ...call,
+      provider: 'demo',
+      modelId: null,
+      kind: 'title',
+      costMicros: null,
+      promptTokens: 7,
+      completionTokens: 0,
+    });
     expect(await lines()).toEqual(
       expect.arrayContaining([
         'uswarm_model_calls_total{provider="openai"} 2',
         'uswarm_model_tokens_total{provider="openai",direction="prompt"} 11',
         'uswarm_model_tokens_total{provider="openai",direction="completion"} 6',
+        'uswarm_usage_tokens_total{gen_ai_provider_name="openai",gen_ai_request_model="opus",kind="step",gen_ai_token_type="input"} 11',
+        'uswarm_usage_tokens_total{gen_ai_provider_name="openai",gen_ai_request_model="opus",kind="step",gen_ai_token_type="output"} 6',
+        'uswarm_usage_tokens_total{gen_ai_provider_name="demo",gen_ai_request_model="other",kind="title",gen_ai_token_type="input"} 7',
+        'uswarm_usage_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="opus",kind="step"} 1.75',
+        'uswarm_usage_cost_usd_total{gen_ai_provider_name="demo",gen_ai_request_model="other",kind="title"} 0',
       ]),
     );
   });
@@ -58,7 +73,8 @@ describe('the turn metrics', () => {
     const before = (await lines()).length;
     for (const made of ['x1', 'x2', 'x"}']) {
       metrics.ended(turn, { turnStatus: 'failed', errorCode: made });
-      metrics.used({ provider: made, promptTokens: 1, completionTokens: 1 });
+      const call = { provider: made, modelId: made, kind: 'step', costMicros: 1 } as const;
+      metrics.used({ ...call, promptTokens: 1, completionTokens: 1 });
       metrics.toolEnded(made, 'failed');
     }
     const after = await lines();

@@ -4,6 +4,8 @@ import { type Clock, initializedCounter, boundedLabel, type Registry } from '@us
 import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../../database/schema.js';
 import { type Refusal, REFUSALS } from './reply-limit.js';
+import { MODEL_IDS } from '../core/models.js';
+import type { CountedCall } from '../usage/settlement.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
 
 type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
@@ -14,7 +16,7 @@ export interface TurnMetrics {
   ended(turn: Pick<TurnRow, 'created_at'>, how: { turnStatus: Ended; errorCode: string | null }): void;
   /** The turn released its worker until the model provider accepts requests again. */
   postponed(): void;
-  used(usage: Pick<UsageEntry, 'provider' | 'promptTokens' | 'completionTokens'>): void;
+  used(usage: CountedCall & Pick<UsageEntry, 'promptTokens' | 'completionTokens'>): void;
   toolEnded(tool: string, outcome: 'completed' | 'failed' | 'unknown'): void;
   /** Output of a runtime was refused. */
   refused(reason: Refusal): void;
@@ -32,10 +34,16 @@ const OTHER = 'other';
 const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
 const PROVIDERS: string[] = MODEL_PROVIDERS;
+const KINDS = ['step', 'summary', 'title'] as const satisfies CountedCall['kind'][];
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {
-  const [reasons, providers, toolNames] = [new Set(REASONS), new Set(PROVIDERS), new Set(tools)];
+  const [reasons, providers, models, toolNames] = [
+    new Set(REASONS),
+    new Set(PROVIDERS),
+    new Set(MODEL_IDS),
+    new Set(tools),
+  ];
   const ends = initializedCounter(registry, 'uswarm_turns_total', 'Total turns by final status.', { status: STATUSES });
   const failures = initializedCounter(registry, 'uswarm_turn_failures_total', 'Total failed turns by reason.', {
     reason: [...REASONS, OTHER],
@@ -71,6 +79,23 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
       direction: ['prompt', 'completion'],
     },
   );
+  const usageLabels = {
+    gen_ai_provider_name: [...PROVIDERS, OTHER],
+    gen_ai_request_model: [...MODEL_IDS, OTHER],
+    kind: KINDS,
+  };
+  const usedTokens = initializedCounter(
+    registry,
+    'uswarm_usage_tokens_total',
+    'Total tokens of model calls by the model of the catalogue and by what they were made for.',
+    { ...usageLabels, gen_ai_token_type: ['input', 'output'] },
+  );
+  const usedCost = initializedCounter(
+    registry,
+    'uswarm_usage_cost_usd_total',
+    'Total cost of model calls in US dollars by the prices of the catalogue. Calls of models without a price are missing.',
+    usageLabels,
+  );
   const toolCalls = initializedCounter(registry, 'uswarm_tool_calls_total', 'Total tool calls by outcome.', {
     tool: [...tools, OTHER],
     outcome: ['completed', 'failed', 'unknown'],
@@ -99,11 +124,16 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
       if (turnStatus === 'failed') failures.inc({ reason: boundedLabel(reasons, errorCode ?? 'internal_error') });
     },
     postponed: () => postponements.inc(),
-    used({ provider: name, promptTokens, completionTokens }) {
+    used({ provider: name, modelId, kind, costMicros, promptTokens, completionTokens }) {
       const provider = boundedLabel(providers, name);
       calls.inc({ provider });
       tokens.inc({ provider, direction: 'prompt' }, promptTokens);
       tokens.inc({ provider, direction: 'completion' }, completionTokens);
+      const model = boundedLabel(models, modelId ?? OTHER);
+      const labels = { gen_ai_provider_name: provider, gen_ai_request_model: model, kind };
+      usedTokens.inc({ ...labels, gen_ai_token_type: 'input' }, promptTokens);
+      usedTokens.inc({ ...labels, gen_ai_token_type: 'output' }, completionTokens);
+      if (costMicros !== null) usedCost.inc(labels, costMicros / 1e6);
     },
     refused: (reason) => refusals.inc({ reason }),
     toolEnded: (tool, outcome) => toolCalls.inc({ tool: boundedLabel(toolNames, tool), outcome }),

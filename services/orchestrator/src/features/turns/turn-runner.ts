@@ -189,6 +189,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       needsSummary,
     } = await loadRequest(turn, reply, { features, signal });
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
+    reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
     run.needed.summary = needsSummary;
     if (turn.runtime_instance === null) {
       await writer.setInstance(instanceId, runRequest.budgeted, runRequest.journaled ? context : undefined);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageContent, MessageData, MessagePage } from '@uswarm/contract';
+import { CHARGED_CALL } from '../../../test/charged-call.js';
 import type { Stores } from '../../../test/stores.js';
 import { allRows } from '../../../test/database-rows.js';
 import {
@@ -165,6 +166,7 @@ describe('the turn writer', () => {
       .where('email', '=', user.email)
       .executeTakeFirstOrThrow();
     const entry = {
+      ...CHARGED_CALL,
       turnId: work.subjectId,
       userId,
       workspaceId: home.workspaceId,
@@ -306,6 +308,7 @@ describe('the turn writer', () => {
   });
 
   const ATTEMPT = {
+    ...CHARGED_CALL,
     usageTurnId: crypto.randomUUID(),
     userId: crypto.randomUUID(),
     workspaceId: crypto.randomUUID(),

@@ -67,6 +67,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   statuses: Pick<AgentStatuses, 'setActivity' | 'refreshAgent'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
+  warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
@@ -357,7 +358,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const place = { id: turn.id, workspaceId, generation, replySeq };
       const appended = await fenced((tx) => appendEntry({ ...deps, budget }, shownMessages, place, entry, tx));
       if (appended.verdict === 'stale') throw new LeaseLost();
-      if (appended.isNewUsage && entry.usage !== undefined) metrics?.used(entry.usage);
+      if (appended.counted !== undefined && entry.usage !== undefined)
+        metrics?.used({ ...entry.usage, ...appended.counted });
       if (appended.verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
       return appended;
     },
@@ -463,11 +465,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async usage(entry, call = 'unannounced') {
-      const { isNew, reached } = await fenced(async (tx) => ({
-        isNew: await budget.record(entry, call, tx),
+      const { counted, reached } = await fenced(async (tx) => ({
+        counted: await budget.record(entry, call, tx),
         reached: await deps.limits.reached(workspaceId, tx),
       }));
-      if (isNew) metrics?.used(entry);
+      if (counted !== undefined) metrics?.used({ ...entry, ...counted });
       return reached;
     },
 

@@ -31,6 +31,7 @@ import { createFollowUps } from '../summaries/follow-ups.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
 import { createReservationStore } from '../usage/reservations.store.js';
+import { createBudgetWarningOn } from '../usage/usage.module.js';
 import { createUsageStore } from '../usage/usage.store.js';
 import { createUserStore } from '../users/users.store.js';
 import { createContentObjects } from '../uploads/content-objects.js';
@@ -115,6 +116,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     receipts: deps.receipts,
     reservations: createReservationStore(),
     statuses: deps.statuses,
+    warnAboutBudget: createBudgetWarningOn(requests, clock),
     messages: createMessageStore(requests.database),
     limits,
     events: requests.events,
@@ -160,6 +162,7 @@ function turnJob(
     runtimes: createRuntimeStore(database),
     events,
     limits,
+    warnAboutBudget: createBudgetWarningOn(background, clock),
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),

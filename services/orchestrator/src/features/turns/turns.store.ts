@@ -2,6 +2,13 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
+import {
+  CHARGED_COLUMNS,
+  type ChargedCall,
+  chargedValues,
+  COUNTED_COLUMNS,
+  type CountedCall,
+} from '../usage/settlement.js';
 import type { NewTask } from './background-turns.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 
@@ -50,7 +57,7 @@ export interface RunningTurn {
   generation: number;
 }
 
-export interface UsageEntry {
+export interface UsageEntry extends ChargedCall {
   turnId: string;
   step: number;
   userId: string;
@@ -120,9 +127,9 @@ export interface TurnStore {
    * Idempotent per turn and step. The usage that a runtime reports is ignored if the calls of the turn pass the model
    * gateway, which counts them; a runtime of release 0.2 does not use the gateway.
    *
-   * @returns false if the step was recorded before, or if the gateway counts the calls
+   * @returns undefined if the step was recorded before, or if the gateway counts the calls
    */
-  recordUsage(entry: UsageEntry, db: Database): Promise<boolean>;
+  recordUsage(entry: UsageEntry, db: Database): Promise<CountedCall | undefined>;
   /** The last recorded step plus one. */
   nextStep(turnId: string, db?: Database): Promise<number>;
   /** Locks the turn until the transaction ends. */
@@ -371,33 +378,17 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     async recordUsage(entry, db) {
-      const metered = await db
-        .selectFrom('usage_entries')
-        .select('step')
-        .where('turn_id', '=', entry.turnId)
-        .where('call_id', 'is not', null)
-        .limit(1)
-        .executeTakeFirst();
-      if (metered !== undefined) return false;
-      const result = await db
-        .insertInto('usage_entries')
-        .values({
-          turn_id: entry.turnId,
-          step: entry.step,
-          user_id: entry.userId,
-          workspace_id: entry.workspaceId,
-          provider: entry.provider,
-          model: entry.model,
-          prompt_tokens: entry.promptTokens,
-          completion_tokens: entry.completionTokens,
-          cached_tokens: entry.cachedTokens,
-          reasoning_tokens: entry.reasoningTokens,
-          estimated: entry.estimated,
-          kind: entry.kind ?? 'step',
-        })
-        .onConflict((conflict) => conflict.columns(['turn_id', 'step']).doNothing())
-        .executeTakeFirst();
-      return result.numInsertedOrUpdatedRows === 1n;
+      const { promptTokens: prompt, cachedTokens: cached, completionTokens: completion } = entry;
+      const { rows } = await sql<CountedCall>`
+        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, prompt_tokens,
+          completion_tokens, cached_tokens, reasoning_tokens, estimated, ${CHARGED_COLUMNS})
+        SELECT ${entry.turnId}, ${entry.step}, ${entry.userId}, ${entry.workspaceId}, ${entry.provider}, ${entry.model},
+          ${entry.kind ?? 'step'}, ${prompt}, ${completion}, ${cached}, ${entry.reasoningTokens}, ${entry.estimated},
+          ${chargedValues(entry, { prompt, cached, completion })}
+        WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${entry.turnId} AND call_id IS NOT NULL)
+        ON CONFLICT (turn_id, step) DO NOTHING
+        RETURNING ${COUNTED_COLUMNS}`.execute(db);
+      return rows[0];
     },
 
     async lock(id, db) {

@@ -29,6 +29,8 @@ const PLAN = {
   workspace_token_limit: MONTH,
   turn_token_limit: BUDGET,
 };
+/** A token costs more than a micro US dollar, so that rounding changes nothing. */
+const PRICES = { input: 3_000_000, cached_input: 1_000_000, output: 15_000_000 };
 const SCHEDULES = 40;
 const BRANCHES = 5;
 
@@ -125,7 +127,8 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     withTransaction,
     store: createModelCallStore(database),
     limits,
-    models: { entry: () => undefined },
+    models: { entry: () => undefined, price: () => ({ modelId: null, prices: PRICES }) },
+    warnAboutBudget: worker.stores.warnAboutBudget,
     metrics: { used: () => undefined },
   });
   await database.deleteFrom('work').where('kind', '=', 'turn').execute();
@@ -164,6 +167,10 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     step: number,
     provider: 'p',
     model: 'm',
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+    modelId: null,
+    prices: PRICES,
     promptTokens: estimate.prompt,
     maxOutputTokens: estimate.completion,
   });
@@ -193,11 +200,11 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
       await gateway.settle(call.callId, { ...tokens, ...counts, outcome });
       return;
     }
-    const { usageTurnId: turnId, userId, workspaceId, provider, model } = attemptOf(call);
+    const { usageTurnId: turnId, userId, workspaceId, provider, model, ...charged } = attemptOf(call);
     const tokens = { promptTokens: counted.prompt, completionTokens: counted.completion };
     const details = { cachedTokens: 0, reasoningTokens: 0, estimated: false };
     await writer.usage(
-      { turnId, userId, workspaceId, step: call.step, provider, model, ...tokens, ...details },
+      { ...charged, turnId, userId, workspaceId, step: call.step, provider, model, ...tokens, ...details },
       refused ? 'refused' : 'reserved',
     );
   }
@@ -290,6 +297,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     const completion = rows.reduce((sum, row) => sum + row.completion_tokens, 0);
     const counted = sent.filter((made) => made.counted.prompt + made.counted.completion > 0);
     const { budget, used } = await worker.stores.reservations.tokensOf(turn.id, database);
+    const cost = rows.reduce((sum, row) => sum + (row.cost_micros ?? Number.NaN), 0);
     const month = await createUsageStore(database).ofWorkspace(home.workspaceId, periodOf(new Date()));
     const statements: Record<string, boolean> = {
       'each call that the server counted has a row': rows.length >= counted.length,
@@ -300,6 +308,8 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
         completion >= counted.reduce((sum, made) => sum + made.counted.completion, 0),
       'the turn knows all tokens': used === prompt + completion,
       'the turn exceeds its budget by less than one call': used < (budget ?? 0) + Math.max(1, largestCall),
+      'the cost follows from the tokens': cost === prompt * 3 + completion * 15,
+      'the month has the same cost': month?.cost_micros === cost,
       'the month has the same tokens':
         month?.prompt_tokens === prompt && month.completion_tokens === completion && month.requests === rows.length,
     };

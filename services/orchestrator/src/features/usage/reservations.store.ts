@@ -1,6 +1,14 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { releaseEntry, type SettledTokens, settleEntry } from './settlement.js';
+import {
+  CHARGED_COLUMNS,
+  type ChargedCall,
+  chargedValues,
+  releaseEntry,
+  type SettledCall,
+  type SettledTokens,
+  settleEntry,
+} from './settlement.js';
 
 /** A model call of a turn. */
 export interface TurnStep {
@@ -10,7 +18,7 @@ export interface TurnStep {
 }
 
 /** A request to a model provider that a runtime is about to send. */
-export interface Attempt extends TurnStep {
+export interface Attempt extends TurnStep, ChargedCall {
   userId: string;
   workspaceId: string;
   provider: string;
@@ -38,8 +46,8 @@ export interface ReservationStore {
   tokensOf(turnId: string, db: Database): Promise<TurnTokens>;
   /** Has no effect if the calls of the turn pass the model gateway, which counts them. */
   insert(attempt: Attempt, db: Database): Promise<void>;
-  /** Replaces the estimate of a reserved step, once. @returns false if there is none */
-  settle(step: TurnStep, tokens: SettledTokens, db: Database): Promise<boolean>;
+  /** Replaces the estimate of a reserved step, once. @returns undefined if there is none */
+  settle(step: TurnStep, tokens: SettledTokens, db: Database): Promise<SettledCall | undefined>;
   /** Removes a reserved step that the provider did not count. */
   release(step: TurnStep, db: Database): Promise<void>;
   /** Sets the budget of a suspended turn to the tokens that it has used, plus these. */
@@ -70,17 +78,16 @@ export function createReservationStore(): ReservationStore {
     async insert(attempt, db) {
       await sql`
         INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, estimated, reserved,
-          prompt_tokens, completion_tokens)
+          prompt_tokens, completion_tokens, ${CHARGED_COLUMNS})
         SELECT ${attempt.usageTurnId}, ${attempt.step}, ${attempt.userId}, ${attempt.workspaceId}, ${attempt.provider},
-          ${attempt.model}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens}
+          ${attempt.model}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens},
+          ${chargedValues(attempt, { prompt: attempt.promptTokens, cached: 0, completion: attempt.maxOutputTokens })}
         WHERE NOT EXISTS (
           SELECT FROM usage_entries WHERE turn_id = ${attempt.usageTurnId} AND call_id IS NOT NULL
         )`.execute(db);
     },
 
-    async settle(step, tokens, db) {
-      return (await settleEntry(reservedStep(step), tokens, db)) !== undefined;
-    },
+    settle: (step, tokens, db) => settleEntry(reservedStep(step), tokens, db),
 
     async release(step, db) {
       await releaseEntry(reservedStep(step), db);

@@ -3,37 +3,46 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
 import type { Plan } from '../core/catalog.js';
 import type { Plans, StoredPlan } from '../plans/plans.js';
+import { CURRENCY, type StoredBudget } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
-import type { Used, UsageStore } from './usage.store.js';
+import type { Used, UsageStore, WorkspaceUsageRow } from './usage.store.js';
 
-/** The token limit that is reached. */
-export interface LimitReached {
-  scope: 'user' | 'workspace';
-  token_limit: number;
+/** The limit that is reached. Limits of the scope `budget` are those that the owner of the workspace has set. */
+export type LimitReached = {
   /** The start of the next period, in ISO 8601. */
   resets_at: string;
-}
+} & (
+  | { scope: 'user' | 'workspace' | 'budget'; token_limit: number }
+  | { scope: 'budget'; cost_limit_micros: number; currency: string }
+);
 
-/** The tokens used in a period. */
-export interface UsedTokens {
-  /** In all workspaces of the owner, including deleted ones. */
+/** What was used in a period. */
+export interface UsedBefore {
+  /** Tokens in all workspaces of the owner, including deleted ones. */
   user: number;
+  /** Tokens. */
   workspace: number;
+  /** The cost in the workspace, in micro US dollars. */
+  cost: number;
 }
 
-/** The token limits of a period. */
+/** The limits of a period. */
 export interface Allowance {
   period: string;
-  limits: UsedTokens;
+  /** Tokens. */
+  user: number;
+  /** Tokens. */
+  workspace: number;
+  budget: StoredBudget;
   /** The start of the next period, in ISO 8601. */
   resetsAt: string;
 }
 
-/** The token limits of the period, for a workspace and its owner. */
+/** The limits of the period, for a workspace and its owner. */
 export interface UsageLimits {
   reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined>;
-  /** What a user with this plan may use now. Pure except for the clock. */
-  allowanceOf(plan: StoredPlan): Allowance;
+  /** What a workspace with this budget may use now, whose owner has this plan. Pure except for the clock. */
+  allowanceOf(stored: StoredPlan & StoredBudget): Allowance;
   /**
    * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
    * until the end of the transaction, which must mark the turn as running.
@@ -67,17 +76,28 @@ export function estimatedCall({ prompt_tokens, completion_tokens, requests }: Us
   return Math.max(LEAST_ESTIMATE, average);
 }
 
-/** @returns undefined if a token is left. Pure. */
-function limitReached(used: UsedTokens, { limits, resetsAt }: Allowance): LimitReached | undefined {
-  const scope = (['user', 'workspace'] as const).find((one) => used[one] >= limits[one]);
-  return scope === undefined ? undefined : { scope, token_limit: limits[scope], resets_at: resetsAt };
+/** Estimates the cost of a model call by the average of the period, in which the first one is unknown. Pure. */
+const averageCost = ({ cost_micros, requests }: Pick<WorkspaceUsageRow, 'cost_micros' | 'requests'>): number =>
+  requests === 0 ? 0 : Math.ceil(cost_micros / requests);
+
+/** @returns undefined if something is left of each limit. Pure. */
+function limitReached(used: UsedBefore, allowance: Allowance): LimitReached | undefined {
+  const { budget, resetsAt: resets_at } = allowance;
+  const scope = (['user', 'workspace'] as const).find((one) => used[one] >= allowance[one]);
+  if (scope !== undefined) return { scope, token_limit: allowance[scope], resets_at };
+  const { monthly_cost_micros: cost, monthly_tokens: tokens } = budget;
+  if (cost !== null && used.cost >= cost)
+    return { scope: 'budget', cost_limit_micros: cost, currency: CURRENCY, resets_at };
+  if (tokens !== null && used.workspace >= tokens) return { scope: 'budget', token_limit: tokens, resets_at };
+  return undefined;
 }
 
 /** @throws ApiError `token_limit_reached` */
-export function requireWithin(used: UsedTokens, allowance: Allowance): void {
+export function requireWithin(used: UsedBefore, allowance: Allowance): void {
   const limit = limitReached(used, allowance);
   if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
 }
+
 /** The part of the monthly limit of a workspace that one turn may use without a question to the user. */
 const TURN_SHARE = 0.2;
 const MAX_TURN_TOKENS = 1_000_000;
@@ -87,11 +107,13 @@ export const turnTokens = (plan: Pick<Plan, 'turn_token_limit' | 'workspace_toke
   plan.turn_token_limit ?? Math.min(MAX_TURN_TOKENS, Math.ceil(plan.workspace_token_limit * TURN_SHARE));
 
 export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): UsageLimits {
-  function allowanceAt(now: Date, stored: StoredPlan): Allowance {
+  function allowanceAt(now: Date, stored: StoredPlan & StoredBudget): Allowance {
     const { plan } = plans.of(stored, now);
     return {
       period: periodOf(now),
-      limits: { user: plan.token_limit, workspace: plan.workspace_token_limit },
+      user: plan.token_limit,
+      workspace: plan.workspace_token_limit,
+      budget: stored,
       resetsAt: nextPeriodAt(now).toISOString(),
     };
   }
@@ -100,8 +122,8 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
     const now = clock.now();
     const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
     if (used === undefined) return undefined;
-    const tokens = { user: used.user_tokens, workspace: used.prompt_tokens + used.completion_tokens };
-    return limitReached(tokens, allowanceAt(now, used));
+    const { user_tokens: user, cost_micros: cost } = used;
+    return limitReached({ user, workspace: used.prompt_tokens + used.completion_tokens, cost }, allowanceAt(now, used));
   }
   return {
     reached,
@@ -113,12 +135,14 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
       if (used === undefined) return { tokens: null };
       const { plan } = plans.of(used, now);
       const each = estimatedCall(used);
-      const fits = (tokens: number, replies: number, limit: number): boolean =>
-        replies === 0 || tokens + replies * each < limit;
+      const fits = (spent: number, replies: number, limit: number | null, one = each): boolean =>
+        limit === null || replies === 0 || spent + replies * one < limit;
       const tokens = used.prompt_tokens + used.completion_tokens;
       const mayBegin =
         fits(used.user_tokens, running.user, plan.token_limit) &&
-        fits(tokens, running.workspace, plan.workspace_token_limit);
+        fits(tokens, running.workspace, plan.workspace_token_limit) &&
+        fits(tokens, running.workspace, used.monthly_tokens) &&
+        fits(used.cost_micros, running.workspace, used.monthly_cost_micros, averageCost(used));
       return mayBegin ? { tokens: turnTokens(plan) } : undefined;
     },
     async turnBudget(workspaceId, db) {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { StoredPlan } from '../plans/plans.js';
+import type { StoredBudget } from './budget.js';
 
 /** The usage of one period. */
 export interface Used {
@@ -11,7 +12,9 @@ export interface Used {
 
 export interface UserUsage extends StoredPlan, Used {}
 
-export interface WorkspaceUsageRow extends StoredPlan, Used {
+export interface WorkspaceUsageRow extends StoredPlan, StoredBudget, Used {
+  /** The cost in the workspace, in micro US dollars. */
+  cost_micros: number;
   /** The tokens of all workspaces of the owner, including deleted ones. */
   user_tokens: number;
 }
@@ -66,7 +69,8 @@ export function createUsageStore(database: Database): UsageStore {
     async ofWorkspace(workspaceId, period, ownerId, db = database) {
       const owned = ownerId === undefined ? sql`true` : sql`w.owner_id = ${ownerId}`;
       const { rows } = await sql<WorkspaceUsageRow>`
-        SELECT u.plan_code, u.plan_expires_at,
+        SELECT u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens,
+          coalesce(sum(p.cost_micros) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS cost_micros,
           coalesce(sum(p.prompt_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS prompt_tokens,
           coalesce(sum(p.completion_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS completion_tokens,
           coalesce(sum(p.requests) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS requests,
