@@ -92,7 +92,8 @@ export interface Installation {
   close(): Promise<void>;
 }
 
-export async function withGateway(): Promise<Installation> {
+/** @param environment further settings */
+export async function withGateway(environment: Record<string, string> = {}): Promise<Installation> {
   const plans = writePlans();
   const model = await startModelServer({ script: scriptOf });
   const local = await runLocalMode({
@@ -100,6 +101,7 @@ export async function withGateway(): Promise<Installation> {
     OPENAI_API_KEY: 'test',
     OPENAI_MODEL: 'scripted',
     PLANS_FILE: plans.file,
+    ...environment,
   });
   return {
     model,
