@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { MODEL_CALLS_PATH, MODEL_GATEWAY, type WorkspaceUsage } from '@uswarm/contract';
+import { MODEL_CALLS_PATH, MODEL_GATEWAY, type WorkspaceBudget, type WorkspaceUsage } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request } from 'undici';
 import type { TurnWriter } from '../turns/turn-writer.js';
@@ -131,6 +131,7 @@ describe('model calls', () => {
     expect((await settle(id)).status).toBe(200);
     expect(await promptTokens()).toBe(before + 70);
     expect((await settle(id)).status).toBe(200);
+    expect(await promptTokens()).toBe(before + 70);
     expect(first(await entries())).toMatchObject({
       prompt_tokens: 70,
       completion_tokens: 30,
@@ -139,6 +140,46 @@ describe('model calls', () => {
       estimated: false,
     });
     expect(await used()).toMatchObject({ prompt_tokens_used: 70, completion_tokens_used: 30, request_count: 1 });
+  });
+
+  it('cost what the catalogue says about their tokens, first by the estimate and then by the reported ones', async () => {
+    const id = crypto.randomUUID();
+    await reserve({ id });
+    const [conversation] = await uswarm.database
+      .selectFrom('turns')
+      .select('conversation_id')
+      .where('id', '=', turnId)
+      .execute();
+    // Flash of openai costs 0.15 for input, 0.075 for cached input and 0.6 for output, in micro US dollars per token.
+    expect(first(await entries())).toMatchObject({
+      cost_micros: 600 * 0.15 + 400 * 0.6,
+      agent_id: agentId,
+      conversation_id: conversation?.conversation_id,
+      model_id: 'flash',
+    });
+    await settle(id);
+    // 20 × 0.15 + 50 × 0.075 + 30 × 0.6 is 24.75.
+    expect(first(await entries())).toMatchObject({ cost_micros: 25 });
+    await reserve({ requested_model: 'gpt' });
+    expect((await entries())[1]).toMatchObject({ cost_micros: null, prices: null, model_id: null });
+    const { body } = await user.get<{ data: WorkspaceBudget }>(`${home.workspace}/budget`);
+    expect(body.data).toMatchObject({ cost_micros_used: 25, tokens_used: 1_100 });
+  });
+
+  it('invariant 9: are refused with 402 once the budget of the workspace is reached, also for summaries', async () => {
+    await user.patch(`${home.workspace}/budget`, { monthly_cost_micros: 331 }, 200);
+    expect((await reserve()).status).toBe(201);
+    expect((await reserve()).status).toBe(201);
+    for (const purpose of ['turn', 'summary']) {
+      expect(await reserve({ purpose })).toMatchObject({
+        status: 402,
+        body: { code: 'token_limit_reached', extra: { scope: 'budget', cost_limit_micros: 331, currency: 'USD' } },
+      });
+    }
+    await user.patch(`${home.workspace}/budget`, { monthly_cost_micros: null, monthly_tokens: 2_000 }, 200);
+    expect(await reserve()).toMatchObject({ status: 402, body: { extra: { scope: 'budget', token_limit: 2_000 } } });
+    await user.patch(`${home.workspace}/budget`, { monthly_tokens: 2_001 }, 200);
+    expect((await reserve()).status).toBe(201);
   });
 
   it('do not count if the provider refused them', async () => {
