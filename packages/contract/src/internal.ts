@@ -78,7 +78,7 @@ export const ModelCallReservation = z.object({
   provider: z.string().min(1).max(256),
   /** The name at the provider. */
   model: z.string().min(1).max(256),
-  /** As the runtime named it: a model id of the catalogue, or the name at the provider. */
+  /** The model id of the catalogue, or the name at the provider if the gateway knows no id for it. */
   requested_model: z.string().min(1).max(256),
   estimated_prompt_tokens: tokens,
   max_output_tokens: tokens,

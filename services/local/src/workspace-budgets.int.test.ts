@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { MessageData, UsageReport, WorkspaceBudget } from '@uswarm/contract';
+import type { MessageData, UsageReportPage, WorkspaceBudget } from '@uswarm/contract';
 import type { TestClient } from '@uswarm/testkit/test-client';
 import { type Installation, viewOf, withGateway, withoutGateway } from '../test/budgeted-turns.js';
 
@@ -31,7 +31,7 @@ describe.each([
     return (body as { data: WorkspaceBudget }).data;
   };
   const report = async (by: string) =>
-    (await client.api('GET', route(`usage/report?group_by=${by}`))).body as UsageReport;
+    ((await client.api('GET', route(`usage/report?group_by=${by}`))).body as UsageReportPage).data;
   const notes = () =>
     client.events
       .filter(({ name }) => name === 'message.new')
@@ -82,11 +82,11 @@ describe.each([
     await answer(2);
     const usage = { model_calls: 2, cost_micros: 2 * COST_PER_ANSWER, unpriced_tokens: 0 };
     for (const by of ['agent', 'conversation', 'model', 'day']) {
-      const { data, total } = await report(by);
-      expect({ by, data, total }).toMatchObject({ by, data: [{ usage, turn: null }], total: usage });
+      const { groups, total } = await report(by);
+      expect({ by, groups, total }).toMatchObject({ by, groups: [{ usage, turn: null }], total: usage });
     }
-    expect((await report('model')).data[0]?.key).toBe('openai/scripted');
-    const { data: turns } = await report('turn');
+    expect((await report('model')).groups[0]?.key).toBe('openai/scripted');
+    const { groups: turns } = await report('turn');
     const one = { model_calls: 1, prompt_tokens: 40, completion_tokens: 6, cost_micros: COST_PER_ANSWER };
     const turn = { conversation_id: client.conversationId, delegated_by: null, total: one };
     expect(turns).toMatchObject([

@@ -15,7 +15,7 @@ import type { ModelGatewayConfig, ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import type { CallResult, ModelGatewayMetrics } from './metrics.js';
 import type { ModelCallClient } from './model-call-client.js';
-import { allowedModel } from './model-names.js';
+import { allowedModel, pricedModel } from './model-names.js';
 import { CallCut } from './provider-client.js';
 import type { Body, Protocol } from './protocols/protocol.js';
 import { relay } from './relay.js';
@@ -105,7 +105,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       protocol,
       provider,
       body: body as Body,
-      requestedModel: asked.model,
+      requestedModel: pricedModel(asked.model, provider.models),
       model: allowedModel(asked.model, provider.models),
       maxOutputTokens: Math.min(asked.maxOutputTokens ?? config.outputLimit, config.outputLimit),
       promptEstimate: Math.ceil(Buffer.byteLength(text) / RESERVED_BYTES_PER_TOKEN),

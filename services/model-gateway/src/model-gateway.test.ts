@@ -104,6 +104,15 @@ describe('a streamed call', () => {
     expect([...gateway.settled.keys()]).toEqual([gateway.reserved[0]?.id]);
   });
 
+  it.each([
+    ['flash', 'flash'],
+    ['gpt-small', 'flash'],
+    ['gpt-default', 'opus'],
+  ])('with the model %s has the price of %s', async (model, priced) => {
+    await (await gateway.openai({ ...CHAT, model })).text();
+    expect(gateway.reserved).toMatchObject([{ requested_model: priced }]);
+  });
+
   it('counts as repeated if its client reports it', async () => {
     await (await gateway.openai(CHAT)).text();
     await (await gateway.openai(CHAT, { headers: { 'x-stainless-retry-count': '1' } })).text();

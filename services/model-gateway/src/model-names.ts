@@ -23,3 +23,12 @@ export function allowedModel(requested: string, { byId, fallback, further }: Mod
   if ([...Object.values(byId), fallback, ...further].includes(requested)) return requested;
   throw new GatewayError('model_not_allowed', 'This model is not configured.');
 }
+
+/**
+ * Returns the model id of the catalogue for its name at the provider, so that a call has the price of its model by each name.
+ * If several ids have this name, it is the last one, which is the most capable. Names without an id stay.
+ */
+export function pricedModel(requested: string, { byId, fallback }: ModelNames): string {
+  if (CATALOGUE_IDS.some((known) => known === requested)) return requested;
+  return CATALOGUE_IDS.findLast((id) => (byId[id] ?? fallback) === requested) ?? requested;
+}

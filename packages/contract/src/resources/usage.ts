@@ -81,10 +81,13 @@ const turnOfUsage = z
     agent_id: Id.nullable(),
     conversation_id: Id.nullable(),
     delegated_by: Id.nullable().meta({ description: 'The turn that delegated this one. Null for other turns.' }),
-    total: UsageAmount.meta({ description: 'With the turns that this one delegated, and those that they delegated.' }),
+    total: UsageAmount,
   })
   .nullable()
-  .meta({ description: 'Null unless the usage is grouped by turn.' });
+  .meta({
+    description:
+      'Null unless the usage is grouped by turn. `total` includes the turns that this one delegated, and those that they delegated.',
+  });
 
 export const UsageGroup = z
   .strictObject({
@@ -105,13 +108,17 @@ export type UsageGroup = z.output<typeof UsageGroup>;
 
 export const UsageReport = z
   .strictObject({
-    data: z.array(UsageGroup),
-    pagination: Pagination,
     from: z.iso.date(),
     to: z.iso.date(),
     currency,
-    total: UsageAmount.meta({ description: 'Of all groups, on all pages.' }),
+    total: UsageAmount,
     budget: WorkspaceBudget,
+    groups: z.array(UsageGroup),
   })
-  .meta({ id: 'UsageReport' });
+  .meta({ id: 'UsageReport', description: '`total` is the sum of the groups of all pages.' });
 export type UsageReport = z.output<typeof UsageReport>;
+
+export const UsageReportPage = z
+  .strictObject({ data: UsageReport, pagination: Pagination })
+  .meta({ id: 'UsageReportPage' });
+export type UsageReportPage = z.output<typeof UsageReportPage>;

@@ -275,7 +275,12 @@ const usageAmount: UsageAmount = {
 export const lastPage = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
 
 export const usageReport: UsageReport = {
-  data: [
+  from: '2026-11-01',
+  to: '2026-11-30',
+  currency: 'USD',
+  total: usageAmount,
+  budget,
+  groups: [
     {
       key: EXAMPLE.replyId,
       name: null,
@@ -288,12 +293,6 @@ export const usageReport: UsageReport = {
       },
     },
   ],
-  pagination: lastPage,
-  from: '2026-11-01',
-  to: '2026-11-30',
-  currency: 'USD',
-  total: usageAmount,
-  budget,
 };
 
 export const pendingExport: Export = {

@@ -3,7 +3,7 @@ import { data } from '../resources/primitives.js';
 import {
   UpdateBudgetBody,
   USAGE_GROUPS,
-  UsageReport,
+  UsageReportPage,
   UserUsageSummary,
   WorkspaceBudget,
   WorkspaceUsage,
@@ -56,12 +56,12 @@ export const usageRoutes = [
       }),
       to: z.iso.date().optional().meta({ description: 'The last day in UTC. Default: today.' }),
     }),
-    responses: ok(UsageReport),
+    responses: ok(UsageReportPage),
     errors: ['cursor_invalid'],
     example: {
       params: examples.ofWorkspace,
       query: { group_by: 'turn', from: '2026-11-01', to: '2026-11-30', limit: 20 },
-      answer: examples.usageReport,
+      answer: { data: examples.usageReport, pagination: examples.lastPage },
     },
   }),
   defineRoute({

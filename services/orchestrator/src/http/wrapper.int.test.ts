@@ -107,6 +107,9 @@ describe('the body of a successful response', () => {
     getWorkspace: () => user.get(home.workspace),
     updateWorkspace: () => user.patch(home.workspace, { name: 'y' }, 200),
     getWorkspaceUsage: () => user.get(`${home.workspace}/usage`),
+    getUsageReport: () => user.get(`${home.workspace}/usage/report`),
+    getWorkspaceBudget: () => user.get(`${home.workspace}/budget`),
+    updateWorkspaceBudget: () => user.patch(`${home.workspace}/budget`, { monthly_tokens: 1_000_000 }, 200),
     listWorkspaceEvents: () => user.get(`${home.workspace}/events`),
     listAgents: () => user.get(`${home.workspace}/agents`),
     getAgent: () => user.get(agent),
@@ -148,7 +151,9 @@ describe('the body of a successful response', () => {
   it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const paged = /Messages$|History$|^listConversations$|^listArtifacts$|^listReceipts$/.test(operationId);
+      const paged = /Messages$|History$|^listConversations$|^listArtifacts$|^listReceipts$|^getUsageReport$/.test(
+        operationId,
+      );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
       expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { ApiError, type Conversation, type MessagePage, type UsageReport } from '@uswarm/contract';
+import { ApiError, type Conversation, type MessagePage, type UsageReportPage } from '@uswarm/contract';
 import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { createWithTransaction } from '../../database/transaction.js';
@@ -286,11 +286,12 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
 
   /** The statements that do not hold. */
   async function violations(): Promise<string[]> {
-    const { body: report } = await user.get<UsageReport>(`${home.workspace}/usage/report?group_by=turn`);
+    const { body } = await user.get<UsageReportPage>(`${home.workspace}/usage/report?group_by=turn`);
+    const { data: report } = body;
     const cost = total();
     const costOfTurn = (number: number) =>
       made.filter(({ turn }) => turn === number).reduce((sum, call) => sum + call.cost, 0);
-    const reported = new Map(report.data.map(({ key, usage }) => [key, usage.cost_micros]));
+    const reported = new Map(report.groups.map(({ key, usage }) => [key, usage.cost_micros]));
     const messages = await Promise.all(pages.map(async (page) => (await user.get<MessagePage>(page)).body.data));
     const warnings = messages.flat().filter(({ role }) => role === 'system').length;
     const statements: Record<string, boolean> = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Conversation, ErrorBody, UsageReport, WorkspaceBudget } from '@uswarm/contract';
+import type { Conversation, ErrorBody, UsageReport, UsageReportPage, WorkspaceBudget } from '@uswarm/contract';
 import {
   first,
   type Home,
@@ -82,14 +82,15 @@ describe('the report of usage', () => {
     cost_micros: COST,
     unpriced_tokens: 0,
   };
-  const report = async (query: string) => (await user.get<UsageReport>(`${home.workspace}/usage/report?${query}`)).body;
-  const amounts = ({ data }: UsageReport) => data.map(({ key, name, usage }) => ({ key, name, usage }));
+  const page = async (query: string) =>
+    (await user.get<UsageReportPage>(`${home.workspace}/usage/report?${query}`)).body;
+  const report = async (query: string) => (await page(query)).data;
+  const amounts = ({ groups }: UsageReport) => groups.map(({ key, name, usage }) => ({ key, name, usage }));
 
   it('is empty without usage, for the current month and by agent', async () => {
     const today = new Date().toISOString().slice(0, 10);
     expect(await report('')).toEqual({
-      data: [],
-      pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false },
+      groups: [],
       from: `${periodOf(new Date())}-01`,
       to: today,
       currency: 'USD',
@@ -154,7 +155,7 @@ describe('the report of usage', () => {
     await use({ conversationId, turnId: conversationId });
     await user.delete(`${path}/${conversationId}`, undefined, 204);
     expect(amounts(await report('group_by=conversation'))).toEqual([{ key: conversationId, name: null, usage: ONE }]);
-    expect((await report('group_by=turn')).data).toEqual([
+    expect((await report('group_by=turn')).groups).toEqual([
       {
         key: conversationId,
         name: null,
@@ -186,7 +187,7 @@ describe('the report of usage', () => {
         { ...old, turn_id: crypto.randomUUID(), step: 1 },
       ])
       .execute();
-    const keys = async (by: string) => (await report(`group_by=${by}`)).data.map(({ key }) => key).toSorted();
+    const keys = async (by: string) => (await report(`group_by=${by}`)).groups.map(({ key }) => key).toSorted();
     expect(await keys('agent')).toEqual([turn.agent_id, 'unknown'].toSorted());
     expect(await keys('conversation')).toEqual([home.conversationId, 'unknown'].toSorted());
     expect((await report('')).total).toMatchObject({ cost_micros: null, unpriced_tokens: 10 });
@@ -199,7 +200,7 @@ describe('the report of usage', () => {
     await use({}, '2028-03-02T01:59:59.999+02:00');
     await use({}, '2028-03-02T00:00:00.000Z');
     const found = await report('group_by=day&from=2028-02-29&to=2028-03-01');
-    expect(found.data.map(({ key, usage }) => [key, usage.model_calls])).toEqual([
+    expect(found.groups.map(({ key, usage }) => [key, usage.model_calls])).toEqual([
       ['2028-03-01', 2],
       ['2028-02-29', 1],
     ]);
@@ -212,12 +213,12 @@ describe('the report of usage', () => {
     const keys: string[] = [];
     let scroll = '';
     for (const size of [2, 2, 1]) {
-      const page = await report(`group_by=turn&limit=2${scroll}`);
-      expect(page.total.model_calls).toBe(5);
-      expect(page.data).toHaveLength(size);
-      keys.push(...page.data.map(({ key }) => key));
-      expect(page.pagination.has_next).toBe(keys.length < 5);
-      scroll = `&scrollId=${page.pagination.next_scroll_id}`;
+      const { data, pagination } = await page(`group_by=turn&limit=2${scroll}`);
+      expect(data.total.model_calls).toBe(5);
+      expect(data.groups).toHaveLength(size);
+      keys.push(...data.groups.map(({ key }) => key));
+      expect(pagination).toMatchObject({ has_next: keys.length < 5, has_prev: false, prev_scroll_id: null });
+      scroll = `&scrollId=${pagination.next_scroll_id}`;
     }
     expect(keys).toEqual(keys.toSorted().toReversed());
     expect(new Set(keys).size).toBe(5);
@@ -225,7 +226,7 @@ describe('the report of usage', () => {
 
   it('accepts a cursor only for the same report', async () => {
     for (let call = 0; call < 2; call += 1) await use();
-    const { pagination } = await report('group_by=turn&limit=1');
+    const { pagination } = await page('group_by=turn&limit=1');
     for (const query of ['group_by=day', 'group_by=turn&to=2028-01-31'])
       expect(
         await user.refusal('GET', `${home.workspace}/usage/report?${query}&scrollId=${pagination.next_scroll_id}`),

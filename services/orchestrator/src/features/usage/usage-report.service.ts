@@ -1,4 +1,4 @@
-import { ApiError, type UsageGroup, type UsageGrouping, type UsageReport } from '@uswarm/contract';
+import { ApiError, type UsageGroup, type UsageGrouping, type UsageReportPage } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { ListCursorCodec } from '../messages/list-cursor.js';
 import { CURRENCY } from './budget.js';
@@ -24,7 +24,7 @@ export interface UsageReportDeps {
 
 export interface UsageReportService {
   /** @throws ApiError `workspace_not_found`, `validation_failed`, `cursor_invalid` */
-  report(userId: string, workspaceId: string, query: UsageReportQuery): Promise<UsageReport>;
+  report(userId: string, workspaceId: string, query: UsageReportQuery): Promise<UsageReportPage>;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -66,13 +66,15 @@ export function createUsageReportService({ store, budgets, cursors, clock }: Usa
           ? null
           : cursors.encode({ time: range.from.toISOString(), key: end.key }, scope);
       return {
-        data: page.map((row) => groupView(row, by)),
+        data: {
+          from: first,
+          to: last,
+          currency: CURRENCY,
+          total,
+          budget,
+          groups: page.map((row) => groupView(row, by)),
+        },
         pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
-        from: first,
-        to: last,
-        currency: CURRENCY,
-        total,
-        budget,
       };
     },
   };
