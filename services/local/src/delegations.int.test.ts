@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { MessageData } from '@uswarm/contract';
+import type { MessageData, UsageReportPage } from '@uswarm/contract';
 import { type ModelServer, type ModelServerRequest, type ModelStep, startModelServer } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
@@ -115,6 +115,36 @@ describe('a manager that delegates', () => {
     );
     await expectNothingLeft();
     expect(await budgets()).toEqual({ tasks: count, left: true });
+  });
+
+  it('has the usage of its tasks in its total, and names the turn that delegated each of them', async () => {
+    behave = (agent, prompt, results) => {
+      if (isTask(prompt)) return [{ text: `Facts of ${agent}.` }, { usage: { prompt: 1_000, completion: 100 } }];
+      const next = results.length === 0 ? delegate('researcher', 'writer') : [{ text: 'Together.' }];
+      return [...next, { usage: { prompt: 2_000, completion: 10 } }];
+    };
+    await client.send('Ask your team');
+    await answer('Together.');
+    await expectNothingLeft();
+    const report = async (by: string) => {
+      const { body } = await client.api('GET', `/v1/workspaces/${client.workspaceId}/usage/report?group_by=${by}`);
+      return (body as UsageReportPage).data;
+    };
+    const { groups, total } = await report('turn');
+    const manager = groups.find(({ turn }) => turn?.delegated_by === null);
+    const tasks = groups.filter((group) => group !== manager);
+    // Sonnet of openai costs 2.5 and 10 micro US dollars per token.
+    const ofTask = { model_calls: 1, prompt_tokens: 1_000, completion_tokens: 100, cost_micros: 3_500 };
+    expect(manager).toMatchObject({
+      usage: { model_calls: 2, prompt_tokens: 4_000, completion_tokens: 20, cost_micros: 10_200 },
+      turn: { total: { model_calls: 4, prompt_tokens: 6_000, completion_tokens: 220, cost_micros: 17_200 } },
+    });
+    const task = { usage: ofTask, turn: { delegated_by: manager?.key, total: ofTask } };
+    expect(tasks).toMatchObject([task, task]);
+    expect(total).toEqual(manager?.turn?.total);
+    expect((await report('agent')).groups.map(({ usage }) => usage.cost_micros).toSorted()).toEqual([
+      10_200, 3_500, 3_500,
+    ]);
   });
 
   it('RES-075 STATE-001 RT-016 announces the start and the end of a task, and shows nothing of the result to the user', async () => {

@@ -13,19 +13,12 @@ import { createConversationStore } from '../features/conversations/conversations
 import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
-import { createModelCallStore } from '../features/model-calls/model-calls.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../features/turns/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
-import { createBudgetStore } from '../features/usage/budget.store.js';
-import { createBudgetWarningStore } from '../features/usage/budget-warning.js';
-import { createReservationStore } from '../features/usage/reservations.store.js';
-import { createUsageReportStore } from '../features/usage/usage-report.store.js';
-import { createUsageStore } from '../features/usage/usage.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
-import { CHARGED_CALL } from '../../test/charged-call.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import {
   insertAgentData,
@@ -35,6 +28,7 @@ import {
   insertWorkspaces,
 } from '../../test/bulk-data.js';
 import { sequentialScans } from '../../test/query-plans.js';
+import { USAGE_STATEMENTS } from '../../test/usage-statements.js';
 import { createBacklogStore } from '../jobs/backlog.store.js';
 import { createJobStore } from '../jobs/job-store.js';
 import type { Database } from './database.js';
@@ -42,6 +36,8 @@ import { withoutAfterCommit } from '../../test/transaction.js';
 
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
+
+type Statement = [string, (database: Database) => Promise<unknown>];
 
 /** The position of a message that is listed by its own seq. */
 const ownPlace = (seq: number) => ({ seq, before_seq: null });
@@ -70,7 +66,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
   });
   afterAll(() => db.close());
 
-  it.each<[string, (database: Database) => Promise<unknown>]>([
+  it.each<Statement>([
     [
       'the turns before a message, and their calls',
       async (database) => {
@@ -114,65 +110,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'the deletion of a push token',
       (database) => createDeviceStore(database).dropPushToken(place.userId, 'phone', database),
     ],
-    [
-      'the reservation of a model call',
-      (database) =>
-        createModelCallStore(database).reserve(
-          {
-            id: place.messageId,
-            workspace_id: place.workspaceId,
-            turn_id: place.messageId,
-            agent_id: place.agentId,
-            purpose: 'turn',
-            provider: 'p',
-            model: 'm',
-            requested_model: 'm',
-            estimated_prompt_tokens: 1,
-            max_output_tokens: 1,
-            ...CHARGED_CALL,
-            userId: place.userId,
-            usageTurnId: place.messageId,
-            budget: 1,
-          },
-          {
-            period: '2026-03',
-            user: 1,
-            workspace: 1,
-            budget: { monthly_cost_micros: 1, monthly_tokens: 1 },
-            resetsAt: '',
-          },
-          database,
-        ),
-    ],
-    ['the tokens of a turn', (database) => createReservationStore().tokensOf(place.messageId, database)],
-    [
-      'the settlement of a reserved model call',
-      (database) =>
-        createReservationStore().settle(
-          { usageTurnId: place.messageId, step: 1 },
-          { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false },
-          database,
-        ),
-    ],
-    ['the warning about a budget', (database) => createBudgetWarningStore().mark(place, '2026-03', database)],
-    [
-      'the budget of a workspace',
-      (database) => createBudgetStore(database).find(place.workspaceId, place.userId, '2026-03'),
-    ],
-    [
-      'the report of usage',
-      async (database) => {
-        const reports = createUsageReportStore(database);
-        const range = { ...place, from: new Date('2026-03-01'), until: new Date('2026-04-01') };
-        await reports.total(range);
-        for (const by of ['agent', 'conversation', 'turn', 'model', 'day'] as const) {
-          await reports.groups(range, by, { limit: 50 });
-          await reports.groups(range, by, { after: place.messageId, limit: 50 });
-        }
-      },
-    ],
-    ['the usage of a user', (database) => createUsageStore(database).ofUser(place.userId, '2026-03')],
-    ['the usage of a workspace', (database) => createUsageStore(database).ofWorkspace(place.workspaceId, '2026-03')],
+    ...USAGE_STATEMENTS.map((statement): Statement => [statement.name, (database) => statement.run(database, place)]),
     ['the audit log of a user', (database) => createAuditStore(database).list(50, place.userId)],
     ['the workspaces of a user', (database) => createWorkspaceStore(database).listOwned(place.userId)],
     ['one workspace', (database) => createWorkspaceStore(database).findOwned(place.workspaceId, place.userId)],

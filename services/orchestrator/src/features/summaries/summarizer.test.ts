@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
 import { type SummarizeRequest, SummarizeResponseSchema } from '@uswarm/runtime-proto';
 import type { Database } from '../../database/database.js';
-import type { UsageEntry } from '../turns/turns.store.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
 import { runtimeRow } from '../../../test/runtime-row.js';
 import { createSummarizer, type SummarizerDeps } from './summarizer.js';
 

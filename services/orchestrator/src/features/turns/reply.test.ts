@@ -17,7 +17,8 @@ import { createReply, finishedReply } from './reply.js';
 import type { Refusal } from './reply-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
-import type { TurnRow, UsageEntry } from './turns.store.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
+import type { TurnRow } from './turns.store.js';
 
 const done = (outcome: Outcome, more: { text?: string; errorCode?: string; errorMessage?: string } = {}): Done =>
   create(DoneSchema, { outcome, ...more });

@@ -9,11 +9,12 @@ import {
 } from '@uswarm/runtime-proto';
 import type { ModelPrice } from '../core/models.js';
 import type { Attempt } from '../usage/reservations.store.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
 import { storable } from './agent-content-schema.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from './journal.store.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
 import type { ToolMessage } from './turn-entries.js';
-import type { TurnRow, UsageEntry } from './turns.store.js';
+import type { TurnRow } from './turns.store.js';
 
 /** Maximum length of keys, ids and names of tools, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 256;

@@ -3,8 +3,9 @@ import { budgetCard } from '../usage/budget-card.js';
 import type { WarnAboutBudget } from '../usage/budget-warning.js';
 import type { Attempt, ReservationStore } from '../usage/reservations.store.js';
 import type { CountedCall } from '../usage/settlement.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
-import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnBudgetDeps {
   limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;

@@ -1,11 +1,11 @@
 import type { Transaction } from '../../database/database.js';
 import type { CountedCall } from '../usage/settlement.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnBudget, UsageOf } from './turn-budget.js';
 import { runtimeKey, type ToolStatus, type TurnMessages } from './turn-messages.js';
-import type { UsageEntry } from './turns.store.js';
 
 export interface ToolMessage {
   callId: string;

@@ -6,7 +6,8 @@ import type { TurnStatus } from '../../database/schema.js';
 import { type Refusal, REFUSALS } from './reply-limit.js';
 import { MODEL_IDS } from '../core/models.js';
 import type { CountedCall } from '../usage/settlement.js';
-import type { TurnRow, UsageEntry } from './turns.store.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
+import type { TurnRow } from './turns.store.js';
 
 type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
 

@@ -13,6 +13,7 @@ import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
 import type { Attempt } from '../usage/reservations.store.js';
+import type { UsageEntry } from '../usage/usage-entries.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import { type OfferedContent, storable } from './agent-content-schema.js';
 import { type AskedCall, showApproval } from './approval-cards.js';
@@ -25,7 +26,7 @@ import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnQueue } from './turn-queue.js';
-import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
 
 /** Another replica holds the lease of the turn. Nothing may be written. */
 export class LeaseLost extends Error {

@@ -2,13 +2,8 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
-import {
-  CHARGED_COLUMNS,
-  type ChargedCall,
-  chargedValues,
-  COUNTED_COLUMNS,
-  type CountedCall,
-} from '../usage/settlement.js';
+import type { CountedCall } from '../usage/settlement.js';
+import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import type { NewTask } from './background-turns.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 
@@ -55,25 +50,6 @@ export interface RunningTurn {
   id: string;
   agentId: string;
   generation: number;
-}
-
-export interface UsageEntry extends ChargedCall {
-  turnId: string;
-  step: number;
-  userId: string;
-  workspaceId: string;
-  provider: string;
-  model: string;
-  promptTokens: number;
-  completionTokens: number;
-  /** Part of `promptTokens`. */
-  cachedTokens: number;
-  /** Part of `completionTokens`. */
-  reasoningTokens: number;
-  /** Whether the runtime estimated the tokens. */
-  estimated: boolean;
-  /** Default: a step of the turn. */
-  kind?: 'step' | 'summary' | 'title';
 }
 
 export interface TurnStore {
@@ -377,19 +353,7 @@ export function createTurnStore(database: Database): TurnStore {
       return cards.map(({ id }) => id);
     },
 
-    async recordUsage(entry, db) {
-      const { promptTokens: prompt, cachedTokens: cached, completionTokens: completion } = entry;
-      const { rows } = await sql<CountedCall>`
-        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, prompt_tokens,
-          completion_tokens, cached_tokens, reasoning_tokens, estimated, ${CHARGED_COLUMNS})
-        SELECT ${entry.turnId}, ${entry.step}, ${entry.userId}, ${entry.workspaceId}, ${entry.provider}, ${entry.model},
-          ${entry.kind ?? 'step'}, ${prompt}, ${completion}, ${cached}, ${entry.reasoningTokens}, ${entry.estimated},
-          ${chargedValues(entry, { prompt, cached, completion })}
-        WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${entry.turnId} AND call_id IS NOT NULL)
-        ON CONFLICT (turn_id, step) DO NOTHING
-        RETURNING ${COUNTED_COLUMNS}`.execute(db);
-      return rows[0];
-    },
+    recordUsage: recordCall,
 
     async lock(id, db) {
       await db.selectFrom('turns').select('id').where('id', '=', id).forUpdate().execute();

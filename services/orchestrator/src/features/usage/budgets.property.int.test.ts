@@ -287,18 +287,19 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   /** The statements that do not hold. */
   async function violations(): Promise<string[]> {
     const { body } = await user.get<UsageReportPage>(`${home.workspace}/usage/report?group_by=turn`);
-    const { data: report } = body;
+    const { data: reported } = body;
     const cost = total();
     const costOfTurn = (number: number) =>
       made.filter(({ turn }) => turn === number).reduce((sum, call) => sum + call.cost, 0);
-    const reported = new Map(report.groups.map(({ key, usage }) => [key, usage.cost_micros]));
+    const costs = new Map(reported.groups.map(({ key, usage }) => [key, usage.cost_micros]));
     const messages = await Promise.all(pages.map(async (page) => (await user.get<MessagePage>(page)).body.data));
     const warnings = messages.flat().filter(({ role }) => role === 'system').length;
     const statements: Record<string, boolean> = {
-      'the month has the cost of all calls, by the prices when they were made': report.budget.cost_micros_used === cost,
-      'the report has the same cost': (report.total.cost_micros ?? 0) === cost,
+      'the month has the cost of all calls, by the prices when they were made':
+        reported.budget.cost_micros_used === cost,
+      'the report has the same cost': (reported.total.cost_micros ?? 0) === cost,
       'each turn has the cost of its calls': turns.every(
-        ({ row }, number) => (reported.get(row.usage_turn_id) ?? 0) === costOfTurn(number),
+        ({ row }, number) => (costs.get(row.usage_turn_id) ?? 0) === costOfTurn(number),
       ),
       'the budget is exceeded by less than one call': cost < bound + Math.max(1, largestCall),
       'the user is warned at most once': warnings <= 1,

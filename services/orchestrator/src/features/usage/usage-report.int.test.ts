@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Conversation, ErrorBody, UsageReport, UsageReportPage, WorkspaceBudget } from '@uswarm/contract';
+import { sql } from 'kysely';
 import {
   first,
   type Home,
@@ -165,6 +166,60 @@ describe('the report of usage', () => {
     ]);
   });
 
+  it('has the turns that a turn delegated in its total, also if turns were resumed', async () => {
+    const { turns, delegations } = createStores(uswarm.database);
+    const { database } = uswarm;
+    await user.post(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
+    const root = await database
+      .selectFrom('turns')
+      .select(['id', 'user_message_id'])
+      .where('workspace_id', '=', home.workspaceId)
+      .executeTakeFirstOrThrow();
+    const give = async (parentTurnId: string, depth: number): Promise<string> => {
+      const id = crypto.randomUUID();
+      const { user_message_id: messageId } = root;
+      const task = {
+        workspaceId: home.workspaceId,
+        conversationId: home.conversationId,
+        userId,
+        agentId: agentOf('researcher'),
+        userMessageId: messageId,
+        messageId,
+        prompt: 'Find tea',
+        depth,
+        budget: null,
+      };
+      await turns.insertTask(id, task, database);
+      await delegations.insert({ turnId: id, parentTurnId, callId: id, messageId }, database);
+      return id;
+    };
+    const task = await give(root.id, 1);
+    // The task was resumed: usage stays with the turn that began it, and the delegation belongs to the next one.
+    const resumed = await give(root.id, 1);
+    await sql`DELETE FROM delegations WHERE turn_id = ${task}`.execute(database);
+    await database.updateTable('turns').set({ first_turn_id: task }).where('id', '=', resumed).execute();
+    const below = await give(resumed, 2);
+    await use({ turnId: root.id });
+    for (const step of [1, 2]) await use({ turnId: task, step, agentId: agentOf('researcher') });
+    await use({ turnId: below, agentId: agentOf('writer') });
+    const { groups, total } = await report('group_by=turn');
+    const found = groups.map(({ key, usage, turn }) => ({
+      key,
+      own: usage.cost_micros,
+      total: turn?.total.cost_micros,
+      delegated_by: turn?.delegated_by,
+    }));
+    expect(new Set(found)).toEqual(
+      new Set([
+        { key: root.id, own: COST, total: 4 * COST, delegated_by: null },
+        { key: task, own: 2 * COST, total: 3 * COST, delegated_by: root.id },
+        { key: below, own: COST, total: COST, delegated_by: task },
+      ]),
+    );
+    expect(total.cost_micros).toBe(4 * COST);
+    expect((await report('group_by=agent')).groups.map(({ usage }) => usage.model_calls).toSorted()).toEqual([1, 1, 2]);
+  });
+
   it('finds the agent and conversation of usage of the previous release by its turn', async () => {
     await user.post(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
     const turn = await uswarm.database
@@ -271,7 +326,9 @@ describe('the report of usage', () => {
       { monthly_tokens: -1 },
       { monthly_cost_micros: 1.5 },
       { monthly_tokens: 2e15 },
-    ])('rejects %j', (limits) => change(limits, 400));
+    ])('rejects %j', async (limits) => {
+      expect((await change(limits, 400)).status).toBe(400);
+    });
 
     it('of another user cannot be changed', async () => {
       const other = await uswarm.user();

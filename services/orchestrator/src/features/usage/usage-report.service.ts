@@ -3,7 +3,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { ListCursorCodec } from '../messages/list-cursor.js';
 import { CURRENCY } from './budget.js';
 import type { BudgetService } from './budget.service.js';
-import type { UsageGroupRow, UsageReportStore } from './usage-report.store.js';
+import type { TurnTotalRow, UsageGroupRow, UsageReportStore } from './usage-report.store.js';
 
 export interface UsageReportQuery {
   group_by: UsageGrouping;
@@ -40,9 +40,10 @@ function rangeOf({ from, to }: Pick<UsageReportQuery, 'from' | 'to'>, now: Date)
   throw new ApiError('validation_failed', { extra: { fields: [{ path: 'from', message }] } });
 }
 
-function groupView({ key, name, agent_id, conversation_id, ...usage }: UsageGroupRow, by: UsageGrouping): UsageGroup {
-  const turn = by === 'turn' ? { agent_id, conversation_id, delegated_by: null, total: usage } : null;
-  return { key, name, usage, turn };
+function groupView({ key, name, agent_id, conversation_id, ...usage }: UsageGroupRow, of?: TurnTotalRow): UsageGroup {
+  if (of === undefined) return { key, name, usage, turn: null };
+  const { key: _, delegated_by, ...total } = of;
+  return { key, name, usage, turn: { agent_id, conversation_id, delegated_by, total } };
 }
 
 /** What agents have used and what it has cost, by what it was used for. */
@@ -59,6 +60,14 @@ export function createUsageReportService({ store, budgets, cursors, clock }: Usa
         store.groups(range, by, { after: position?.key, limit: limit + 1 }),
       ]);
       const page = rows.slice(0, limit);
+      const turns =
+        by === 'turn'
+          ? await store.turnTotals(
+              range,
+              page.map(({ key }) => key),
+            )
+          : [];
+      const totals = new Map(turns.map((turn) => [turn.key, turn]));
       const end = page.at(-1);
       // Groups are ordered by their key only.
       const next =
@@ -72,7 +81,7 @@ export function createUsageReportService({ store, budgets, cursors, clock }: Usa
           currency: CURRENCY,
           total,
           budget,
-          groups: page.map((row) => groupView(row, by)),
+          groups: page.map((row) => groupView(row, totals.get(row.key))),
         },
         pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
       };

@@ -18,6 +18,13 @@ export interface UsageGroupRow extends UsageAmount {
   conversation_id: string | null;
 }
 
+/** A turn with the turns below it: those that it delegated, and those that they delegated. */
+export interface TurnTotalRow extends UsageAmount {
+  key: string;
+  /** The turn that delegated it. */
+  delegated_by: string | null;
+}
+
 export interface UsageReportStore {
   total(range: UsageRange): Promise<UsageAmount>;
   /** Up to `limit` groups by descending key, after a key. The keys of turns and conversations are ordered by time. */
@@ -26,6 +33,8 @@ export interface UsageReportStore {
     by: UsageGrouping,
     page: { after?: string | undefined; limit: number },
   ): Promise<UsageGroupRow[]>;
+  /** The totals of turns with these keys. */
+  turnTotals(range: UsageRange, keys: readonly string[]): Promise<TurnTotalRow[]>;
 }
 
 const AMOUNT = sql`
@@ -65,7 +74,9 @@ export function createUsageReportStore(database: Database): UsageReportStore {
   return {
     async total(range) {
       const { rows } = await sql<UsageAmount>`SELECT ${AMOUNT} FROM (${entriesOf(range)}) e`.execute(database);
-      return rows[0]!;
+      // An aggregate without groups has one row.
+      const [total] = rows as [UsageAmount];
+      return total;
     },
 
     async groups(range, by, { after, limit }) {
@@ -79,6 +90,25 @@ export function createUsageReportStore(database: Database): UsageReportStore {
           FROM (${entriesOf(range)}) e WHERE ${behind}
           GROUP BY 1 ORDER BY 1 DESC LIMIT ${limit}
         ) g ORDER BY g.key DESC`.execute(database);
+      return rows;
+    },
+
+    async turnTotals(range, keys) {
+      const { rows } = await sql<TurnTotalRow>`
+        WITH RECURSIVE tasks AS MATERIALIZED (
+          SELECT coalesce(t.first_turn_id, t.id) AS id, coalesce(parent.first_turn_id, parent.id) AS parent_id
+          FROM turns t
+          JOIN delegations d ON d.turn_id = t.id
+          JOIN turns parent ON parent.id = d.parent_turn_id
+          WHERE t.workspace_id = ${range.workspaceId}
+        ), below AS (
+          SELECT key, key AS id FROM unnest(${[...keys]}::uuid[]) key
+          UNION
+          SELECT below.key, tasks.id FROM below JOIN tasks ON tasks.parent_id = below.id
+        )
+        SELECT below.key, (SELECT parent_id FROM tasks WHERE tasks.id = below.key) AS delegated_by, ${AMOUNT}
+        FROM below JOIN (${entriesOf(range)}) e ON e.turn_id = below.id
+        GROUP BY below.key`.execute(database);
       return rows;
     },
   };
