@@ -142,7 +142,7 @@ describe('model calls', () => {
     expect(await used()).toMatchObject({ prompt_tokens_used: 70, completion_tokens_used: 30, request_count: 1 });
   });
 
-  it('cost what the catalogue says about their tokens, first by the estimate and then by the reported ones', async () => {
+  it('have the cost of their tokens by the catalogue, first of the estimate and then of the reported ones', async () => {
     const id = crypto.randomUUID();
     await reserve({ id });
     const [conversation] = await uswarm.database
