@@ -51,6 +51,10 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
         db,
       ),
   },
+  {
+    name: 'the lock of running turns',
+    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, db),
+  },
   { name: 'the tokens of a turn', run: (db, { messageId }) => createReservationStore().tokensOf(messageId, db) },
   {
     name: 'the settlement of a reserved model call',

@@ -324,7 +324,6 @@ describe('frequent statements without a sequential scan of a large table', () =>
         ),
     ],
     ['the fair claim of jobs', (database) => createJobStore(database).claimFairly('turn', 32, 1, 4)],
-    ['the lock of running turns', (database) => createUsageStore(database).lockRunning(place.workspaceId, database)],
     ['the claim of jobs', (database) => createJobStore(database).claim('turn', 32, 1)],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
     ['the check for jobs of a workspace', (database) => createJobStore(database).waits('turn', place.workspaceId)],

@@ -4,6 +4,7 @@ import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { createWithTransaction } from '../../database/transaction.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { tasksOf } from '../../../test/stores.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createModelCallService } from '../model-calls/model-calls.service.js';
 import { createModelCallStore } from '../model-calls/model-calls.store.js';
@@ -157,7 +158,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     await user.post(pages[number] ?? '', { content: { type: 'text', text: 'hi' } }, 201);
     const job = await worker.claim();
     const row = await worker.turnOf(job);
-    const writer = createTurnWriter({ ...stores, withTransaction, limits }, row, job);
+    const writer = createTurnWriter({ ...stores, ...tasksOf(stores), withTransaction, limits }, row, job);
     await writer.begin();
     turns.push({ row, writer, steps: 0 });
   }
