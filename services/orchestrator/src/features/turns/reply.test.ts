@@ -1,15 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { LIMITS, type MessageContent } from '@uswarm/contract';
-import {
-  AgentActivity as RuntimeActivity,
-  type Done,
-  DoneSchema,
-  Outcome,
-  ToolState,
-  type TurnEvent,
-  TurnEventSchema,
-} from '@uswarm/runtime-proto';
+import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import type { LiveEvents } from './live-events.js';
@@ -108,7 +100,6 @@ function noted() {
     finished: FinishedReply[];
     entries: EntryParts[];
     refusals: Refusal[];
-    activities: string[];
   } = {
     tools: [],
     offers: [],
@@ -116,7 +107,6 @@ function noted() {
     finished: [],
     entries: [],
     refusals: [],
-    activities: [],
   };
   const shown: {
     chunks: string[];
@@ -130,7 +120,7 @@ function noted() {
   const writer: TurnWriter = {
     begin: async () => ({ replyId: 'r', seq: 1 }),
     markRead: async () => undefined,
-    activity: async (activity) => void stored.activities.push(activity),
+    activity: async () => undefined,
     setInstance: async () => undefined,
     nextGeneration: async () => undefined,
     postpone: async () => undefined,
@@ -291,15 +281,6 @@ describe('retracted text', () => {
 });
 
 describe('a reply', () => {
-  it('stores an activity once, and renews the current one', async () => {
-    const { reply, stored, apply } = noted();
-    await reply.renewActivity();
-    const thinking = { case: 'activity', value: { activity: RuntimeActivity.THINKING } } as const;
-    for (let times = 0; times < 2; times += 1) await apply(create(TurnEventSchema, { event: thinking }).event);
-    await reply.renewActivity();
-    expect(stored.activities).toEqual(['reading', 'thinking', 'thinking']);
-  });
-
   it('stores cached and reasoning tokens, and whether the usage is estimated', async () => {
     const { stored, apply } = noted();
     const usage = {

@@ -1,6 +1,5 @@
 import { LIMITS, MESSAGE_ERRORS } from '@uswarm/contract';
 import {
-  AgentActivity,
   Outcome,
   type Attempt,
   type Chunk,
@@ -12,7 +11,6 @@ import {
   type TurnEvent,
   type Usage,
 } from '@uswarm/runtime-proto';
-import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { isBackground } from './background-turns.js';
@@ -31,6 +29,7 @@ import {
   usageEntry,
 } from './runtime-output.js';
 import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
+import { createTurnActivity } from './turn-activity.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
 import type { TurnRow } from './turns.store.js';
@@ -89,13 +88,6 @@ export interface Reply {
   renewActivity(): Promise<void>;
 }
 
-const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
-  [AgentActivity.READING]: 'reading',
-  [AgentActivity.THINKING]: 'thinking',
-  [AgentActivity.WRITING]: 'writing',
-  [AgentActivity.PENDING]: 'pending',
-};
-
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
   const { turn, writer, live, bodies, refused, signal } = deps;
   let chunkSeq = 0;
@@ -105,12 +97,14 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   let storedEvents = 0;
   const parts = new Set<string>();
   let markedRead = false;
-  // `TurnWriter.begin` has stored this activity already.
-  let currentActivity: StoredActivity = 'reading';
   let reached: LimitReached | undefined;
   /** The step of the last announced model call. */
   let announced = 0;
 
+  const activity = createTurnActivity({
+    store: writer.activity,
+    onError: (error) => deps.logger.warn({ err: error, turn: turn.id }, 'the activity of a turn was not stored'),
+  });
   const requests = createToolRequests({ ...deps, seq: () => reply.seq });
 
   const reply: Reply = {
@@ -148,7 +142,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       if (event.case === 'activity' || event.case === 'tool') reply.overLimit = reached;
       switch (event.case) {
         case 'activity':
-          await showActivity(event.value.activity);
+          activity.show(event.value.activity);
           return false;
         case 'chunk':
           showChunk(event.value);
@@ -169,6 +163,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           return await handOver();
         case 'waiting':
           if (event.value.retryAfterMs === 0) return await suspend();
+          activity.end();
           reply.waitMs = event.value.retryAfterMs;
           return true;
         case 'attempt':
@@ -185,11 +180,12 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     },
 
     async finish(finished) {
+      activity.end();
       const errorCode = finished.errorCode === null ? null : storable(finished.errorCode);
       reply.seq = (await writer.finish({ ...finished, text: storable(finished.text), errorCode })).seq;
     },
 
-    renewActivity: () => writer.activity(currentActivity),
+    renewActivity: activity.renew,
   };
 
   function countStoredEvent(): void {
@@ -248,13 +244,6 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     );
   }
 
-  async function showActivity(value: AgentActivity): Promise<void> {
-    const activity = ACTIVITIES[value];
-    if (activity === undefined || activity === currentActivity) return;
-    currentActivity = activity;
-    await writer.activity(activity);
-  }
-
   /** Undefined for content that clients cannot display, for example from a newer or custom runtime. */
   function offeredMessage({ key, agentId, content }: Message): { key: string; content: OfferedContent } | undefined {
     checkNames(key);
@@ -297,7 +286,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       call: recordOf(reported.call),
     };
     const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
-    const appended = await writer.entry(reply.generation, { ...entry, ...stored, ...produced });
+    const appended = await writer.entry(reply.generation, { ...entry, ...stored, ...produced }, activity.take());
     if (appended.verdict === 'refused') outOfOrder();
     if (appended.verdict === 'known') return;
     reply.seq = appended.seq ?? reply.seq;
@@ -322,6 +311,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   /** The runtime must be stopped. */
   function finishEarly({ seq }: Ended): void {
+    activity.end();
     reply.seq = seq;
     reply.suspended = true;
   }
@@ -345,7 +335,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (attempt.step <= announced && !value.metered)
       throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
     if (!value.metered) announced = attempt.step;
-    const reserved = await writer.reserve(attempt, value.metered);
+    const reserved = await writer.reserve(attempt, value.metered, activity.take());
     if (reserved === 'reserved') return false;
     if (reserved !== 'budget_reached') {
       reply.overLimit = reserved;

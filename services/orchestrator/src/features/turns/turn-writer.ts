@@ -136,8 +136,8 @@ export interface TurnWriter {
   postpone(waitMs: number): Promise<void>;
   /** Whether an entry can be appended to the journal. @throws LeaseLost if the turn has a later generation */
   judge(generation: number, entry: { number: number; size: number }): Promise<EntryVerdict>;
-  /** Appends an entry to the journal, in one transaction with what it produces. @throws LeaseLost as `judge` */
-  entry(generation: number, entry: StoredEntry & EntryParts): Promise<AppendedEntry>;
+  /** Appends an entry to the journal, in one transaction with what it produces and with a changed activity. @throws LeaseLost as `judge` */
+  entry(generation: number, entry: StoredEntry & EntryParts, activity?: AgentActivity): Promise<AppendedEntry>;
   /** @returns the sequence of its event */
   tool(tool: ToolMessage): Promise<number>;
   /**
@@ -169,7 +169,7 @@ export interface TurnWriter {
    * @param metered whether the model gateway reserves it
    * @returns the token limit that is reached; `budget_reached` if only the budget of the turn is spent
    */
-  reserve(attempt: Attempt, metered: boolean): Promise<Reserved>;
+  reserve(attempt: Attempt, metered: boolean, activity?: AgentActivity): Promise<Reserved>;
   /** Ends the turn until the user grants it more tokens. */
   askForTokens(text: string): Promise<Ended>;
   /**
@@ -221,6 +221,13 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     });
     return result;
   }
+
+  /** Stores a changed activity in the same transaction. */
+  const fencedWith = <T>(activity: AgentActivity | undefined, run: (tx: Transaction) => Promise<T>): Promise<T> =>
+    fenced(async (tx) => {
+      if (activity !== undefined) await statuses.setActivity(turn, activity, tx);
+      return run(tx);
+    });
 
   const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
     events.append({ workspaceId, type, subjectId }, tx);
@@ -320,7 +327,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return begun;
     },
 
-    activity: (activity) => fenced((tx) => statuses.setActivity(turn, activity, tx)),
+    activity: (activity) => fencedWith(activity, () => Promise.resolve()),
 
     markRead: async () => {
       if (!isBackground(turn)) await fenced((tx) => setUserMessage('read', tx));
@@ -355,9 +362,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return verdict;
     },
 
-    async entry(generation, entry) {
+    async entry(generation, entry, activity) {
       const place = { id: turn.id, workspaceId, generation, replySeq };
-      const appended = await fenced((tx) => appendEntry({ ...deps, budget }, shownMessages, place, entry, tx));
+      const appended = await fencedWith(activity, (tx) =>
+        appendEntry({ ...deps, budget }, shownMessages, place, entry, tx),
+      );
       if (appended.verdict === 'stale') throw new LeaseLost();
       if (appended.counted !== undefined && entry.usage !== undefined)
         metrics?.used({ ...entry.usage, ...appended.counted });
@@ -452,7 +461,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     offer: (key, content) => fenced((tx) => shownMessages.offer(`message:${key}`, content, tx)),
 
-    reserve: (attempt, metered) => fenced((tx) => budget.reserve(attempt, metered, tx)),
+    reserve: (attempt, metered, activity) => fencedWith(activity, (tx) => budget.reserve(attempt, metered, tx)),
 
     async askForTokens(text) {
       const reply = answeredReply(text);
