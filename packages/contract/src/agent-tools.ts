@@ -8,6 +8,8 @@ export const WEB_SEARCH_TOOL = 'web_search_tool';
 export const ARTIFACTS_TOOL = 'artifacts';
 /** Enables the tools `delegate` and `hand_over`. */
 export const DELEGATION_TOOL = 'delegation';
+/** Enables the tool `start_workflow`. */
+export const WORKFLOWS_TOOL = 'workflows';
 export const ACTION_CARD_TOOL = 'action_card_tool';
 /** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
@@ -54,6 +56,15 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     name: ARTIFACTS_TOOL,
     description: 'Writes documents that you can open, and revises them.',
     icon_url: '/v1/assets/icon-artifacts.svg',
+    category_id: 'creation',
+    enabled: true,
+    changes: true,
+    permission: 'allow',
+  },
+  {
+    name: WORKFLOWS_TOOL,
+    description: 'Plans longer work as steps of several agents, which run while you do something else.',
+    icon_url: '/v1/assets/icon-workflows.svg',
     category_id: 'creation',
     enabled: true,
     changes: true,

@@ -50,6 +50,7 @@ export {
   AuditEntry,
 } from './admin.js';
 export { Receipt, ReceiptKeySet, ReceiptPage, type ReceiptStatus, SignedReceipt } from './resources/receipt.js';
+export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resources/workflow.js';
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
 export { canonicalLanguage } from './resources/codes.js';
@@ -91,6 +92,7 @@ export {
   MessageDraft,
   MessagePage,
   Pagination,
+  type WorkflowStepSummary,
 } from './resources/message.js';
 export { MESSAGE_ERROR_CODES, MESSAGE_ERRORS, messageError, type MessageErrorCode } from './resources/message-error.js';
 export {

@@ -86,4 +86,13 @@ export const LIMITS = {
   taskResultBytes: 16 * 1024,
   /** Characters of the task that its message shows. */
   taskPreview: 200,
+  /** Steps of a workflow, and those that run at the same time. */
+  workflowSteps: 12,
+  parallelSteps: 5,
+  /** Running workflows of a workspace. */
+  runningWorkflows: 10,
+  /** Characters of the name of a workflow or a step. */
+  workflowName: 120,
+  /** UTF-8 bytes of the results in the message with which an agent learns the end of a workflow. */
+  workflowReportBytes: 48 * 1024,
 } as const;

@@ -107,6 +107,14 @@ export async function insertAgentData(database: Database, each: number): Promise
     )
     INSERT INTO artifact_versions (artifact_id, version, title, status, agent_slug, preview, size, object_id)
     SELECT id, 1, 't', 'draft', 'writer', '', 0, gen_random_uuid() FROM written`.execute(database);
+  await sql`
+    WITH started AS (
+      INSERT INTO workflows (id, workspace_id, conversation_id, agent_id, message_id, name, created_at)
+      SELECT gen_random_uuid(), m.workspace_id, m.conversation_id, m.agent_id, m.id, 'w', now()
+      FROM messages m WHERE m.role = 'agent' RETURNING id, agent_id
+    )
+    INSERT INTO workflow_steps (workflow_id, step_id, number, name, agent_id, task, after, status, turn_id)
+    SELECT id, 's', 0, 's', agent_id, 't', '{}', 'running', gen_random_uuid() FROM started`.execute(database);
 }
 
 /** Inserts a turn for every message. The last turn of each conversation is queued and has a job. */

@@ -12,6 +12,7 @@ import { storeReceipt } from './receipts.js';
 import { authorized, CALLBACK } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
+import { storeWorkflow } from './workflows.js';
 import { withoutAfterCommit } from './transaction.js';
 
 /** The resources of a user, one for each id in the examples of the API document. */
@@ -45,6 +46,7 @@ export async function createUserResources(
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
   const artifactId = await storeArtifact(uswarm, home, 'Groceries', ['- tea\n', '- tea\n- bread\n']);
+  const workflowId = await storeWorkflow(uswarm, home, { messageId: answerId });
   const receiptId = await storeReceipt(uswarm, home);
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');
@@ -63,6 +65,7 @@ export async function createUserResources(
       [EXAMPLE.answerId]: answerId,
       [EXAMPLE.uploadId]: file.id,
       [EXAMPLE.artifactId]: artifactId,
+      [EXAMPLE.workflowId]: workflowId,
       [EXAMPLE.receiptId]: receiptId,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),

@@ -14,9 +14,9 @@ import { createApprovalStore } from '../src/features/approvals/approvals.store.j
 import { generateCallKeys, createReceiptSigner, systemClock } from '@uswarm/service-kit';
 import { createReceiptLog } from '../src/features/receipts/receipt-log.js';
 import { createReceiptStore } from '../src/features/receipts/receipts.store.js';
-import { createDelegations, type Delegations } from '../src/features/delegations/delegations.js';
+import { createDelegations } from '../src/features/delegations/delegations.js';
 import { createDelegationStore } from '../src/features/delegations/delegations.store.js';
-import { createBackgroundTurns } from '../src/features/turns/background-turns.js';
+import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../src/features/turns/background-turns.js';
 import { createAuditStore } from '../src/features/admin/audit.store.js';
 import { createSessionStore } from '../src/features/auth/sessions.store.js';
 import { createConversationStore } from '../src/features/conversations/conversations.store.js';
@@ -42,6 +42,9 @@ import { createBudgetWarning, createBudgetWarningStore } from '../src/features/u
 import { createReservationStore } from '../src/features/usage/reservations.store.js';
 import { createUsageStore } from '../src/features/usage/usage.store.js';
 import { createUserStore } from '../src/features/users/users.store.js';
+import type { Tasks } from '../src/features/workflows/create-tasks.js';
+import { createWorkflows } from '../src/features/workflows/workflows.js';
+import { createWorkflowStore } from '../src/features/workflows/workflows.store.js';
 import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
 import { createTurnQueue, TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from '../src/jobs/wake-ups.js';
@@ -100,6 +103,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     reservations: createReservationStore(),
     warnAboutBudget: createBudgetWarning({ store: createBudgetWarningStore(), messages, events, clock: systemClock }),
     jobs: createJobStore(database, wakeUps),
+    workflows: createWorkflowStore(database),
     workspaces: createWorkspaceStore(database),
   };
 }
@@ -111,22 +115,27 @@ export function approvalsOf(stores: Stores): Approvals {
   const { approvals, reservations, messages, events, statuses } = stores;
   const metrics = { budget: () => undefined };
   const runtimes = { ensureResumed: () => Promise.resolve(false) };
-  const tasks = delegationsOfStores(stores);
+  const { delegations: tasks } = tasksOfStores(stores);
   return createApprovals({ store: approvals, reservations, messages, events, statuses, metrics, tasks, runtimes });
 }
 
-/** Delegations with these stores. They publish nothing. */
-export function delegationsOfStores(stores: Stores): Delegations {
+/** The owners of tasks with these stores. They publish nothing. */
+export function tasksOfStores(stores: Stores): Tasks {
   const { delegations: store, turns, jobs, reservations, toolCalls, messages, events, approvals, statuses } = stores;
   const queue = createTurnQueue(turns, jobs, { requireTokensLeft: () => Promise.resolve() });
   const background = createBackgroundTurns(turns, jobs);
   const publish = () => Promise.resolve(true);
   const shown = { messages, events, approvals, statuses, publish };
-  return createDelegations({ store, turns, background, queue, reservations, toolCalls, ...shown });
+  const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
+  const delegations = createDelegations({ store, turns, background, queue, reservations, toolCalls, ended, ...shown });
+  const runs = { store: stores.workflows, background, delegations, queue, turns, messages, events, clock: systemClock };
+  const workflows = createWorkflows(runs);
+  const owners = createTaskOwners([delegations, workflows]);
+  return { delegations, workflows, owners };
 }
 
 /** What a turn writer needs for background turns, with these stores. */
 export const tasksOf = (stores: Stores) => ({
-  tasks: delegationsOfStores(stores),
+  tasks: tasksOfStores(stores).owners,
   queue: createTurnQueue(stores.turns, stores.jobs, { requireTokensLeft: () => Promise.resolve() }),
 });

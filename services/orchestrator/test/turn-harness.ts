@@ -299,6 +299,7 @@ export function createTurnHarness(
     delegations: { isOpen: async () => false, openOf: async () => [] },
     tasks: { ended: async () => undefined, cancel: async () => undefined },
     queue: { handOver: async () => undefined },
+    reports: { promptFor: async () => undefined },
     limits: {
       reserve: async () => (more.reserved?.() === true ? undefined : { tokens: 1_000 }),
       turnBudget: async () => ({ tokens: 1_000 }),

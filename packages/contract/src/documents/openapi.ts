@@ -38,6 +38,7 @@ const TAGS = {
   conversations: 'Conversations with the swarm or with one agent',
   messages: 'Messages and their actions',
   artifacts: 'Documents that agents write',
+  workflows: 'Plans of steps that agents work on in the background',
   receipts: 'Signed records of calls that changed something in another system',
   integrations: 'Apps connected through OAuth',
 };

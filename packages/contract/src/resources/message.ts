@@ -67,7 +67,7 @@ const artifact = kind('ArtifactContent', {
 });
 
 /** Fields that the specification does not define. */
-const WorkflowStepSummary = z
+export const WorkflowStepSummary = z
   .strictObject({
     step_id: z.string(),
     name: z.string(),
@@ -77,6 +77,7 @@ const WorkflowStepSummary = z
     finished_at: Timestamp.nullable(),
   })
   .meta({ id: 'WorkflowStepSummary' });
+export type WorkflowStepSummary = z.output<typeof WorkflowStepSummary>;
 
 const workflow = kind('WorkflowContent', {
   type: z.literal('workflow'),

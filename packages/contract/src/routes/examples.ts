@@ -7,6 +7,7 @@ import type { ListedMessage, MessageContent, MessageData } from '../resources/me
 import type { Attachment } from '../resources/upload.js';
 import type { UsageAmount, UsageReport, WorkspaceBudget } from '../resources/usage.js';
 import type { UserProfile } from '../resources/user.js';
+import type { Workflow, WorkflowSummary } from '../resources/workflow.js';
 import { workspaceExample } from '../resources/workspace.js';
 
 /** A request that succeeds, with example ids, and its JSON response. */
@@ -32,6 +33,7 @@ export const EXAMPLE = {
   exportId: '01931a5e-7c00-7000-8000-000000000008',
   artifactId: '01931a5e-7c00-7000-8000-00000000000a',
   receiptId: '01931a5e-7c00-7000-8000-00000000000b',
+  workflowId: '01931a5e-7c00-7000-8000-00000000000c',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
   linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
   exportSignature: 'nGi9fCr2p1XdA4uS6zLwYx',
@@ -123,6 +125,25 @@ export const chosenCard: MessageData = {
   mentions: [],
 };
 
+const workflowSteps: WorkflowSummary['steps'] = [
+  {
+    step_id: 'trains',
+    name: 'Find trains',
+    status: 'completed',
+    agent_slug: 'researcher',
+    started_at: '2026-11-20T08:30:02.125Z',
+    finished_at: '2026-11-20T08:30:03.500Z',
+  },
+  {
+    step_id: 'plan',
+    name: 'Write the plan',
+    status: 'running',
+    agent_slug: 'writer',
+    started_at: '2026-11-20T08:30:03.500Z',
+    finished_at: null,
+  },
+];
+
 /** One content of each type. */
 const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { type: Type }> } = {
   text: { type: 'text', text: 'Tea, bread and marmalade.' },
@@ -154,20 +175,11 @@ const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { ty
   },
   workflow: {
     type: 'workflow',
-    workflow_id: 'w1',
+    workflow_id: EXAMPLE.workflowId,
     workflow_name: 'Plan a trip',
-    execution_id: 'e1',
+    execution_id: EXAMPLE.workflowId,
     status: 'running',
-    steps: [
-      {
-        step_id: 's1',
-        name: 'Find trains',
-        status: 'running',
-        agent_slug: 'researcher',
-        started_at: '2026-11-20T08:30:02.125Z',
-        finished_at: null,
-      },
-    ],
+    steps: workflowSteps,
   },
 };
 
@@ -338,7 +350,29 @@ export const artifact: Artifact = {
   ],
 };
 
+export const workflowSummary: WorkflowSummary = {
+  id: EXAMPLE.workflowId,
+  conversation_id: EXAMPLE.conversationId,
+  message_id: EXAMPLE.replyId,
+  name: 'Plan a trip',
+  agent_slug: 'manager',
+  status: 'running',
+  created_at: MORNING,
+  finished_at: null,
+  steps: workflowSteps,
+};
+
+export const workflow: Workflow = {
+  ...workflowSummary,
+  steps: workflowSteps.map((step) =>
+    step.step_id === 'trains'
+      ? { ...step, task: 'Find trains to Lyon on Friday.', after: [], result: 'There is a train at 9:07.' }
+      : { ...step, task: 'Write a plan with these trains.', after: ['trains'], result: null },
+  ),
+};
+
 export const inWorkspace = { workspaceId: EXAMPLE.workspaceId };
+export const inWorkflow = { ...inWorkspace, id: EXAMPLE.workflowId };
 export const inArtifact = { ...inWorkspace, id: EXAMPLE.artifactId };
 export const inConversation = { ...inWorkspace, id: EXAMPLE.conversationId };
 export const ofWorkspace = { id: EXAMPLE.workspaceId };

@@ -16,6 +16,7 @@ import { turnRoutes } from './turns.js';
 import { uploadRoutes } from './uploads.js';
 import { usageRoutes } from './usage.js';
 import { userRoutes } from './users.js';
+import { workflowRoutes } from './workflows.js';
 import { workspaceRoutes } from './workspaces.js';
 
 export { commonErrors, type RouteAuth, type RouteDefinition } from './define.js';
@@ -39,6 +40,7 @@ export const ROUTES = [
   ...messageRoutes,
   ...turnRoutes,
   ...artifactRoutes,
+  ...workflowRoutes,
   ...receiptRoutes,
   ...integrationRoutes,
 ] as const;

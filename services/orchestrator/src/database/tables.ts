@@ -473,6 +473,36 @@ export interface WorkTable {
   fair_key: string | null;
 }
 
+export interface WorkflowStepsTable {
+  workflow_id: string;
+  step_id: string;
+  number: number;
+  name: string;
+  agent_id: string;
+  task: string;
+  after: string[];
+  status: Generated<'pending' | 'running' | 'completed' | 'failed'>;
+  turn_id: string | null;
+  result: string | null;
+  started_at: Timestamp | null;
+  finished_at: Timestamp | null;
+}
+
+export interface WorkflowsTable {
+  id: string;
+  workspace_id: string;
+  conversation_id: string;
+  agent_id: string;
+  turn_id: string | null;
+  user_message_id: string | null;
+  message_id: string;
+  report_message_id: string | null;
+  name: string;
+  status: Generated<'running' | 'completed' | 'failed' | 'cancelled'>;
+  created_at: Timestamp;
+  finished_at: Timestamp | null;
+}
+
 export interface WorkspaceEventsTable {
   workspace_id: string;
   seq: number;
@@ -536,6 +566,8 @@ export interface Schema {
   usage_periods: UsagePeriodsTable;
   users: UsersTable;
   work: WorkTable;
+  workflow_steps: WorkflowStepsTable;
+  workflows: WorkflowsTable;
   workspace_events: WorkspaceEventsTable;
   workspaces: WorkspacesTable;
 }

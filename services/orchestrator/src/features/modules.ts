@@ -47,6 +47,7 @@ import { createTurnsModule } from './turns/turns.module.js';
 import { createUploadsModule } from './uploads/uploads.module.js';
 import { createUsageModule } from './usage/usage.module.js';
 import { createUsersModule } from './users/users.module.js';
+import { createWorkflowsModule } from './workflows/workflows.module.js';
 import { createWorkspacesModule } from './workspaces/workspaces.module.js';
 import type { Handlers } from '../http/handlers.js';
 import { createJobStore } from '../jobs/job-store.js';
@@ -223,6 +224,7 @@ function createChatModules(
     clock,
     logger,
   });
+  const workflows = createWorkflowsModule({ config, requests, cancellation: turns.workflows, access });
   const summaries = createSummariesModule({
     config,
     background,
@@ -248,7 +250,7 @@ function createChatModules(
     requestConnections: connectionsOf(config).requests,
     runtimes: runtimes.requests,
     queue: turns.queue,
-    delegations: turns.delegations,
+    tasks: turns.tasks,
     stops: turns.stops,
     stopInRuntime: turns.stopInRuntime,
     statuses,
@@ -267,7 +269,7 @@ function createChatModules(
     metrics: turns.metrics,
     clock,
   });
-  return { turns, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
+  return { turns, workflows, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
 }
 
 /** Users, their accounts and authentication, and the operators. */
@@ -340,6 +342,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Mod
   ...workspaces.usage.routes,
   ...chat.agents.routes,
   ...chat.artifacts.routes,
+  ...chat.workflows.routes,
   ...chat.receipts.routes,
   ...workspaces.workspaces.routes,
   ...chat.conversations.routes,

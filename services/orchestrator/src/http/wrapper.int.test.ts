@@ -13,6 +13,7 @@ import {
 } from '../../test/test-orchestrator.js';
 import { END } from '../../test/message-client.js';
 import { createTestTurnWorker } from '../../test/turn-fixture.js';
+import { storeWorkflow } from '../../test/workflows.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
 
 /** The exceptions: CONV-005. */
@@ -126,6 +127,8 @@ describe('the body of a successful response', () => {
     listArtifacts: () => user.get(`${home.workspace}/artifacts`),
     getArtifact: async () =>
       user.get(`${home.workspace}/artifacts/${await storeArtifact(uswarm, home, 'List', ['- tea'])}`),
+    listWorkflows: () => user.get(`${home.workspace}/workflows`),
+    getWorkflow: async () => user.get(`${home.workspace}/workflows/${await storeWorkflow(uswarm, home)}`),
     listReceipts: () => user.get('/v1/receipts'),
     getReceipt: async () => user.get(`/v1/receipts/${await storeReceipt(uswarm, home)}`),
     listConversations: () => user.get(`${home.workspace}/conversations`),
@@ -151,9 +154,8 @@ describe('the body of a successful response', () => {
   it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const paged = /Messages$|History$|^listConversations$|^listArtifacts$|^listReceipts$|^getUsageReport$/.test(
-        operationId,
-      );
+      const paged =
+        /Messages$|History$|^listConversations$|^list(Artifacts|Receipts|Workflows)$|^getUsageReport$/.test(operationId);
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
       expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { createWithTransaction } from '../../src/database/transaction.js';
 import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
 import { createTurnRunner } from '../../src/features/turns/turn-runner.js';
+import { createWorkflowReports } from '../../src/features/workflows/workflow-reports.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import type { JobResult } from '../../src/jobs/job-worker.js';
 import { createMemoryJournal } from '../memory-journal.js';
@@ -132,6 +133,7 @@ export class FaultRun {
     const run = createTurnRunner({
       ...stores,
       ...tasksOf(stores),
+      reports: createWorkflowReports(stores.workflows),
       turns: process.reads(stores.turns, 'get', 'stopRequested'),
       journal: process.reads(stores.journal, 'entries'),
       contexts: process.reads(stores.contexts, 'find'),

@@ -10,6 +10,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
+import { storeWorkflow } from '../../../test/workflows.js';
 import type { Transaction } from '../../database/database.js';
 import { createAuditStore } from '../admin/audit.store.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
@@ -211,6 +212,7 @@ describe('account deletion with a runtime', () => {
       database,
     );
     await storeArtifact(uswarm, home, user.name, ['- tea']);
+    await storeWorkflow(uswarm, home, { name: user.name });
     const revocationId = crypto.randomUUID();
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)

@@ -87,12 +87,16 @@ describe('settings and tools of an agent', () => {
       ['web_search_tool', false],
       ['memories', true],
       ['artifacts', true],
+      ['workflows', true],
+      ['delegation', true],
       ['action_card_tool', true],
     ]);
     expect(shown(await tools(colleague))).toEqual([
       ['web_search_tool', true],
       ['memories', true],
       ['artifacts', true],
+      ['workflows', true],
+      ['delegation', true],
       ['action_card_tool', true],
     ]);
   });

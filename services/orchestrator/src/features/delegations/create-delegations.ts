@@ -4,7 +4,7 @@ import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
-import { createBackgroundTurns } from '../turns/background-turns.js';
+import { createBackgroundTurns, type TaskOwner } from '../turns/background-turns.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
@@ -16,12 +16,14 @@ export interface DelegationServices {
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
   statuses: AgentStatuses;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
+  /** Passes the end of a turn to the owner of its task. */
+  ended: TaskOwner['ended'];
 }
 
 /** Delegations that use the given connections. */
 export function delegationsOf(
   { database, jobs, events }: Pick<Connections, 'database' | 'jobs' | 'events'>,
-  { limits, statuses, publish }: DelegationServices,
+  { limits, statuses, publish, ended }: DelegationServices,
 ): Delegations {
   const turns = createTurnStore(database);
   return createDelegations({
@@ -36,5 +38,6 @@ export function delegationsOf(
     approvals: createApprovalStore(),
     statuses,
     publish,
+    ended,
   });
 }

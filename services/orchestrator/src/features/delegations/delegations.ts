@@ -28,6 +28,8 @@ export interface DelegationsDeps {
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
+  /** Passes the end of a suspended turn to the owner of its task. */
+  ended: TaskOwner['ended'];
 }
 
 /** A task for another agent. */
@@ -118,7 +120,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     await delegations.cancel(turn.id, tx);
     await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
     await turns.finish(turn.id, 'stopped', null, tx);
-    await delegations.ended(turn, STOPPED, tx);
+    await deps.ended(turn, STOPPED, tx);
     await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
   }
 

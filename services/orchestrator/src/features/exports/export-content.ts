@@ -35,6 +35,7 @@ workspaces.json          your workspaces
 workspaces/<id>/agents/<id>.json              an agent with its settings, tools and memories
 workspaces/<id>/artifacts.json                documents that agents wrote, one entry per version; "path" is its content
 workspaces/<id>/artifacts/<id>/<version>.md   the content of a version
+workspaces/<id>/workflows.json                workflows with the tasks and results of their steps
 workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages, "summary"
                                               replaces older messages in prompts
 workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
@@ -93,6 +94,7 @@ export function createExportContent({ data, profile, receipts, objects }: Export
       ),
       json(`${folder}/artifacts.json`, async () => artifacts.map(({ path, data: version }) => ({ ...version, path }))),
       ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
+      json(`${folder}/workflows.json`, () => data.workflows(workspaceId)),
       json(`${folder}/conversations.json`, async () => conversations),
       ...conversations.map(({ id, path }) => ({
         path,

@@ -39,6 +39,8 @@ export interface ExportDataStore {
   conversations(workspaceId: string): Promise<Listed[]>;
   /** All versions of all artifacts. */
   artifactVersions(workspaceId: string): Promise<ExportedVersion[]>;
+  /** With their steps. */
+  workflows(workspaceId: string): Rows;
   /** Messages after the seq, oldest first. */
   messages(conversationId: string, afterSeq: number, limit: number): Promise<ExportedMessage[]>;
 }
@@ -107,6 +109,20 @@ export function createExportDataStore(database: Database): ExportDataStore {
         data,
       }));
     },
+
+    workflows: (workspaceId) =>
+      all(sql`
+        SELECT w.id, w.conversation_id, w.message_id, w.name, a.slug AS agent_slug, w.status, w.created_at, w.finished_at,
+          (
+            SELECT jsonb_agg(
+              jsonb_build_object(
+                'step_id', s.step_id, 'name', s.name, 'agent_slug', b.slug, 'task', s.task, 'after', s.after,
+                'status', s.status, 'result', s.result, 'started_at', s.started_at, 'finished_at', s.finished_at
+              ) ORDER BY s.number
+            ) FROM workflow_steps s JOIN agents b ON b.id = s.agent_id WHERE s.workflow_id = w.id
+          ) AS steps
+        FROM workflows w JOIN agents a ON a.id = w.agent_id
+        WHERE w.workspace_id = ${workspaceId} ORDER BY w.created_at, w.id`),
 
     async messages(conversationId, afterSeq, limit) {
       const rows = await all<Record<string, unknown> & { seq: number }>(sql`

@@ -175,6 +175,22 @@ describe('an export', () => {
       expect(versions.map(({ path }) => archive[String(path)])).toEqual(['- tea\n', '- tea\n- bread\n']);
     });
 
+    it('contains the workflows with the results of their steps', () => {
+      const [workflow, ...others] = list(`workspaces/${owner.home.workspaceId}/workflows.json`);
+      expect(others).toEqual([]);
+      expect(workflow).toMatchObject({
+        id: owner.values[EXAMPLE.workflowId],
+        name: 'Plan a trip',
+        agent_slug: 'manager',
+        status: 'running',
+        created_at: expect.any(String),
+        steps: [
+          { step_id: 'trains', status: 'completed', result: 'There is a train at 9:07.', after: [] },
+          { step_id: 'hotels', status: 'pending', result: null, after: ['trains'], task: 'Find hotels to Lyon.' },
+        ],
+      });
+    });
+
     it('contains the uploaded files', () => {
       const id = owner.values[EXAMPLE.uploadId];
       const [upload] = list('uploads.json');

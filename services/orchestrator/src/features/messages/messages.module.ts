@@ -11,11 +11,11 @@ import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { StopService } from '../turns/stop.service.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
-import type { Delegations } from '../delegations/delegations.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
 import type { Attachments } from '../uploads/attachments.js';
+import type { Tasks } from '../workflows/create-tasks.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createActionService } from './actions.service.js';
 import type { CursorCodec } from './cursor.js';
@@ -40,7 +40,7 @@ export interface MessagesModuleDeps {
   requestConnections: number;
   runtimes: RuntimeRequests;
   queue: TurnQueue;
-  delegations: Delegations;
+  tasks: Tasks;
   stops: StopService;
   stopInRuntime: CancelRuntimeTurn;
   statuses: AgentStatuses;
@@ -66,7 +66,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     events,
     statuses,
     metrics: deps.turnMetrics,
-    tasks: deps.delegations,
+    tasks: deps.tasks.delegations,
     runtimes: deps.runtimes,
   });
   const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
@@ -110,7 +110,8 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     jobs,
     statuses,
     approvals,
-    tasks: deps.delegations,
+    tasks: deps.tasks.delegations,
+    workflows: deps.tasks.workflows,
     events,
     conversations,
     stopInRuntime: deps.stopInRuntime,

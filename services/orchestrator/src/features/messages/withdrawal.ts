@@ -12,6 +12,7 @@ import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { TurnStore } from '../turns/turns.store.js';
+import type { Workflows } from '../workflows/workflows.js';
 import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
 
 export interface WithdrawalDeps {
@@ -23,6 +24,7 @@ export interface WithdrawalDeps {
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   approvals: Pick<Approvals, 'withdraw'>;
   tasks: Pick<Delegations, 'abandon'>;
+  workflows: Pick<Workflows, 'withdraw'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
   stopInRuntime: CancelRuntimeTurn;
@@ -100,8 +102,10 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         const isKnown = (turn: ConcernedTurn): boolean =>
           isUnfinished(turn) ? unfinished.has(turn.id) : locked.some(({ id }) => id === turn.id);
         if (!(await changes.turnsOf(messageId, tx)).every(isKnown)) throw new TurnsChanged();
-        // Before `finish`, which deletes the calls that were executed.
         const without = { turnIds: ended.map(({ id }) => id), messageIds: withdrawn };
+        // Before the cards of its steps are closed: without them, a step would continue.
+        await deps.workflows.withdraw(without, tx);
+        // Before `finish`, which deletes the calls that were executed.
         await approvals.withdraw(without, tx);
         for (const id of ids) await turns.finish(id, 'stopped', null, tx);
         // The deletion of a user message deletes all its turns.

@@ -32,6 +32,8 @@ export interface ToolOutcome {
   isUnknown?: boolean;
   /** A message in addition to the reply. A message of the same turn with the same key is updated. */
   message?: { key: string; content: OfferedContent };
+  /** The call has stored such a message itself. */
+  showsMessage?: boolean;
 }
 
 /**

@@ -16,6 +16,7 @@ import { needsSummary } from '../summaries/summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from './journal-bodies.js';
 import type { JournalEntry, JournalStore } from './journal.store.js';
+import type { WorkflowReports } from '../workflows/workflow-reports.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { boundedHistory, HISTORY_MESSAGES, JOURNAL, turnRequest } from './turn-request.js';
@@ -30,6 +31,7 @@ export interface TurnRequestDeps {
   users: Pick<UserStore, 'reader'>;
   summaries: Pick<SummaryStore, 'find'>;
   receipts: Pick<ReceiptLog, 'ofConversation'>;
+  reports: WorkflowReports;
   /** The agent's current settings, tools and memories. */
   loadAgentContext: (agentId: string, question: Question) => Promise<AgentContext>;
   models: Pick<ModelCatalog, 'limits' | 'price'>;
@@ -116,11 +118,12 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const reading = historyOf(answered, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
-    const [context, newestFirst, firstStep, journal] = await Promise.all([
+    const [context, newestFirst, firstStep, journal, report] = await Promise.all([
       stored ?? startContext(answered, summary, question),
       reading,
       deps.turns.nextStep(turn.usage_turn_id),
       features.includes(JOURNAL) ? entriesFor(turn, reply.events, signal) : [],
+      isBackground(turn) ? undefined : deps.reports.promptFor(answered.user_message_id),
     ]);
     const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);
     const { tools, requestedTools } = context.agentContext;
@@ -135,7 +138,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       requestedTools: requested,
       resolutions: reply.requests.resolutions,
       features,
-      history: boundedHistory(newestFirst),
+      history: [...boundedHistory(newestFirst), ...reportRow(answered, report)],
       firstStep,
       journal,
       recentCalls,
@@ -146,6 +149,10 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     return { request, context, requestedTools: requested, needsSummary: needsSummary(newestFirst) };
   };
 }
+
+/** The message that an agent answers in place of a message of the user. */
+const reportRow = ({ user_message_id: id }: TurnRow, text: string | undefined): HistoryRow[] =>
+  text === undefined ? [] : [{ id, role: 'user', agent_id: null, text }];
 
 /** Tools that ask the user directly: a background turn answers another agent. */
 const USER_TOOLS: readonly string[] = [ACTION_CARD_TOOL];

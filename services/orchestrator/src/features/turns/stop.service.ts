@@ -4,6 +4,7 @@ import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { DelegationStore } from '../delegations/delegations.store.js';
 import type { Delegations } from '../delegations/delegations.js';
+import type { WorkflowCancellation } from '../workflows/workflow-cancellation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { STOPPED_SENTENCE } from './reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
@@ -17,6 +18,7 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
   delegations: TurnWriterDeps['delegations'] & Pick<DelegationStore, 'ofTurn'>;
   tasks: TurnWriterDeps['tasks'] & Pick<Delegations, 'stopSuspended'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
+  workflows: Pick<WorkflowCancellation, 'cancelShown'>;
   access: WorkspaceAccess;
   stopInRuntime: CancelRuntimeTurn;
 }
@@ -24,7 +26,7 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
 export interface StopService {
   /**
    * Stops a reply by its id, all replies to a user message by the id of that message, or the task of a sub-agent by the id of
-   * its delegation. A running turn ends soon and keeps its text so far; a queued one ends immediately. A turn that waits for
+   * its delegation, or the workflow that a message shows. A running turn ends soon and keeps its text so far; a queued one ends immediately. A turn that waits for
    * sub-agents ends when they have stopped.
    *
    * @throws ApiError `message_not_found`, `turn_not_running`
@@ -122,6 +124,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
   return {
     async stop(userId, workspaceId, messageId) {
       await access.require(userId, workspaceId);
+      if (await deps.workflows.cancelShown(workspaceId, messageId)) return;
       let stopped = 0;
       for (const turn of await requireTurns(workspaceId, messageId)) {
         try {

@@ -31,6 +31,8 @@ export interface TurnQueue {
   ): Promise<void>;
   /** Continues a suspended turn without a message of the user, after the turns whose `ordinal` is lower. */
   continue(turn: TurnRow, ordinal: number, tx: Transaction): Promise<void>;
+  /** Lets an agent answer a message that no user sent. It is not refused. */
+  follow(turn: Omit<NewTurn, 'id'> & { userId: string; ordinal: number }, tx: Transaction): Promise<void>;
   /** Lets another agent answer the message of a turn, next in the conversation. `ordinal` is the seq of the message. */
   handOver(turn: TurnRow, agentId: string, ordinal: number, tx: Transaction): Promise<void>;
 }
@@ -89,6 +91,16 @@ export function createTurnQueue(
       await store.resume(id, turn.id, tx);
       const isReply = turn.task_depth === null;
       await jobs.enqueue({ ...jobOf(id, turn, ordinal), ...(isReply ? { serialKey: turn.conversation_id } : {}) }, tx);
+    },
+
+    async follow({ userId: fairKey, ordinal, ...turn }, tx) {
+      const id = nextId();
+      const { workspaceId, conversationId } = turn;
+      await store.insert({ id, ...turn }, UNLIMITED, tx);
+      await jobs.enqueue(
+        { kind: TURN_JOB, subjectId: id, workspaceId, serialKey: conversationId, ordinal, fairKey },
+        tx,
+      );
     },
 
     async handOver(turn, agentId, ordinal, tx) {

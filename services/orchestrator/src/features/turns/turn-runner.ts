@@ -386,7 +386,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     try {
       const waiting = await waitResult(turn, writer);
       if (waiting !== undefined) return waiting;
-      if (turn.status === 'queued' && isBackground(turn) && turn.stop_requested)
+      // The task was stopped, or its message was deleted.
+      if (isBackground(turn) && (turn.reply_message_id === null || (turn.status === 'queued' && turn.stop_requested)))
         return giveUp(writer, 'stopped', 'stopped');
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
       if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {

@@ -239,7 +239,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     errorCode: string | null = null,
   ): Promise<void> {
     const [userMessage] = await messages.find([turn.user_message_id], tx);
-    if (userMessage !== undefined && !REPLACED[status].has(userMessage.status)) return;
+    // A message of the app, which tells the end of a workflow, does not fail with its answer.
+    if (userMessage?.role === 'system' || (userMessage && !REPLACED[status].has(userMessage.status))) return;
     await messages.update(turn.user_message_id, { status, errorCode }, tx);
     await append('message.updated', turn.user_message_id, tx);
   }
@@ -385,9 +386,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         const stored = await deps.toolCalls.find(turn.id, id, tx);
         if (stored !== undefined) return { outcome: stored, state: undefined };
         const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
-        const { text, failed, isUnknown, message } = isStopped ? NOT_SENT.stopped : await commit(tx);
+        const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
+        const { text, failed, isUnknown, message, showsMessage = message !== undefined } = ended;
         // Texts of other systems, such as mails, can contain anything.
-        const outcome = { text: storable(text), failed, showsMessage: message !== undefined };
+        const outcome = { text: storable(text), failed, showsMessage };
         await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
         const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
         const shown = isUnknown === true ? unknownLine(line) : line;
@@ -496,7 +498,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
       const ended = await fenced(async (tx) => {
-        if (turn.reply_message_id === null) await insertReply(tx);
+        if (turn.reply_message_id === null && !isBackground(turn)) await insertReply(tx);
         if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
           await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;

@@ -11,9 +11,7 @@ import { createAgentStore } from '../agents/agents.store.js';
 import { createMemoryStore } from '../agents/memories.store.js';
 import { loadTools } from '../core/catalog.js';
 import type { ModelCatalog } from '../core/models.js';
-import { delegationsOf } from '../delegations/create-delegations.js';
 import { createDelegationTools } from '../delegations/delegation-tools.js';
-import type { Delegations } from '../delegations/delegations.js';
 import { createDelegationStore } from '../delegations/delegations.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { createIntegrationStore } from '../integrations/integrations.store.js';
@@ -36,8 +34,12 @@ import { createUsageStore } from '../usage/usage.store.js';
 import { createUserStore } from '../users/users.store.js';
 import { createContentObjects } from '../uploads/content-objects.js';
 import type { ObjectStore } from '../uploads/object-store.js';
+import { type Tasks, tasksOf } from '../workflows/create-tasks.js';
+import { createWorkflowCancellation } from '../workflows/workflow-cancellation.js';
+import { createWorkflowReports } from '../workflows/workflow-reports.js';
+import { createWorkflowTools } from '../workflows/workflow-tools.js';
+import { createWorkflowStore } from '../workflows/workflows.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import { createTaskOwners } from './background-turns.js';
 import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
 import { journalJobs } from './journal-retention.js';
@@ -83,15 +85,20 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   });
   const inBackground = {
     limits: backgroundLimits,
-    delegations: delegationsOf(background, { limits: backgroundLimits, statuses, publish }),
+    tasks: tasksOf({ connections: background, limits: backgroundLimits, statuses, publish, clock }),
   };
   const platformTools = [
     ...deps.platformTools,
     ...createDelegationTools({
       agents: createAgentStore(background.database),
       turns: createTurnStore(background.database),
-      delegations: inBackground.delegations,
+      delegations: inBackground.tasks.delegations,
       createViewContext: deps.createViewContext,
+    }),
+    ...createWorkflowTools({
+      store: createWorkflowStore(background.database),
+      workflows: inBackground.tasks.workflows,
+      agents: createAgentStore(background.database),
     }),
   ];
   const turnMetrics = createTurnMetrics(deps.metrics, {
@@ -100,11 +107,19 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   });
   const turns = createTurnStore(requests.database);
   const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
-  const delegations = delegationsOf(requests, { limits, statuses, publish });
+  const tasks = tasksOf({ connections: requests, limits, statuses, publish, clock });
+  const workflows = createWorkflowCancellation({
+    withTransaction: requests.withTransaction,
+    store: createWorkflowStore(requests.database),
+    workflows: tasks.workflows,
+    jobs: requests.jobs,
+    stopInRuntime,
+  });
   const queue = createTurnQueue(turns, requests.jobs, limits);
   const stops = createStopService({
     delegations: createDelegationStore(),
-    tasks: delegations,
+    tasks: { ...tasks.owners, stopSuspended: tasks.delegations.stopSuspended },
+    workflows,
     queue,
     withTransaction: requests.withTransaction,
     jobs: requests.jobs,
@@ -127,7 +142,8 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   return {
     queue,
     stops,
-    delegations,
+    tasks,
+    workflows,
     stopInRuntime,
     metrics: turnMetrics,
     urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
@@ -137,7 +153,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
 
 function turnJob(
   deps: TurnsModuleDeps,
-  { limits, delegations }: { limits: UsageLimits; delegations: Delegations },
+  { limits, tasks }: { limits: UsageLimits; tasks: Tasks },
   metrics: TurnMetrics,
 ): UrgentJobDefinition {
   const { config, background, client, clock, logger } = deps;
@@ -149,7 +165,8 @@ function turnJob(
     turns,
     queue: createTurnQueue(turns, jobs, limits),
     delegations: createDelegationStore(),
-    tasks: createTaskOwners([delegations]),
+    tasks: tasks.owners,
+    reports: createWorkflowReports(createWorkflowStore(database)),
     journal: createJournalStore(database),
     bodies: createJournalBodies({
       contents: createContentObjects({ ...background, job: JOURNAL_OBJECT_JOB, objects: deps.objects }),

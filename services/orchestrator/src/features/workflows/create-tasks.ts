@@ -1,0 +1,49 @@
+import type { BusEnvelope } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Connections } from '../../database/connections.js';
+import { delegationsOf } from '../delegations/create-delegations.js';
+import type { AgentStatuses } from '../agents/agent-statuses.js';
+import type { Delegations } from '../delegations/delegations.js';
+import { createMessageStore } from '../messages/messages.store.js';
+import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../turns/background-turns.js';
+import { createTurnQueue } from '../turns/turn-queue.js';
+import { createTurnStore } from '../turns/turns.store.js';
+import type { UsageLimits } from '../usage/usage-limits.js';
+import { createWorkflows, type Workflows } from './workflows.js';
+import { createWorkflowStore } from './workflows.store.js';
+
+export interface TasksDeps {
+  connections: Pick<Connections, 'database' | 'jobs' | 'events'>;
+  limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  statuses: AgentStatuses;
+  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  clock: Clock;
+}
+
+/** The features that own the tasks of background turns. */
+export interface Tasks {
+  delegations: Delegations;
+  workflows: Workflows;
+  /** All of them. */
+  owners: TaskOwner;
+}
+
+/** The owners of tasks, which use the given connections. */
+export function tasksOf({ connections, limits, statuses, publish, clock }: TasksDeps): Tasks {
+  const { database, jobs, events } = connections;
+  const turns = createTurnStore(database);
+  const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
+  const delegations = delegationsOf(connections, { limits, statuses, publish, ended });
+  const workflows = createWorkflows({
+    store: createWorkflowStore(database),
+    background: createBackgroundTurns(turns, jobs),
+    delegations,
+    queue: createTurnQueue(turns, jobs, limits),
+    turns,
+    messages: createMessageStore(database),
+    events,
+    clock,
+  });
+  const owners = createTaskOwners([delegations, workflows]);
+  return { delegations, workflows, owners };
+}

@@ -1,0 +1,154 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { MessageContent, Workflow } from '@uswarm/contract';
+import type { AgentStore } from '../src/features/agents/agents.store.js';
+import type { TaskResult } from '../src/features/turns/background-turns.js';
+import type { FinishedReply } from '../src/features/turns/turn-writer.js';
+import type { TurnRow } from '../src/features/turns/turns.store.js';
+import { contentOf } from '../src/features/workflows/workflow-view.js';
+import { createWorkflowTools } from '../src/features/workflows/workflow-tools.js';
+import type { LeasedJob } from '../src/jobs/job-store.js';
+import { createStores, tasksOfStores } from './stores.js';
+import { beginToolTurn } from './tool-turn.js';
+import type { Home, TestOrchestrator } from './test-orchestrator.js';
+import { withoutAfterCommit } from './transaction.js';
+import type { TurnFixture } from './turn-fixture.js';
+
+export interface TestStep {
+  id: string;
+  agent?: string;
+  after?: string[];
+  name?: string;
+  task?: string;
+}
+
+const toStep = ({ id, agent = 'researcher', name = `Step ${id}`, task = `Do ${id}.`, after }: TestStep) => ({
+  id,
+  agent,
+  name,
+  task,
+  ...(after === undefined ? {} : { after }),
+});
+
+const FINISHED: Record<TaskResult['status'], Omit<FinishedReply, 'text'>> = {
+  completed: { turnStatus: 'done', messageStatus: 'delivered', errorCode: null },
+  failed: { turnStatus: 'failed', messageStatus: 'failed', errorCode: 'model_refused' },
+  stopped: { turnStatus: 'stopped', messageStatus: 'failed', errorCode: 'stopped' },
+};
+
+/** Starts workflows by calls of the tool in a turn, and works on their steps in place of the workers. */
+export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
+  const { stores } = world.turnWorker;
+  const { workflows } = tasksOfStores(stores);
+  const agents: Pick<AgentStore, 'members'> = stores.agents;
+  const begun = await beginToolTurn(world, createWorkflowTools({ store: stores.workflows, workflows, agents }));
+  const path = `/v1/workspaces/${begun.turn.workspace_id}/workflows`;
+
+  /** The unfinished turns of steps, by step id. */
+  async function turns(): Promise<Record<string, { turn: TurnRow; job: LeasedJob }>> {
+    const rows = await world.uswarm.database
+      .selectFrom('workflow_steps as s')
+      .innerJoin('workflows as w', 'w.id', 's.workflow_id')
+      .innerJoin('turns as t', 't.reply_message_id', 'w.message_id')
+      .select(['s.step_id', 't.id'])
+      .whereRef('t.id', '=', 's.turn_id')
+      .where('w.workspace_id', '=', begun.turn.workspace_id)
+      .where('t.status', 'in', ['queued', 'running'])
+      .orderBy('s.number')
+      .execute();
+    const found: Record<string, { turn: TurnRow; job: LeasedJob }> = {};
+    for (const { step_id: stepId, id } of rows) {
+      const job = await stores.jobs.takeOver('turn', id, 3_600_000, world.uswarm.database);
+      if (job !== undefined) found[stepId] = { job, turn: await world.turnWorker.turnOf(job) };
+    }
+    return found;
+  }
+
+  return {
+    ...begun,
+    path,
+    turns,
+    start: (steps: readonly TestStep[], name = 'Trip') =>
+      begun.call('start_workflow', { name, steps: steps.map(toStep) }),
+    /** The workflow that was started last. */
+    async workflow(): Promise<Workflow> {
+      const { body } = await world.user.get<{ data: Workflow[] }>(path);
+      const [latest] = body.data;
+      return (await world.user.get<{ data: Workflow }>(`${path}/${latest?.id}`)).body.data;
+    },
+    async statuses(): Promise<Record<string, string>> {
+      const { body } = await world.user.get<{ data: Workflow[] }>(path);
+      return Object.fromEntries((body.data[0]?.steps ?? []).map(({ step_id: id, status }) => [id, status]));
+    },
+    /** Begins the turn of a running step, and ends it. */
+    async end(stepId: string, status: TaskResult['status'] = 'completed', text = `Result of ${stepId}.`) {
+      const running = (await turns())[stepId];
+      if (running === undefined) throw new Error(`the step ${stepId} is not running`);
+      const writer = await world.turnWorker.writerOf(running.job);
+      await writer.begin();
+      await writer.finish({ ...FINISHED[status], text });
+      return running.turn;
+    },
+    /** Ends the turn that started the workflow. */
+    finish: () => begun.writer.finish({ ...FINISHED.completed, text: 'Started.' }),
+    /** The messages with this type of content, oldest first. */
+    async messages<Type extends MessageContent['type']>(type: Type) {
+      const rows = await world.uswarm.database
+        .selectFrom('messages')
+        .select(['id', 'content', 'role', 'status'])
+        .where('conversation_id', '=', begun.turn.conversation_id)
+        .orderBy('seq')
+        .execute();
+      return rows.flatMap((row) =>
+        row.content.type === type ? [{ ...row, content: row.content as Extract<MessageContent, { type: Type }> }] : [],
+      );
+    },
+  };
+}
+
+type Place = Pick<Home, 'workspaceId' | 'conversationId' | 'agents'>;
+
+/** Stores the message of a workflow. @returns its id */
+async function storeMessage({ database }: Pick<TestOrchestrator, 'database'>, place: Place): Promise<string> {
+  const { workspaceId, conversationId, agents } = place;
+  const stores = createStores(database);
+  const id = randomUUIDv7();
+  await database.transaction().execute(async (tx) => {
+    const seq = await stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, withoutAfterCommit(tx));
+    const content = contentOf({ id, name: '', status: 'running' }, []);
+    const agentId = agents[0]?.id ?? '';
+    const message = { id, workspaceId, conversationId, agentId, seq, content } as const;
+    await stores.messages.insert({ ...message, role: 'agent', status: 'delivered' }, tx);
+  });
+  return id;
+}
+
+/**
+ * Stores a running workflow with two steps, on which no turn works.
+ *
+ * @param options.messageId an existing message that shows it
+ * @returns its id
+ */
+export async function storeWorkflow(
+  uswarm: Pick<TestOrchestrator, 'database'>,
+  place: Place,
+  { name = 'Plan a trip', messageId: existing }: { name?: string; messageId?: string } = {},
+): Promise<string> {
+  const { workspaceId, conversationId, agents } = place;
+  const { workflows } = createStores(uswarm.database);
+  const agentId = agents[0]?.id ?? '';
+  const id = randomUUIDv7();
+  const messageId = existing ?? (await storeMessage(uswarm, place));
+  const plan = { id, workspaceId, conversationId, agentId, turnId: null, userMessageId: null, messageId, name };
+  const step = (step_id: string, after: string[] = []) => ({
+    step_id,
+    name: `Find ${step_id}`,
+    agent_id: agentId,
+    task: `Find ${step_id} to Lyon.`,
+    after,
+  });
+  const steps = [step('trains'), step('hotels', ['trains'])];
+  await workflows.insert({ ...plan, createdAt: new Date() }, steps, uswarm.database);
+  const ended = { status: 'completed', result: 'There is a train at 9:07.', finished_at: new Date() } as const;
+  await workflows.updateStep(id, 'trains', ended, uswarm.database);
+  return id;
+}
