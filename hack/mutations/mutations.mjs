@@ -4,6 +4,7 @@ const SEND = 'services/orchestrator/src/features/tools/send-call.ts';
 const CARD = 'services/orchestrator/src/features/approvals/approval-card.ts';
 
 const TURN_REQUESTS = 'services/orchestrator/src/features/turns/turn-requests.test.ts';
+const UNTRUSTED = 'services/orchestrator/src/features/turns/untrusted-content.test.ts';
 const SEND_CALL = 'services/orchestrator/src/features/tools/send-call.test.ts';
 
 /**
@@ -65,7 +66,7 @@ export const MUTATIONS = [
     name: 'a call needs no approval',
     file: REQUESTS,
     from: "if (verdict === 'execute') return",
-    to: "if (typeof verdict === 'string') return",
+    to: "if (verdict === 'execute' || (typeof verdict === 'object' && 'ask' in verdict)) return",
     tests: [
       {
         file: TURN_REQUESTS,
@@ -125,6 +126,35 @@ export const MUTATIONS = [
     to: '',
     tests: [
       { file: TURN_REQUESTS, name: 'invariant 4: is not executed after another replica has taken over the turn' },
+    ],
+  },
+  {
+    name: 'untrusted content changes no permission',
+    file: REQUESTS,
+    from: "return sources.length > 0 ? { ask: sources } : 'execute';",
+    to: "return 'execute';",
+    tests: [
+      { file: UNTRUSTED, name: 'invariant 11: asks after the agent has read a web page, and says why: send' },
+      { file: UNTRUSTED, name: 'asks after the agent has read a mail' },
+    ],
+  },
+  {
+    name: 'a runtime can call tools without a trace',
+    file: 'services/orchestrator/src/features/turns/load-turn-request.ts',
+    from: 'listsOnly: !callsTools',
+    to: 'listsOnly: false',
+    tests: [{ file: UNTRUSTED, name: 'is not sent to a runtime that hides its calls, whose calls then do not ask' }],
+  },
+  {
+    name: 'images of other hosts are loaded',
+    file: 'services/orchestrator/src/features/turns/safe-markdown.ts',
+    from: "output: '! ['",
+    to: "output: '!['",
+    tests: [
+      {
+        file: 'services/orchestrator/src/features/turns/safe-markdown.test.ts',
+        name: 'invariant 11: loads no image of another host, and hides no host',
+      },
     ],
   },
   {

@@ -31,6 +31,7 @@ export { signingKey } from './signing-key.js';
 export {
   callPublicKey,
   generateCallKeys,
+  type McpCaller,
   type McpTokenRules,
   MODEL_TOKEN_PURPOSES,
   type ModelTokenTurn,

@@ -21,6 +21,7 @@ const key = parseSigningKey(`new:${SECRET}`);
 const older = parseSigningKey(`old:${SECRET.toUpperCase()}`);
 const WORKSPACE = '0192d3a4-0000-7000-8000-000000000001';
 const TURN = { workspaceId: WORKSPACE, agentId: 'agent-1', turnId: 'turn-1' };
+const CALLER = { workspaceId: WORKSPACE, listsOnly: false };
 const SECOND = 1_000;
 
 beforeEach(
@@ -32,7 +33,7 @@ beforeEach(
 );
 afterEach(() => void jest.useRealTimers());
 
-const refusal = (verifying: Promise<string>): Promise<unknown> => verifying.catch((error: unknown) => error);
+const refusal = (verifying: Promise<unknown>): Promise<unknown> => verifying.catch((error: unknown) => error);
 
 /** The same token with one byte of its claims changed. */
 function tampered(token: string): string {
@@ -59,14 +60,19 @@ describe('the token that runtimes show to MCP servers', () => {
     const token = await signMcpToken(key, TURN);
     expect(decodeJwt(token)).toMatchObject({ sub: WORKSPACE, agent: TURN.agentId, turn: TURN.turnId, aud: 'mcp' });
     jest.advanceTimersByTime(239 * SECOND);
-    expect(await verifyMcpToken([key], token)).toBe(WORKSPACE);
+    expect(await verifyMcpToken([key], token)).toEqual(CALLER);
     jest.advanceTimersByTime(SECOND);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
+  it('can be limited to the list of the tools', async () => {
+    const token = await signMcpToken(key, { ...TURN, listsOnly: true });
+    expect(await verifyMcpToken([key], token)).toEqual({ ...CALLER, listsOnly: true });
+  });
+
   it('is accepted with each key during a key rotation', async () => {
     const token = await signMcpToken(older, TURN);
-    expect(await verifyMcpToken([key, older], token)).toBe(WORKSPACE);
+    expect(await verifyMcpToken([key, older], token)).toEqual(CALLER);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
@@ -75,7 +81,7 @@ describe('the token that runtimes show to MCP servers', () => {
     const token = await unlimited.setAudience('mcp').sign(key.secret);
     const ofTurn = await signMcpToken(key, TURN);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
-    expect(await verifyMcpToken([key], token, { allowUnlimited: true })).toBe(WORKSPACE);
+    expect(await verifyMcpToken([key], token, { allowUnlimited: true })).toEqual(CALLER);
     jest.advanceTimersByTime(240 * SECOND);
     expect(await refusal(verifyMcpToken([key], ofTurn, { allowUnlimited: true }))).toBeInstanceOf(TokenError);
   });

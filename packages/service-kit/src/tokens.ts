@@ -71,9 +71,19 @@ export interface ToolTokenTurn {
   turnId: string;
 }
 
-/** An HS256 token with which the runtime of a workspace calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`. */
-export function signMcpToken(key: SigningKey, { workspaceId, agentId, turnId }: ToolTokenTurn): Promise<string> {
-  return new SignJWT({ agent: agentId, turn: turnId })
+/** The scope of a tool token that is only valid for the list of the tools. */
+const LIST_SCOPE = 'list';
+
+/**
+ * An HS256 token with which the runtime of a workspace calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`.
+ *
+ * @param listsOnly whether it is only valid for the list of the tools
+ */
+export function signMcpToken(
+  key: SigningKey,
+  { workspaceId, agentId, turnId, listsOnly = false }: ToolTokenTurn & { listsOnly?: boolean },
+): Promise<string> {
+  return new SignJWT({ agent: agentId, turn: turnId, ...(listsOnly ? { scope: LIST_SCOPE } : {}) })
     .setProtectedHeader({ alg: 'HS256', kid: key.id })
     .setSubject(workspaceId)
     .setAudience(TOOL_AUDIENCE)
@@ -87,13 +97,22 @@ export interface McpTokenRules {
   allowUnlimited?: boolean;
 }
 
-/** @returns the workspace id. @throws TokenError */
-export function verifyMcpToken(
+/** The caller of a tool server. */
+export interface McpCaller {
+  workspaceId: string;
+  /** Whether it can only list the tools. */
+  listsOnly: boolean;
+}
+
+/** @throws TokenError */
+export async function verifyMcpToken(
   keys: readonly SigningKey[],
   token: string,
   { allowUnlimited = false }: McpTokenRules = {},
-): Promise<string> {
-  return verifySharedKeyToken(keys, token, TOOL_AUDIENCE, allowUnlimited ? [] : ['exp']);
+): Promise<McpCaller> {
+  const required = allowUnlimited ? [] : ['exp'];
+  const { sub, scope } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, required));
+  return { workspaceId: sub, listsOnly: scope !== undefined };
 }
 
 const MODEL_AUDIENCE = 'model-gateway';

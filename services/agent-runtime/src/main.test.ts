@@ -81,7 +81,16 @@ describe('the runtime process', () => {
     expect(first).toMatchObject({
       workspaceId: WORKSPACE,
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
-      features: ['skills.1', 'retract.1', 'model-token.1', 'journal.1', 'tools.1', 'journal.2', 'budget.1'],
+      features: [
+        'skills.1',
+        'retract.1',
+        'model-token.1',
+        'journal.1',
+        'tools.1',
+        'journal.2',
+        'budget.1',
+        'tool-grants.1',
+      ],
     });
     expect((await runtime.identify({})).instanceId).toBe(first.instanceId);
     await all(runtime.runTurn(turn()));

@@ -31,9 +31,19 @@ const SUMMARIZE = 'summarize.1';
  * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn. `journal.1`:
  * turns are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`: entries can be
  * large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are announced, and a turn can be suspended
- * because of its budget.
+ * because of its budget. `tool-grants.1`: the token for calls of tools arrives when a call is announced; the first one only lists the tools.
  */
-const FEATURES = ['skills.1', SUMMARIZE, 'retract.1', 'model-token.1', 'journal.1', 'tools.1', 'journal.2', 'budget.1'];
+const FEATURES = [
+  'skills.1',
+  SUMMARIZE,
+  'retract.1',
+  'model-token.1',
+  'journal.1',
+  'tools.1',
+  'journal.2',
+  'budget.1',
+  'tool-grants.1',
+];
 
 /** The demo model cannot summarize: it only repeats. */
 const featuresOf = (provider: string): string[] =>

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { AgentSummary, MessageData, OAuthConfiguration } from '@uswarm/contract';
 import {
   type GoogleServer,
+  type ModelScript,
   type ModelServer,
   type ModelStep,
   type OAuthServer,
@@ -40,10 +41,12 @@ export interface AppServers {
  *
  * @param callsFor the calls for a message of the user; none for a message that is answered with `Hello.`
  * @param stepsFor how the calls are streamed. Default: as one step
+ * @param script the answers of a model that does something else
  */
 export async function startAppServers(
   callsFor: (message: string) => readonly WordedCall[],
   stepsFor: (calls: readonly WordedCall[], message: string) => readonly ModelStep[] = (toolCalls) => [{ toolCalls }],
+  script?: ModelScript,
 ): Promise<AppServers> {
   const results: string[] = [];
   const oauth = await startOAuthServer({
@@ -57,16 +60,18 @@ export async function startAppServers(
   });
   const google = await startGoogleServer({ accepts: oauth.accepts });
   const model = await startModelServer({
-    script({ messages }) {
-      const last = messages.at(-1);
-      if (last?.role === 'tool') {
-        results.push(JSON.stringify(last.content));
-        return [{ text: 'Done.' }];
-      }
-      const message = JSON.stringify(last);
-      const calls = callsFor(message);
-      return calls.length === 0 ? [{ text: 'Hello.' }] : stepsFor(calls, message);
-    },
+    script:
+      script ??
+      (({ messages }) => {
+        const last = messages.at(-1);
+        if (last?.role === 'tool') {
+          results.push(JSON.stringify(last.content));
+          return [{ text: 'Done.' }];
+        }
+        const message = JSON.stringify(last);
+        const calls = callsFor(message);
+        return calls.length === 0 ? [{ text: 'Hello.' }] : stepsFor(calls, message);
+      }),
   });
   const providers = Object.entries(APPS).map(([app, path]) => [
     app,

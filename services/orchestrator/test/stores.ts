@@ -36,7 +36,9 @@ import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../src/features/turns/journal.store.js';
 import { createTurnContextStore } from '../src/features/turns/turn-contexts.store.js';
 import { createTurnStore } from '../src/features/turns/turns.store.js';
+import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
 import { createToolCallStore } from '../src/features/tools/tool-calls.store.js';
+import { createUntrustedContentStore } from '../src/features/tools/untrusted-content.store.js';
 import { createUploadStore } from '../src/features/uploads/uploads.store.js';
 import { createBudgetWarning, createBudgetWarningStore } from '../src/features/usage/budget-warning.js';
 import { createReservationStore } from '../src/features/usage/reservations.store.js';
@@ -97,6 +99,8 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     journal: createJournalStore(database),
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
+    untrusted: createUntrustedContentStore(),
+    markdown: createSafeMarkdown(undefined),
     approvals: createApprovalStore(),
     delegations: createDelegationStore(),
     receipts: createReceiptLog({ store: createReceiptStore(database), signer: SIGNER }),

@@ -16,9 +16,11 @@ import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { FoundApproval } from '../src/features/approvals/approvals.store.js';
 import type { CallRecord } from '../src/features/turns/journal.store.js';
 import type { Refusal } from '../src/features/turns/reply-limit.js';
+import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
 import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
+import type { UntrustedSource } from '../src/features/tools/untrusted-content.js';
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createMemoryJournal } from './memory-journal.js';
@@ -116,6 +118,8 @@ export function createTurnHarness(
     mayRepeat?: boolean;
     /** The connection that tools use. */
     connection?: () => string;
+    /** The kinds of content of others that earlier turns have read. */
+    untrusted?: UntrustedSource[];
     /** Tool calls of earlier turns. */
     recentCalls?: CallRecord[];
     /** Called before the object store is used; may throw. */
@@ -168,6 +172,8 @@ export function createTurnHarness(
     reservations: [] as number[],
     releases: [] as number[],
     resolutions: [] as string[],
+    /** The kinds of content of others in the conversation. */
+    untrusted: new Set<UntrustedSource>(more.untrusted),
     refusals: [] as Refusal[],
     usage: [] as number[],
     /** How often the turn was read from the store. */
@@ -278,6 +284,12 @@ export function createTurnHarness(
       mayRepeat: async () => more.mayRepeat ?? false,
       permission: async () => more.permission?.() ?? 'allow',
       connection: async () => more.connection?.(),
+      untrustedSources: async () => [...recorded.untrusted],
+    },
+    untrusted: {
+      add: async (_turn, sources) => sources.forEach((source) => recorded.untrusted.add(source)),
+      read: async () => undefined,
+      wrote: async () => undefined,
     },
     summaries: { find: async () => undefined },
     messages: {
@@ -300,6 +312,7 @@ export function createTurnHarness(
     tasks: { ended: async () => undefined, cancel: async () => undefined },
     queue: { handOver: async () => undefined },
     reports: { promptFor: async () => undefined },
+    markdown: createSafeMarkdown('https://api.example.com'),
     limits: {
       reserve: async () => (more.reserved?.() === true ? undefined : { tokens: 1_000 }),
       turnBudget: async () => ({ tokens: 1_000 }),
@@ -335,8 +348,8 @@ export function createTurnHarness(
       forget: () => undefined,
       close: () => undefined,
     },
-    toolTokens: async ({ workspaceId, agentId, turnId }) =>
-      `token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
+    toolTokens: async ({ workspaceId, agentId, turnId, listsOnly }) =>
+      `${listsOnly ? 'list ' : ''}token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     publish: async () => true,

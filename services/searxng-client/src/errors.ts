@@ -12,6 +12,7 @@ export const WEB_SEARCH_ERRORS = [
   'not_json',
   'malformed_response',
   'rate_limited',
+  'not_allowed',
   'cancelled',
 ] as const;
 export type WebSearchErrorCode = (typeof WEB_SEARCH_ERRORS)[number];

@@ -25,7 +25,8 @@ const text = kind('TextContent', {
   type: z.literal('text'),
   text: z.string().meta({
     description:
-      'From an agent: untrusted Markdown as the model wrote it. Do not render HTML, and do not load images or links automatically. From the user: plain text, unchanged.',
+      'From an agent: untrusted Markdown. Images of other hosts are not images in it, and the text of a link to another host ends with ' +
+      'the host. Do not render HTML, and do not load links automatically, for example for previews. From the user: plain text, unchanged.',
   }),
 });
 

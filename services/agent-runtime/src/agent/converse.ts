@@ -2,6 +2,7 @@ import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequ
 import type { ContextLimits } from '../context/budget.js';
 import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
+import { describedTool } from '../tools/described-tool.js';
 import { fittingTools, requestedTools } from '../tools/requested-tools.js';
 import type { ToolSource } from '../tools/tool.js';
 import { usageEvent } from '../turns/turn-events.js';
@@ -35,7 +36,7 @@ async function offerTools(
   if (others.length === 0) return { tools: own };
   try {
     const listed = await source.list(signal);
-    return { tools: [...listed.filter(({ name }) => others.includes(name)), ...own] };
+    return { tools: [...listed.filter(({ name }) => others.includes(name)).map(describedTool), ...own] };
   } catch (error) {
     signal.throwIfAborted();
     return { tools: own, problem: error instanceof Error ? error.message : String(error) };
@@ -74,7 +75,19 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     : undefined;
   const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, { ...deps, onLongWait });
   const requests = { names: new Set(requested.map(({ name }) => name)), journal, resolution: deps.resolution };
-  const calling = { tools: source, builtIn, requests, offered, agentId: agent.id, writer, untrusted, images, signal };
+  const calling = {
+    tools: source,
+    builtIn,
+    requests,
+    offered,
+    agentId: agent.id,
+    writer,
+    untrusted,
+    images,
+    signal,
+    // Without a journal, the orchestrator commits nothing, and has sent the token for calls.
+    announced: request.journaled ? deps.committed : undefined,
+  };
   let state = stateOf(request);
   writer.restore(state.text);
   let wasEmpty = false;

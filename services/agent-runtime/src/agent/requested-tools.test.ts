@@ -61,8 +61,9 @@ describe('a tool that the orchestrator executes', () => {
     );
     expect(order[0]).toBe('model');
     expect(order[1]).toBe('committed');
-    expect(order.slice(2, 4).toSorted()).toEqual(['request', 'search']);
-    expect(order.slice(4)).toEqual(['committed', 'model']);
+    expect(order.slice(2, 5).toSorted()).toEqual(['committed', 'request', 'search']);
+    expect(order.indexOf('committed', 2)).toBeLessThan(order.indexOf('search'));
+    expect(order.slice(5)).toEqual(['committed', 'model']);
   });
 
   it('is not offered to a model whose context is too small for it', async () => {

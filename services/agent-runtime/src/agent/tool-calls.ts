@@ -48,6 +48,8 @@ export interface ToolCallDeps {
   /** Whether the model accepts images. */
   images: boolean;
   signal: AbortSignal;
+  /** Resolves when the orchestrator has stored the announced calls, and has sent the token for them. */
+  announced: (() => Promise<void>) | undefined;
   onResult: (result: ResultEntry, produced: Produced) => Promise<void>;
 }
 
@@ -131,7 +133,9 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   const query =
     call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? oneLine(call.input['query']) : '';
   const event = { callId: call.id, tool, query };
-  deps.writer.event(toolEvent({ ...event, state: ToolState.RUNNING, description: describe(tool, query) }));
+  const running = { ...event, state: ToolState.RUNNING, description: describe(tool, query) };
+  deps.writer.event(toolEvent(running), deps.announced !== undefined);
+  await deps.announced?.();
   const result = await run(call, deps);
   const { text, failed } = result;
   const end = failed

@@ -24,6 +24,7 @@ export interface AgentMemoriesTable {
   written_by: Generated<'user' | 'agent'>;
   turn_id: string | null;
   message_id: string | null;
+  untrusted: Generated<boolean>;
 }
 
 export interface AgentToolsTable {
@@ -64,6 +65,7 @@ export interface ArtifactVersionsTable {
   size: number;
   object_id: string;
   created_at: Generated<Timestamp>;
+  untrusted: Generated<boolean>;
 }
 
 export interface ArtifactsTable {
@@ -388,6 +390,13 @@ export interface TurnsTable {
   activity_until: Timestamp | null;
 }
 
+export interface UntrustedContentsTable {
+  conversation_id: string;
+  source: 'web' | 'app' | 'attachment' | 'memory' | 'artifact';
+  turn_id: string | null;
+  created_at: Generated<Timestamp>;
+}
+
 export interface UploadsTable {
   id: string;
   user_id: string | null;
@@ -561,6 +570,7 @@ export interface Schema {
   turn_entries: TurnEntriesTable;
   turn_tasks: TurnTasksTable;
   turns: TurnsTable;
+  untrusted_contents: UntrustedContentsTable;
   uploads: UploadsTable;
   usage_entries: UsageEntriesTable;
   usage_periods: UsagePeriodsTable;

@@ -160,6 +160,7 @@ export class FaultRun {
         permission: async () => (schedule.asks ? 'ask' : 'allow'),
         connection: async () => undefined,
         mayRepeat: async () => false,
+        untrustedSources: async () => [],
       },
       bodies: createMemoryJournal({}).bodies,
       limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },

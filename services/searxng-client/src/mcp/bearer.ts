@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type McpTokenRules, type SigningKey, verifyMcpToken } from '@uswarm/service-kit';
+import { type McpCaller, type McpTokenRules, type SigningKey, verifyMcpToken } from '@uswarm/service-kit';
 
 /**
- * The workspace of the request's bearer token. Without a valid token, it responds with 401 and returns `undefined`.
+ * The caller that the request's bearer token names. Without a valid token, it responds with 401 and returns `undefined`.
  */
 export async function authenticate(
   keys: readonly SigningKey[],
   request: IncomingMessage,
   response: ServerResponse,
   rules: McpTokenRules = {},
-): Promise<string | undefined> {
+): Promise<McpCaller | undefined> {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const workspaceId = token === undefined ? undefined : await verifyMcpToken(keys, token, rules).catch(() => undefined);
-  if (workspaceId !== undefined) return workspaceId;
+  const caller = token === undefined ? undefined : await verifyMcpToken(keys, token, rules).catch(() => undefined);
+  if (caller !== undefined) return caller;
   const challenge = token === undefined ? 'Bearer realm="mcp"' : 'Bearer realm="mcp", error="invalid_token"';
   response
     .writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' })

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { TOOL_SERVER_TOOLS } from '@uswarm/contract/agent-tools';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { listen, parseSigningKey, signMcpToken, silentLogger } from '@uswarm/service-kit';
 import { answerJson, row, startFakeSearxng } from '../../test/fake-searxng.js';
@@ -69,6 +70,25 @@ describe('web_search_tool over MCP', () => {
         outputSchema: { required: ['status', 'results', 'unresponsive_engines', 'notes'] },
       },
     ]);
+  });
+
+  it('is described as models are told about it', async () => {
+    const { tools } = await (await connect(await start(unset))).listTools();
+    const { description, inputSchema } = tools[0]!;
+    const { $schema: _, ...schema } = inputSchema;
+    expect({ description, inputSchema: schema }).toEqual(TOOL_SERVER_TOOLS['web_search_tool']);
+  });
+
+  it('does not search for a token that is only valid for the list of the tools', async () => {
+    await using searxng = await startFakeSearxng(answerJson({ results: [row('tea')] }));
+    const url = await start(createWebSearch({ endpoint: searxng.endpoint }));
+    const token = await signMcpToken(key, { workspaceId: 'w1', agentId: 'a', turnId: 't', listsOnly: true });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));
+    cleanup.defer(() => client.close());
+    expect((await client.listTools()).tools).toHaveLength(1);
+    expect(await call(client, { query: 'tea' })).toMatchObject({ isError: true });
+    expect(searxng.requests).toHaveLength(0);
   });
 
   it('TOOL-001 TOOL-022: returns the top results as structured content, and as text', async () => {

@@ -12,6 +12,8 @@ import { createWorkspaceLimiter, type WorkspaceLimits } from './workspace-limite
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** Milliseconds for which clients may cache the list of tools, which changes with the version only. */
 const LIST_TTL_MS = 10 * 60_000;
+const SEARCH_SCOPE = 'search';
+const NOT_ALLOWED = 'the token is only valid for the list of the tools';
 const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 
 export interface SearchServerDeps {
@@ -57,7 +59,10 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
       const workspaceId = authInfo?.clientId ?? '';
       registerWebSearchTool(
         server,
-        (args, options) => search(workspaceId, args, options),
+        async (args, options) => {
+          if (authInfo?.scopes.includes(SEARCH_SCOPE) !== true) throw new WebSearchError('not_allowed', NOT_ALLOWED);
+          return search(workspaceId, args, options);
+        },
         (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'search failed'),
       );
       return server;
@@ -81,10 +86,10 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
     }
     if (!guards.every((accepts) => accepts(request, response))) return;
     const rules = { allowUnlimited: deps.acceptUnlimitedTokens ?? false };
-    const workspaceId = await authenticate(deps.keys, request, response, rules);
-    if (workspaceId === undefined) return;
+    const caller = await authenticate(deps.keys, request, response, rules);
+    if (caller === undefined) return;
     // Handlers do not need the token itself.
-    const auth = { token: '', clientId: workspaceId, scopes: [] };
+    const auth = { token: '', clientId: caller.workspaceId, scopes: caller.listsOnly ? [] : [SEARCH_SCOPE] };
     const { method = 'GET', url = '/mcp' } = request;
     await serveMcp(Object.assign(request, { method, url, auth }), response);
   }

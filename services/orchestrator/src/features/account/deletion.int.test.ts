@@ -232,6 +232,9 @@ describe('account deletion with a runtime', () => {
       )
       INSERT INTO turn_entries (turn_id, number, generation, kind, body)
       SELECT id, 1, 1, 'step', ${JSON.stringify({ text: traces[0] })} FROM copy`.execute(database);
+    await sql`INSERT INTO untrusted_contents (conversation_id, source) VALUES (${home.conversationId}, 'web')`.execute(
+      database,
+    );
     await sql`
       INSERT INTO tool_approvals (card_message_id, turn_id, conversation_id, call_id, tool, arguments_hash, expires_at)
       SELECT t.user_message_id, t.id, t.conversation_id, 'c', 'remember', sha256('x'), now() + interval '1 day'

@@ -154,7 +154,7 @@ export function createMemoryStore(database: Database): MemoryStore {
         ON CONFLICT (agent_id, key) DO UPDATE
           SET content = excluded.content, category = excluded.category, written_by = excluded.written_by,
             created_by = CASE WHEN excluded.written_by = 'user' THEN 'user' ELSE m.created_by END,
-            turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now()
+            turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now(), untrusted = false
         RETURNING ${COLUMNS}`.execute(db);
       return rows[0];
     },

@@ -29,6 +29,8 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today. To replace a ' +
       'text that the user wrote, repeat it in `replaces`.',
     effect: 'own',
+    // Later conversations follow memories.
+    asksAfterUntrustedContent: true,
     switchedBy: MEMORIES_TOOL,
     input: z.object({
       key: Key.describe('A short, stable name, such as "preferred airline".'),
@@ -58,7 +60,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
         const row = await store.put(agentId, { key, content, category }, { turnId }, limits.perAgent, tx);
         return row === undefined
           ? failed(`There are ${limits.perAgent} memories already. Forget one first.`)
-          : succeeded(`Saved as “${key}”.`);
+          : { ...succeeded(`Saved as “${key}”.`), wrote: [{ kind: 'memory', key }] };
       },
   });
 
@@ -76,7 +78,8 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       const found = await store.read(agentId, keys);
       const byKey = new Map(found.map((memory) => [memory.key, memory]));
       const lines = keys.flatMap((key) => byKey.get(key) ?? []).map(line);
-      return withOutcome(succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n')));
+      const outcome = succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n'));
+      return withOutcome({ ...outcome, read: keys.map((key) => ({ kind: 'memory', key })) });
     },
   });
 
@@ -84,6 +87,8 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     name: 'forget',
     description: 'Deletes one of your memories, because it is wrong or because the user asks for it.',
     effect: 'own',
+    // Later conversations follow memories.
+    asksAfterUntrustedContent: true,
     switchedBy: MEMORIES_TOOL,
     input: z.object({ key: Key.describe('The key of the memory.') }),
     describe: ({ key }) => `Forgetting “${key}”`,

@@ -10,15 +10,22 @@ const DENY_ACTION = 'deny';
 /** A value of a model or of a third party. Its lines are indented, so that none looks like another change. */
 const quoted = (value: string): string => `“${value.replaceAll('\n', '\n  ')}”`;
 
-/** Renders the card with which the user approves a call: what will change, with old and new values in full. Pure. */
-export function approvalCard({ title, changes }: CallPreview): OfferedContent & { type: 'action_card' } {
+/**
+ * Renders the card with which the user approves a call: what will change, with old and new values in full. Pure.
+ *
+ * @param because why a call asks that usually does not
+ */
+export function approvalCard(
+  { title, changes }: CallPreview,
+  because?: string,
+): OfferedContent & { type: 'action_card' } {
   const lines = changes.map(({ label, before, after }) =>
     before === undefined ? `${label}: ${quoted(after)}` : `${label}: ${quoted(before)} → ${quoted(after)}`,
   );
   return {
     type: 'action_card',
     title: visibleText(`Approve? ${title}`),
-    description: visibleText(lines.join('\n')),
+    description: visibleText([...(because === undefined ? [] : [because]), ...lines].join('\n')),
     actions: [
       { id: APPROVE_ACTION, label: 'Approve', style: 'primary' },
       { id: DENY_ACTION, label: 'Deny', style: 'secondary' },

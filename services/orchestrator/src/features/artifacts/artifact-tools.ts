@@ -51,6 +51,8 @@ const shown = (id: string, { title, version, status, agent_slug, preview }: Omit
     content: { type: 'artifact', artifact_id: id, title, version, status, agent_slug, content_preview: preview },
   }) as const;
 
+const versionOf = (id: string, version: number) => ({ kind: 'artifact', id, version }) as const;
+
 /** Tools with which agents write artifacts. All agents of a workspace share its artifacts. */
 export function createArtifactTools({ store, contents, agents, limits }: ArtifactToolDeps): PlatformTool[] {
   const common = { switchedBy: ARTIFACTS_TOOL };
@@ -85,7 +87,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
         if (!(await store.insert({ id, workspaceId, conversationId }, version, limits.perWorkspace, tx)))
           return failed(`There are ${limits.perWorkspace} artifacts already. Ask the user to delete some.`);
         const message = shown(id, { ...version, version: 1, status: 'draft' });
-        return { ...succeeded(`Created artifact ${id}, version 1, a draft.`), message };
+        return { ...succeeded(`Created artifact ${id}, version 1, a draft.`), message, wrote: [versionOf(id, 1)] };
       };
     },
   });
@@ -133,7 +135,10 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
         };
         await store.append(id, version, tx);
         const message = shown(id, { ...version, status: 'draft' });
-        return { ...succeeded(`Saved version ${version.version}, a draft.`), message };
+        // The title of the last version is kept.
+        const read = title === undefined ? [versionOf(id, latest.version)] : [];
+        const wrote = [versionOf(id, version.version)];
+        return { ...succeeded(`Saved version ${version.version}, a draft.`), message, read, wrote };
       };
     },
   });
@@ -161,7 +166,8 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
         if (latest === undefined) return missing(id);
         await store.finish(id, latest.version, tx);
         const message = shown(id, { ...latest, status: 'final' });
-        return { ...succeeded(`Version ${latest.version} of “${latest.title}” is final.`), message };
+        const text = `Version ${latest.version} of “${latest.title}” is final.`;
+        return { ...succeeded(text), message, read: [versionOf(id, latest.version)] };
       },
   });
 
@@ -186,7 +192,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
         ...(end < content.length || offset > 0 ? [`Characters ${offset} to ${end} of ${content.length}:`] : []),
         content.slice(offset, end).toWellFormed(),
       ];
-      return withOutcome(succeeded(lines.join('\n')));
+      return withOutcome({ ...succeeded(lines.join('\n')), read: [versionOf(id, row.version)] });
     },
   });
 
@@ -209,7 +215,8 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
           written: created_at.toISOString(),
         }),
       );
-      return withOutcome(succeeded(lines.length === 0 ? 'There are no artifacts.' : lines.join('\n')));
+      const outcome = succeeded(lines.length === 0 ? 'There are no artifacts.' : lines.join('\n'));
+      return withOutcome({ ...outcome, read: rows.map(({ id, version }) => versionOf(id, version)) });
     },
   });
 

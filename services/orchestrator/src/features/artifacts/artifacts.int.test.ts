@@ -44,7 +44,7 @@ describe('the routes of artifacts', () => {
 
   it('end a page early that does not fit into one response', async () => {
     const { user, path, home } = await withArtifacts([]);
-    for (let n = 0; n < 6; n += 1) await storeArtifact(uswarm, home, '\u0001'.repeat(30_000), ['x']);
+    for (let n = 0; n < 6; n += 1) await storeArtifact(uswarm, home, '"'.repeat(90_000), ['x']);
     const { data, pagination } = await read(user, path);
     expect(data).toHaveLength(5);
     expect((await read(user, `${path}?scrollId=${pagination.next_scroll_id}`)).data).toHaveLength(1);

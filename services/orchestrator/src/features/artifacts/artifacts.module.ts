@@ -4,6 +4,7 @@ import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import { createListCursors } from '../messages/list-cursor.js';
+import { createSafeMarkdown } from '../turns/reply-text.js';
 import { createContentRetention } from '../uploads/content-objects.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -14,7 +15,7 @@ import { createArtifactService } from './artifacts.service.js';
 import { createArtifactStore } from './artifacts.store.js';
 
 export interface ArtifactsModuleDeps {
-  config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
+  config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
   requests: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   /** For calls of tools and for jobs. */
   background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
@@ -34,6 +35,7 @@ export function createArtifactsModule({ config, requests, background, objects, a
     store: createArtifactStore(requests.database),
     contents: createArtifactContents({ ...requests, objects }),
     access,
+    markdown: createSafeMarkdown(config.PUBLIC_URL),
     cursors: createListCursors('artifacts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
   });
   return {

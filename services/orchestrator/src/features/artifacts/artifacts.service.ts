@@ -10,6 +10,7 @@ import type { WithTransaction } from '../../database/database.js';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { ListCursorCodec } from '../messages/list-cursor.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { SafeMarkdown } from '../turns/reply-text.js';
 import { ObjectMissing } from '../uploads/object-store.js';
 import type { ArtifactContents } from './artifact-contents.js';
 import type { ArtifactRow, ArtifactStore, VersionRow } from './artifacts.store.js';
@@ -20,6 +21,8 @@ export interface ArtifactServiceDeps {
   contents: Pick<ArtifactContents, 'read'>;
   access: WorkspaceAccess;
   cursors: ListCursorCodec;
+  /** For what users display. Agents read what they wrote. */
+  markdown: Pick<SafeMarkdown, 'text'>;
 }
 
 export interface ArtifactQuery {
@@ -37,24 +40,25 @@ export interface ArtifactService {
   delete(userId: string, workspaceId: string, id: string): Promise<void>;
 }
 
-const versionView = (row: VersionRow): ArtifactVersion => ({
-  version: row.version,
-  title: row.title,
-  status: row.status,
-  agent_slug: row.agent_slug,
-  content_preview: row.preview,
-  size: row.size,
-  created_at: row.created_at.toISOString(),
-});
-
-const summaryView = (row: ArtifactRow): ArtifactSummary => ({
-  id: row.id,
-  conversation_id: row.conversation_id,
-  ...versionView(row),
-});
-
 export function createArtifactService(deps: ArtifactServiceDeps): ArtifactService {
-  const { withTransaction, store, contents, access, cursors } = deps;
+  const { withTransaction, store, contents, access, cursors, markdown } = deps;
+
+  const versionView = (row: VersionRow): ArtifactVersion => ({
+    version: row.version,
+    title: markdown.text(row.title),
+    status: row.status,
+    agent_slug: row.agent_slug,
+    content_preview: markdown.text(row.preview),
+    size: row.size,
+    created_at: row.created_at.toISOString(),
+  });
+
+  const summaryView = (row: ArtifactRow): ArtifactSummary => ({
+    id: row.id,
+    conversation_id: row.conversation_id,
+    ...versionView(row),
+  });
+
   return {
     async list(userId, workspaceId, { scrollId, limit = LIMITS.artifactsPerWorkspace }) {
       await access.require(userId, workspaceId);
@@ -74,7 +78,8 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
       await access.require(userId, workspaceId);
       const row = await store.find(workspaceId, id, version);
       if (row === undefined) throw new ApiError('artifact_not_found');
-      const [versions, content] = await Promise.all([store.versions(id), readExisting(row)]);
+      const [versions, stored] = await Promise.all([store.versions(id), readExisting(row)]);
+      const content = markdown.text(stored);
       return { ...summaryView(row), latest_version: row.latest, content, versions: versions.map(versionView) };
     },
 

@@ -4,7 +4,7 @@ import { type SigningKey, signMcpToken, TOOL_TOKEN_TTL_S, type ToolTokenTurn } f
 export const RENEW_TOOL_TOKEN_MS = (TOOL_TOKEN_TTL_S * 1_000 * 3) / 8;
 
 /** Creates a tool token for a turn; empty if this orchestrator has no key, which leaves the turn without tools. */
-export type ToolTokens = (turn: ToolTokenTurn) => Promise<string>;
+export type ToolTokens = (turn: ToolTokenTurn & { listsOnly: boolean }) => Promise<string>;
 
 export function createToolTokens(key: SigningKey | undefined): ToolTokens {
   return async (turn) => (key === undefined ? '' : signMcpToken(key, turn));

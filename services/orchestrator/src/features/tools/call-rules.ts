@@ -3,7 +3,10 @@ import { toolsOf } from '../agents/agent-tools.js';
 import type { Tool } from '../core/catalog.js';
 import type { IntegrationStore } from '../integrations/integrations.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
+import type { Database } from '../../database/database.js';
 import type { PlatformTool } from './platform-tool.js';
+import type { UntrustedContentStore } from './untrusted-content.store.js';
+import type { UntrustedSource } from './untrusted-content.js';
 
 /** What a user allows at this moment. A turn can be days older, because it waited for an approval. */
 export interface CallRules {
@@ -13,6 +16,8 @@ export interface CallRules {
   mayRepeat: ReceiptLog['sentSince'];
   /** The id of the connection that a tool uses; undefined if it uses none. */
   connection(userId: string, tool: Pick<PlatformTool, 'provider'>): Promise<string | undefined>;
+  /** The kinds of content of others that agents have read in the conversation. */
+  untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
 }
 
 export interface CallRulesDeps {
@@ -20,9 +25,18 @@ export interface CallRulesDeps {
   tools: readonly Tool[];
   connections: Pick<IntegrationStore, 'findOf'>;
   receipts: Pick<ReceiptLog, 'sentSince'>;
+  untrusted: Pick<UntrustedContentStore, 'sources'>;
+  database: Database;
 }
 
-export const createCallRules = ({ settings, tools, connections, receipts }: CallRulesDeps): CallRules => ({
+export const createCallRules = ({
+  settings,
+  tools,
+  connections,
+  receipts,
+  untrusted,
+  database,
+}: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
     const row = await settings.ofAgent(agentId);
     const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
@@ -32,4 +46,5 @@ export const createCallRules = ({ settings, tools, connections, receipts }: Call
   mayRepeat: receipts.sentSince,
   connection: async (userId, { provider }) =>
     provider === undefined ? undefined : (await connections.findOf(userId, provider))?.id,
+  untrustedSources: (conversationId) => untrusted.sources(conversationId, database),
 });

@@ -24,10 +24,17 @@ export interface ToolCall {
   signal: AbortSignal;
 }
 
+/** A text that agents wrote earlier, and that others of them read. */
+export type StoredText = { kind: 'memory'; key: string } | { kind: 'artifact'; id: string; version: number };
+
 export interface ToolOutcome {
   /** For the model. */
   text: string;
   failed: boolean;
+  /** The stored texts that `text` shows parts of. */
+  read?: readonly StoredText[];
+  /** The stored texts that the call wrote. */
+  wrote?: readonly StoredText[];
   /** The request was sent, and it is not known whether it changed anything. */
   isUnknown?: boolean;
   /** A message in addition to the reply. A message of the same turn with the same key is updated. */
@@ -71,6 +78,8 @@ interface ToolBase {
   switchedBy: string;
   /** The integration that the user must have connected. */
   provider?: IntegrationProvider;
+  /** Whether calls need an approval in conversations with untrusted content, although the tool changes only our data. */
+  asksAfterUntrustedContent?: boolean;
   /** One line that describes the call to the user. */
   describe(input: unknown): string;
   /** The outcome of a call with invalid arguments; undefined if they are valid. */
@@ -133,7 +142,7 @@ export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 
 interface SpecBase<Input extends z.ZodObject> extends Pick<
   ToolBase,
-  'name' | 'description' | 'switchedBy' | 'provider' | 'maxDepth'
+  'name' | 'description' | 'switchedBy' | 'provider' | 'maxDepth' | 'asksAfterUntrustedContent'
 > {
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
@@ -162,7 +171,7 @@ const listed = (input: Record<string, unknown>): Change[] =>
   }));
 
 function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
-  const { input, name, description, switchedBy, provider, maxDepth } = spec;
+  const { input, name, description, switchedBy, provider, maxDepth, asksAfterUntrustedContent } = spec;
   const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
     io: 'input',
     // The format states the same in fewer tokens.
@@ -174,6 +183,7 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
     switchedBy,
     ...(provider === undefined ? {} : { provider }),
     ...(maxDepth === undefined ? {} : { maxDepth }),
+    ...(asksAfterUntrustedContent === undefined ? {} : { asksAfterUntrustedContent }),
     inputSchema,
     describe(value) {
       const { data } = input.safeParse(value);

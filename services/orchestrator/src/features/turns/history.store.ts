@@ -8,6 +8,8 @@ export interface HistoryRow {
   role: 'user' | 'agent';
   agent_id: string | null;
   text: string;
+  /** Whether files are attached. */
+  attached?: boolean;
 }
 
 /** The maximum number of replies to older messages among the newest messages. */
@@ -62,5 +64,11 @@ export async function readHistory(
       OR coalesce(replying.agent_id, writing.agent_id) <> ${userMessage.agentId}::uuid
     ORDER BY coalesce(user_message.seq, entry.seq) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
-  return rows.map(({ id, role, agent_id, ...parts }) => ({ id, role, agent_id, text: messageToText(parts) }));
+  return rows.map(({ id, role, agent_id, ...parts }) => ({
+    id,
+    role,
+    agent_id,
+    text: messageToText(parts),
+    ...(parts.attachments.length > 0 ? { attached: true } : {}),
+  }));
 }

@@ -17,9 +17,11 @@ import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from './journal-bodies.js';
 import type { JournalEntry, JournalStore } from './journal.store.js';
 import type { WorkflowReports } from '../workflows/workflow-reports.js';
+import type { CallRules } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
+import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
-import { boundedHistory, HISTORY_MESSAGES, JOURNAL, turnRequest } from './turn-request.js';
+import { boundedHistory, HISTORY_MESSAGES, JOURNAL, TOOL_GRANTS, turnRequest } from './turn-request.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRequestDeps {
@@ -41,6 +43,8 @@ export interface TurnRequestDeps {
   toolTokens: ToolTokens;
   /** Creates the tokens with which the runtime calls the model gateway. */
   modelTokens: ModelTokens;
+  /** What the user allows at the moment. */
+  rules: CallRules;
   clock: Clock;
 }
 
@@ -60,6 +64,10 @@ export interface LoadedRequest {
   context: TurnContext;
   /** The tools that the runtime may request. */
   requestedTools: readonly PlatformTool[];
+  /** The kinds of content of others that the runtime receives or can get with this request. */
+  untrusted: readonly UntrustedSource[];
+  /** Whether the tool token is valid for calls, not only for the list of the tools. */
+  callsTools: boolean;
   /** Whether older messages need a summary after the turn. */
   needsSummary: boolean;
 }
@@ -127,8 +135,11 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     ]);
     const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);
     const { tools, requestedTools } = context.agentContext;
+    // A token for calls is only sent if it is known that the conversation has content of others.
+    const callsTools =
+      !features.includes(TOOL_GRANTS) || (await deps.rules.untrustedSources(turn.conversation_id)).includes('web');
     // An agent without tools needs no token.
-    const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
+    const toolToken = tools.length === 0 ? '' : await deps.toolTokens({ ...tokenTurn(turn), listsOnly: !callsTools });
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
     const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
@@ -146,7 +157,18 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       toolToken,
       modelToken,
     });
-    return { request, context, requestedTools: requested, needsSummary: needsSummary(newestFirst) };
+    const untrusted = [
+      ...(toolToken !== '' && callsTools ? (['web'] as const) : []),
+      ...(newestFirst.some(({ attached }) => attached === true) ? (['attachment'] as const) : []),
+    ];
+    return {
+      request,
+      context,
+      requestedTools: requested,
+      untrusted,
+      callsTools,
+      needsSummary: needsSummary(newestFirst),
+    };
   };
 }
 

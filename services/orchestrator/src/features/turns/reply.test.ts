@@ -5,6 +5,7 @@ import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSch
 import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import type { LiveEvents } from './live-events.js';
+import { createSafeMarkdown } from './reply-text.js';
 import { createReply, finishedReply } from './reply.js';
 import type { Refusal } from './reply-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
@@ -159,6 +160,7 @@ function noted() {
     permission: async () => 'allow' as const,
     mayRepeat: async () => false,
     connection: async () => undefined,
+    untrustedSources: async () => [],
   };
   const reply = createReply(
     {
@@ -168,6 +170,7 @@ function noted() {
       rules,
       live,
       bodies: { put: async ({ body }) => ({ body }) },
+      markdown: createSafeMarkdown(undefined),
       refused: (refusal) => void stored.refusals.push(refusal),
       signal: new AbortController().signal,
       logger: silentLogger,

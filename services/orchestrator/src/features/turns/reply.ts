@@ -28,6 +28,7 @@ import {
   type PriceOfCall,
   usageEntry,
 } from './runtime-output.js';
+import type { SafeMarkdown } from './reply-text.js';
 import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
 import { createTurnActivity } from './turn-activity.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
@@ -45,6 +46,7 @@ export interface ReplyDeps {
   rules: ToolRequestDeps['rules'];
   live: LiveEvents;
   bodies: Pick<JournalBodies, 'put'>;
+  markdown: SafeMarkdown;
   /** Counts output of the runtime that was refused, although the turn continues. */
   refused: (refusal: Refusal) => void;
   /** Aborts when the turn may no longer be written. */
@@ -60,7 +62,8 @@ export interface Reply {
   generation: number;
   /** The number of applied events of this generation. */
   events: number;
-  text: string;
+  /** The text as users see it. */
+  readonly text: string;
   /** The sequence of the last durable event of the turn. Clients process ephemeral events after it. */
   seq: number;
   /** Set once the token limit is reached while the runtime continues. */
@@ -70,6 +73,10 @@ export interface Reply {
   tools: Pick<ReadonlySet<string>, 'has'>;
   /** By the model of the agent, which is a setting of the turn. Set with the tools. */
   price: PriceOfCall;
+  /** Whether the runtime has a token for calls of tools. */
+  callsTools: boolean;
+  /** Whether the runtime has announced such a call. It is stored that the conversation has content of others. */
+  announcedCall: boolean;
   /** Whether the turn has ended although its runtime continues: it waits, or another agent answers. */
   suspended: boolean;
   /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */
@@ -89,11 +96,10 @@ export interface Reply {
 }
 
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, live, bodies, refused, signal } = deps;
+  const { turn, writer, live, bodies, markdown, refused, signal } = deps;
+  const text = markdown.stream();
   let chunkSeq = 0;
   let bytes = 0;
-  /** The text as the runtime sent it. */
-  let received = '';
   let storedEvents = 0;
   const parts = new Set<string>();
   let markedRead = false;
@@ -110,21 +116,25 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   const reply: Reply = {
     generation: turn.generation,
     events: 0,
-    text: '',
+    get text() {
+      return text.text;
+    },
     seq: begun.seq,
     overLimit: undefined,
     requests,
     tools: new Set(),
     price: () => ({ modelId: null, prices: null }),
+    callsTools: false,
+    announcedCall: false,
     suspended: false,
     waitMs: undefined,
 
     restart(generation) {
-      Object.assign(reply, { generation, events: 0, text: '', overLimit: undefined });
+      Object.assign(reply, { generation, events: 0, overLimit: undefined });
       requests.restart();
       chunkSeq = 0;
+      text.clear();
       bytes = 0;
-      received = '';
       storedEvents = 0;
       announced = 0;
       parts.clear();
@@ -182,7 +192,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     async finish(finished) {
       activity.end();
       const errorCode = finished.errorCode === null ? null : storable(finished.errorCode);
-      reply.seq = (await writer.finish({ ...finished, text: storable(finished.text), errorCode })).seq;
+      reply.seq = (await writer.finish({ ...finished, text: markdown.text(finished.text), errorCode })).seq;
     },
 
     renewActivity: activity.renew,
@@ -199,6 +209,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   }
 
   async function end(done: Done): Promise<void> {
+    // The end of the text was held.
+    const rest = text.flush();
+    if (rest !== '') show(rest);
     if (Buffer.byteLength(done.text) > LIMITS.replyBytes)
       throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     checkNames(done.errorCode);
@@ -209,39 +222,25 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     return reply.finish(limitedReply(done.text || reply.text));
   }
 
-  /** @returns the position of the retracted text in the stored text; undefined if the chunk retracts nothing */
-  function retract(offset: number | undefined): number | undefined {
-    if (offset === undefined || offset >= received.length) return undefined;
-    countStoredEvent();
-    received = received.slice(0, offset);
-    // Characters that cannot be stored shift the positions.
-    const position = storable(received).length;
-    reply.text = reply.text.slice(0, position);
-    bytes = Buffer.byteLength(reply.text);
-    return position;
+  function showChunk(chunk: Chunk): void {
+    const offset = chunk.offset === undefined ? undefined : text.retract(chunk.offset);
+    if (offset !== undefined) {
+      countStoredEvent();
+      bytes = Buffer.byteLength(reply.text);
+    }
+    if (bytes + Buffer.byteLength(chunk.text) > LIMITS.replyBytes)
+      throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
+    const added = text.append(chunk.text);
+    bytes += Buffer.byteLength(added);
+    if (added !== '' || offset !== undefined) show(added, offset);
   }
 
-  function showChunk(chunk: Chunk): void {
-    const offset = retract(chunk.offset);
-    received += chunk.text;
-    const text = storable(chunk.text);
-    if (text === '' && offset === undefined) return;
-    bytes += Buffer.byteLength(text);
-    if (bytes > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
-    reply.text += text;
+  function show(added: string, offset?: number): void {
     chunkSeq += 1;
     // The result of a task is for the agent that gave it.
     if (isBackground(turn)) return;
-    live.chunk(
-      {
-        messageId: begun.replyId,
-        text,
-        chunkSeq,
-        generation: reply.generation,
-        ...(offset === undefined ? {} : { offset }),
-      },
-      reply.seq,
-    );
+    const part = { messageId: begun.replyId, text: added, chunkSeq, generation: reply.generation };
+    live.chunk(offset === undefined ? part : { ...part, offset }, reply.seq);
   }
 
   /** Undefined for content that clients cannot display, for example from a newer or custom runtime. */
@@ -305,7 +304,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   async function handOver(): Promise<boolean> {
     const { recipient } = requests;
     if (recipient === undefined) return false;
-    finishEarly(await writer.handOver(storable(reply.text), recipient));
+    finishEarly(await writer.handOver(reply.text, recipient));
     return true;
   }
 
@@ -319,7 +318,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   /** Ends the reply while requests wait for the user or for other agents. @returns false if the user has decided on all in the meantime */
   async function suspend(): Promise<boolean> {
     while (requests.waitingCalls.length > 0 && !requests.aborted) {
-      const ended = await writer.suspend(storable(reply.text), requests.waitingCalls);
+      const ended = await writer.suspend(reply.text, requests.waitingCalls);
       if (ended !== undefined) {
         finishEarly(ended);
         return true;
@@ -347,7 +346,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     if (isBackground(turn)) {
       reply.suspended = true;
       await reply.finish(limitedReply(reply.text));
-    } else finishEarly(await writer.askForTokens(storable(reply.text)));
+    } else finishEarly(await writer.askForTokens(reply.text));
     return true;
   }
 
@@ -375,12 +374,13 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   async function applyTool(tool: Tool): Promise<void> {
     const line = toolLine(tool);
     if (line === undefined) return;
-    reply.seq = await writer.tool(line);
+    reply.seq = await writer.tool(line, 'web');
+    reply.announcedCall = true;
     showTool(line, tool.query);
   }
 
   function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
-    const shownQuery = query === '' ? {} : { query: storable(query.slice(0, MAX_NOTE_LENGTH)) };
+    const shownQuery = query === '' ? {} : { query: markdown.text(query.slice(0, MAX_NOTE_LENGTH)) };
     live.tool({ tool, running: state === 'running', failed: state === 'failed', ...shownQuery }, reply.seq);
   }
 

@@ -11,6 +11,7 @@ import type { Commit, HandOverTool, PlatformTool, TaskTool, ToolCall, ToolOutcom
 import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../tools/send-call.js';
+import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../tools/untrusted-content.js';
 import { storable } from './agent-content-schema.js';
 import type { LiveEvents } from './live-events.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
@@ -32,6 +33,11 @@ const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, To
   outdated: refusal('The user approved this call, but too long ago. Nothing was changed. Ask the user again.'),
 };
 const TURNED_OFF = refusal('The user has turned this tool off. Nothing was changed.');
+
+/** The user is asked; with the kinds of untrusted content if these are the reason. */
+interface Asking {
+  ask: readonly UntrustedSource[];
+}
 
 export interface ToolOffer {
   tools: readonly PlatformTool[];
@@ -131,7 +137,10 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
     const stoppable = !('send' in tool);
     const description = descriptionOf({ tool, input });
-    const { outcome, seq } = await writer.call({ id, tool: tool.name, description, stoppable }, commit);
+    const { outcome, seq } = await writer.call(
+      { id, tool: tool.name, description, stoppable, reads: contentOf(tool) },
+      commit,
+    );
     deliver(tool.name, id, outcome, seq ?? lastSeq());
     return seq;
   }
@@ -178,17 +187,16 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   }
 
   /** The card of a call, and what identifies its request; the outcome of a call that cannot be executed. */
-  async function cardOf({
-    tool,
-    input,
-    call,
-  }: Requested): Promise<{ card: Card; key: string | undefined } | { outcome: ToolOutcome }> {
+  async function cardOf(
+    { tool, input, call }: Requested,
+    because: string | undefined,
+  ): Promise<{ card: Card; key: string | undefined } | { outcome: ToolOutcome }> {
     const problem = tool.check(input);
     if (problem !== undefined) return { outcome: problem };
     try {
       const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
       if ('outcome' in plan) return plan;
-      return { card: approvalCard(await tool.preview(input, call)), key: plan.key };
+      return { card: approvalCard(await tool.preview(input, call), because), key: plan.key };
     } catch (error) {
       logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
       return { outcome: unavailable(tool.name) };
@@ -206,22 +214,25 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   async function verdictOn(
     tool: PlatformTool,
     { sent, approval, isDelegated }: StoredCall,
-  ): Promise<'execute' | 'ask' | 'wait' | ToolOutcome> {
+  ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
     if (isDelegated) return 'wait';
     // The outcome of a call that was sent must be found out, whatever the user allows now.
     if (sent !== undefined) return 'execute';
     const permission = await deps.rules.permission(turn.agent_id, tool);
     if (permission === 'deny') return TURNED_OFF;
-    if (approval === undefined)
-      return permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool)) ? 'ask' : 'execute';
+    if (approval === undefined) {
+      if (permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool))) return { ask: [] };
+      const sources = asksAfterUntrusted(tool) ? await deps.rules.untrustedSources(turn.conversation_id) : [];
+      return sources.length > 0 ? { ask: sources } : 'execute';
+    }
     if (approval.status === 'approved') return 'execute';
     return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
   }
 
   /** Shows the card of a call. @returns the sequence of its event; undefined if the call has an outcome instead */
-  async function ask(request: Requested): Promise<number | undefined> {
+  async function ask(request: Requested, { ask: sources }: Asking): Promise<number | undefined> {
     const { tool, input, call } = request;
-    const shown = await cardOf(request);
+    const shown = await cardOf(request, sources.length === 0 ? undefined : askedBecause(sources));
     if ('outcome' in shown) {
       await run(request, withOutcome(shown.outcome));
       return undefined;
@@ -263,8 +274,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
       const verdict = await verdictOn(tool, stored);
       if (verdict === 'execute') return await prepareAndRun(parsed, stored);
-      if (typeof verdict !== 'string') return await run(parsed, withOutcome(verdict));
-      const seq = verdict === 'ask' ? await ask(parsed) : undefined;
+      if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
+      const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);
       if (verdict === 'wait' || seq !== undefined) waiting.set(callId, request);
       return seq;
     },

@@ -3,7 +3,8 @@ import type { DurableEventName, MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
-import type { OfferedContent } from './agent-content-schema.js';
+import { type OfferedContent, safeContent } from './agent-content-schema.js';
+import type { SafeMarkdown } from './reply-text.js';
 import type { TurnRow } from './turns.store.js';
 
 export interface TurnMessagesDeps {
@@ -11,6 +12,7 @@ export interface TurnMessagesDeps {
     insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
   };
   events: Pick<EventStore, 'append'>;
+  markdown: Pick<SafeMarkdown, 'text'>;
 }
 
 export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
@@ -38,7 +40,7 @@ export const unknownLine = (line: ToolStatus): ToolStatus => ({
   state: 'failed',
 });
 
-export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn: TurnRow): TurnMessages {
+export function createTurnMessages({ messages, events, markdown }: TurnMessagesDeps, turn: TurnRow): TurnMessages {
   const workspaceId = turn.workspace_id;
   const context = { workspaceId, conversationId: turn.conversation_id };
   const ofAgent = { ...context, agentId: turn.agent_id, role: 'agent', status: 'delivered' } as const;
@@ -47,7 +49,8 @@ export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn:
     events.append({ workspaceId, type, subjectId }, tx);
 
   return {
-    async tool(key, content, replySeq, tx) {
+    async tool(key, reported, replySeq, tx) {
+      const content = safeContent(reported, markdown);
       const existingId = await messages.findOfTurn(turn.id, key, tx);
       if (existingId !== undefined) {
         // Locks the workspace before the message, as everywhere.
@@ -62,7 +65,8 @@ export function createTurnMessages({ messages, events }: TurnMessagesDeps, turn:
       return seq;
     },
 
-    async offer(turnKey, content, tx) {
+    async offer(turnKey, offered, tx) {
+      const content = safeContent(offered, markdown);
       const existingId = await messages.findOfTurn(turn.id, turnKey, tx);
       if (existingId !== undefined) {
         const seq = await append('message.updated', existingId, tx);

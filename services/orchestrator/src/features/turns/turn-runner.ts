@@ -9,15 +9,16 @@ import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS } from '../runtimes/tool-tokens.js';
-import type { CallRules } from '../tools/call-rules.js';
 import type { FollowUps } from '../summaries/follow-ups.js';
 import { type JournalBodies, JournalUnavailable } from './journal-bodies.js';
 import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
 import { isBackground } from './background-turns.js';
 import { renewPeriodically } from './renew-periodically.js';
+import { createTokenDelivery } from './token-delivery.js';
 import { outcomeOf } from './runtime-outcome.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
+import type { SafeMarkdown } from './reply-text.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
 import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
@@ -29,13 +30,12 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   bodies: JournalBodies;
+  markdown: SafeMarkdown;
   contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
   agents: TurnRequestDeps['agents'];
   receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
-  /** What the user allows at the moment. */
-  rules: CallRules;
   /** Enqueues the jobs that follow an answered turn. */
   followUps?: FollowUps | undefined;
   publish: Parameters<typeof createLiveEvents>[0];
@@ -186,13 +186,17 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       request: runRequest,
       context,
       requestedTools,
+      untrusted,
+      callsTools,
       needsSummary,
     } = await loadRequest(turn, reply, { features, signal });
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
+    reply.callsTools = callsTools;
     run.needed.summary = needsSummary;
     if (turn.runtime_instance === null) {
-      await writer.setInstance(instanceId, runRequest.budgeted, runRequest.journaled ? context : undefined);
+      const stored = runRequest.journaled ? context : undefined;
+      await writer.setInstance(instanceId, runRequest.budgeted, stored, untrusted);
       turn.runtime_instance = instanceId;
     }
     // Ends the stream: a stream without events would never leave the loop below.
@@ -220,8 +224,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       everyMs: deps.renewActivityMs ?? RENEW_ACTIVITY_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'the activity was not renewed'),
     });
+    const deliver = createTokenDelivery(() => sendTokens(run, to));
     try {
-      if (runRequest.toolToken !== '' || runRequest.modelToken !== '') endRenewals = renewals(run, to);
+      if (runRequest.toolToken !== '' || runRequest.modelToken !== '') endRenewals = renewals(run, deliver);
       const events = client.runTurn(to, runRequest, AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
@@ -233,6 +238,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         await stopOverLimit(run, to);
         // A call that has no tokens must not be sent.
         const isDenied = event.event.case === 'attempt' && run.stopped;
+        if (!reply.callsTools && reply.announcedCall && (await mayUseTools(turn.id))) {
+          reply.callsTools = true;
+          await deliver();
+        }
         const waits = event.barrier || reply.requests.resolutions.length > 0;
         if (waits && !isDenied) await advance(run, to, event.number);
         if (overdue(run)) return 'interrupted';
@@ -264,15 +273,16 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     requests.resolutions = [];
   }
 
-  const renewals = ({ turn, reply, signal }: Run, to: RuntimeTarget): (() => void) =>
+  async function sendTokens({ turn, reply, signal }: Run, to: RuntimeTarget): Promise<void> {
+    const toolToken = await deps.toolTokens({ ...tokenTurn(turn), listsOnly: !reply.callsTools });
+    const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+    await client.renewToolToken(to, { turnId: turn.id, generation: reply.generation, toolToken, modelToken }, signal);
+  }
+
+  const renewals = ({ turn }: Run, renew: () => Promise<void>): (() => void) =>
     renewPeriodically({
       allowed: () => mayUseTools(turn.id),
-      async renew() {
-        const toolToken = await deps.toolTokens(tokenTurn(turn));
-        const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
-        const renewal = { turnId: turn.id, generation: reply.generation, toolToken, modelToken };
-        await client.renewToolToken(to, renewal, signal);
-      },
+      renew,
       everyMs: renewToolTokenMs,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a tool token was not renewed'),
     });
@@ -397,8 +407,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const begun = await writer.begin();
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
-      const { receipts, rules, bodies, retryMs } = deps;
-      const streamed = { receipts, rules, bodies, platformTools, live, refused, signal, logger, retryMs };
+      const { receipts, rules, bodies, markdown, retryMs } = deps;
+      const streamed = { receipts, rules, bodies, markdown, platformTools, live, refused, signal, logger, retryMs };
       const reply = createReply({ turn, writer, ...streamed }, begun);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };

@@ -12,6 +12,8 @@ import type { EventStore } from '../events/events.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
+import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
+import { recordTexts, storedMemory, type UntrustedSource } from '../tools/untrusted-content.js';
 import type { Attempt } from '../usage/reservations.store.js';
 import type { UsageEntry } from '../usage/usage-entries.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
@@ -27,6 +29,7 @@ import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknown
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnQueue } from './turn-queue.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
+import { createUserMessageStatus } from './user-message-status.js';
 
 /** Another replica holds the lease of the turn. Nothing may be written. */
 export class LeaseLost extends Error {
@@ -77,6 +80,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   /** Tasks of background turns. */
   tasks: TaskOwner;
   queue: Pick<TurnQueue, 'handOver'>;
+  untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;
@@ -90,6 +94,8 @@ export interface RequestedCall {
   description: string;
   /** Whether a stop of the turn prevents the call. */
   stoppable: boolean;
+  /** The kind of content of others that the call returns. */
+  reads?: UntrustedSource | undefined;
 }
 
 /** What is stored about a call. */
@@ -128,8 +134,18 @@ export interface TurnWriter {
   markRead(): Promise<void>;
   /** Stores what the turn does. It counts for two minutes unless it is stored again. */
   activity(activity: AgentActivity): Promise<void>;
-  /** Stores which runtime has the turn, and the context of the turn unless it has one. `budgeted`: see TurnStore */
-  setInstance(instanceId: string, budgeted: boolean, context?: TurnContext): Promise<void>;
+  /**
+   * Stores which runtime has the turn, and the context of the turn unless it has one.
+   *
+   * @param budgeted see TurnStore
+   * @param untrusted the kinds of content of others that the runtime receives or can get
+   */
+  setInstance(
+    instanceId: string,
+    budgeted: boolean,
+    context?: TurnContext,
+    untrusted?: readonly UntrustedSource[],
+  ): Promise<void>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** Lets the turn continue after a wait in milliseconds, with its next generation. */
@@ -138,8 +154,8 @@ export interface TurnWriter {
   judge(generation: number, entry: { number: number; size: number }): Promise<EntryVerdict>;
   /** Appends an entry to the journal, in one transaction with what it produces and with a changed activity. @throws LeaseLost as `judge` */
   entry(generation: number, entry: StoredEntry & EntryParts, activity?: AgentActivity): Promise<AppendedEntry>;
-  /** @returns the sequence of its event */
-  tool(tool: ToolMessage): Promise<number>;
+  /** @param reads the kind of content of others that the call returns. @returns the sequence of its event */
+  tool(tool: ToolMessage, reads?: UntrustedSource): Promise<number>;
   /**
    * Executes a call of a tool once per turn: with `commit`, in the transaction that stores and shows the outcome.
    *
@@ -199,19 +215,13 @@ function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult 
   return { status: 'failed', text: text === '' || text === why ? why : `${why}\n${text}` };
 }
 
-/** The statuses of a user message that each new status can replace. */
-const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatus>> = {
-  delivered: new Set(['sent', 'failed']),
-  read: new Set(['sent', 'delivered', 'failed']),
-  failed: new Set(['sent', 'delivered', 'read']),
-};
-
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const { withTransaction, turns, messages, events, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
+  const setUserMessage = createUserMessageStatus(deps, turn);
   let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -231,19 +241,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
   const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
     events.append({ workspaceId, type, subjectId }, tx);
-
-  /** Updates the status of the user message, unless the turn of another agent already did. */
-  async function setUserMessage(
-    status: 'delivered' | 'read' | 'failed',
-    tx: Transaction,
-    errorCode: string | null = null,
-  ): Promise<void> {
-    const [userMessage] = await messages.find([turn.user_message_id], tx);
-    // A message of the app, which tells the end of a workflow, does not fail with its answer.
-    if (userMessage?.role === 'system' || (userMessage && !REPLACED[status].has(userMessage.status))) return;
-    await messages.update(turn.user_message_id, { status, errorCode }, tx);
-    await append('message.updated', turn.user_message_id, tx);
-  }
 
   async function insertReply(tx: Transaction, tokens: number | null = null): Promise<{ replyId: string; seq: number }> {
     const id = randomUUIDv7();
@@ -334,10 +331,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       if (!isBackground(turn)) await fenced((tx) => setUserMessage('read', tx));
     },
 
-    setInstance: (instanceId, budgeted, context) =>
+    setInstance: (instanceId, budgeted, context, untrusted = []) =>
       fenced(async (tx) => {
         await turns.setInstance(turn.id, instanceId, budgeted, tx);
+        await deps.untrusted.add(turn, untrusted, tx);
         if (context !== undefined) await deps.contexts.insert(turn.id, context, tx);
+        await recordTexts(deps.untrusted, turn, { read: context?.agentContext.memories.map(storedMemory) }, tx);
       }),
 
     nextGeneration: (limit) =>
@@ -375,19 +374,23 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return appended;
     },
 
-    async tool(tool) {
-      const shown = await fenced((tx) => shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx));
+    async tool(tool, reads) {
+      const shown = await fenced(async (tx) => {
+        if (reads !== undefined) await deps.untrusted.add(turn, [reads], tx);
+        return shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx);
+      });
       toolEnded(tool);
       return shown;
     },
 
-    async call({ id, tool, description, stoppable }, commit) {
+    async call({ id, tool, description, stoppable, reads }, commit) {
       const called = await fenced(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
         if (stored !== undefined) return { outcome: stored, state: undefined };
         const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
         const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
-        const { text, failed, isUnknown, message, showsMessage = message !== undefined } = ended;
+        const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
+        await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
         // Texts of other systems, such as mails, can contain anything.
         const outcome = { text: storable(text), failed, showsMessage };
         await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);

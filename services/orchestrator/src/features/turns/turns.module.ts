@@ -25,6 +25,7 @@ import { createToolTokens } from '../runtimes/tool-tokens.js';
 import { createCallRules } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
+import { createUntrustedContentStore } from '../tools/untrusted-content.store.js';
 import { createFollowUps } from '../summaries/follow-ups.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
@@ -44,6 +45,7 @@ import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
 import { journalJobs } from './journal-retention.js';
 import { createJournalStore } from './journal.store.js';
+import { createSafeMarkdown } from './reply-text.js';
 import { createStopService } from './stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './turn-contexts.store.js';
@@ -129,6 +131,8 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
+    untrusted: createUntrustedContentStore(),
+    markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
     reservations: createReservationStore(),
     statuses: deps.statuses,
     warnAboutBudget: createBudgetWarningOn(requests, clock),
@@ -184,6 +188,8 @@ function turnJob(
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
+    untrusted: createUntrustedContentStore(),
+    markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
     reservations: createReservationStore(),
     platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
@@ -203,6 +209,8 @@ function turnJob(
       tools: loadTools(config),
       connections: createIntegrationStore(database),
       receipts: deps.receipts,
+      untrusted: createUntrustedContentStore(),
+      database,
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),

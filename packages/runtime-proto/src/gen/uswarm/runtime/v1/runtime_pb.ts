@@ -378,7 +378,9 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
 
   /**
    * A secret: the bearer token for tool calls of this turn. It expires within minutes; RenewToolToken and requests that
-   * re-attach to the turn replace it. Empty in requests of release 0.2 and for agents without tools.
+   * re-attach to the turn replace it. Empty in requests of release 0.2 and for agents without tools. For runtimes with the feature
+   * `tool-grants.1`, it is only valid for the list of the tools until the runtime has announced a call with a Tool event that is a
+   * barrier: RenewToolToken then delivers one for calls before the event is committed.
    *
    * @generated from field: string tool_token = 11;
    */

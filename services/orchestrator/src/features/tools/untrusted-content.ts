@@ -1,0 +1,54 @@
+import type { Transaction } from '../../database/database.js';
+import type { PlatformTool, StoredText } from './platform-tool.js';
+import type { ReadingTurn, UntrustedContentStore } from './untrusted-content.store.js';
+
+/** Kinds of content that the user did not write. */
+export const UNTRUSTED_SOURCES = ['web', 'app', 'attachment', 'memory', 'artifact'] as const;
+export type UntrustedSource = (typeof UNTRUSTED_SOURCES)[number];
+
+const NAMES: Record<UntrustedSource, string> = {
+  web: 'web pages',
+  app: 'content of a connected app',
+  attachment: 'attached files',
+  memory: 'memories of such content',
+  artifact: 'documents about such content',
+};
+
+/** Why a call asks although the user allows it. */
+export function askedBecause(sources: readonly UntrustedSource[]): string {
+  const names = UNTRUSTED_SOURCES.filter((source) => sources.includes(source)).map((source) => NAMES[source]);
+  return `You allow this tool. It asks because the agent has read ${names.join(', ')} in this conversation, which can contain instructions of others.`;
+}
+
+/** Whether calls of a tool ask after the agent has read untrusted content: they change what remains outside of the conversation. */
+export const asksAfterUntrusted = ({ effect, asksAfterUntrustedContent }: PlatformTool): boolean =>
+  effect === 'keyed' || effect === 'once' || asksAfterUntrustedContent === true;
+
+/** The kind of content that a call of a tool returns by itself; undefined if it depends on what the call reads. */
+export const contentOf = ({
+  effect,
+  provider,
+}: Pick<PlatformTool, 'effect' | 'provider'>): UntrustedSource | undefined =>
+  effect === 'read' && provider !== undefined ? 'app' : undefined;
+
+export const storedMemory = ({ key }: { key: string }): StoredText => ({ kind: 'memory', key });
+
+/** What a turn has read and written. */
+interface Texts {
+  /** The kind of content of others that a call returned. */
+  reads?: UntrustedSource | undefined;
+  read?: readonly StoredText[] | undefined;
+  wrote?: readonly StoredText[] | undefined;
+}
+
+/** Records which texts a turn has read and written. Call it in the transaction after which they reach the runtime. */
+export async function recordTexts(
+  store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
+  turn: ReadingTurn,
+  { reads, read = [], wrote = [] }: Texts,
+  tx: Transaction,
+): Promise<void> {
+  await store.add(turn, reads === undefined ? [] : [reads], tx);
+  await store.read(turn, read, tx);
+  await store.wrote(turn, wrote, tx);
+}
