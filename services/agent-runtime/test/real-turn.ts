@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { type Done, RunTurnRequestSchema } from '@uswarm/runtime-proto';
+import { type Done, type Resolution, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/agent/run-turn.js';
 import { createModelPort } from '../src/models/model-port.js';
@@ -42,7 +42,12 @@ export function turnsWith(
     {
       signal = new AbortController().signal,
       onEvent,
-    }: { signal?: AbortSignal; onEvent?: (event: TurnEventBody) => void } = {},
+      resolution = noToolRequests,
+    }: {
+      signal?: AbortSignal;
+      onEvent?: (event: TurnEventBody) => void;
+      resolution?: (callId: string) => Promise<Resolution>;
+    } = {},
   ): Promise<{ done: Done; events: TurnEventBody[] }> => {
     const events: TurnEventBody[] = [];
     const emit = (event: TurnEventBody): void => {
@@ -53,7 +58,7 @@ export function turnsWith(
       emit,
       signal,
       committed: async () => undefined,
-      resolution: noToolRequests,
+      resolution,
       toolToken: () => undefined,
       modelToken: () => undefined,
     };

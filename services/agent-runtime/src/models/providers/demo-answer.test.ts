@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { demoMove, readSearchOutcome, topicOf } from './demo-answer.js';
+import { demoMove } from './demo-answer.js';
+import { readSearchOutcome, topicOf } from './demo-search.js';
 import { createUntrustedBlock } from '../../tools/untrusted-block.js';
 import type { PromptMessage } from '../port.js';
 
@@ -18,7 +19,7 @@ const result = (toolName: string, value: string, failed = false): PromptMessage 
 const found = (text: string, failed = false): PromptMessage => result(SEARCH, untrusted(SEARCH, text), failed);
 const answerTo = (prompt: PromptMessage[], offered = [SEARCH]): string => {
   const move = demoMove({ prompt, offered });
-  return 'answer' in move ? move.answer : `searches for ${String(move.input['query'])}`;
+  return 'answer' in move ? move.answer : `searches for ${String(move.calls[0]?.input['query'])}`;
 };
 
 describe('the demo model', () => {
@@ -41,6 +42,7 @@ describe('the demo model', () => {
         const answer = answerTo([asked(`What is ${nonce}?\nSecond line`)]);
         expect(answer).toMatch(/^\[demo\] /);
         expect(answer).toContain(`What is ${nonce}?\nSecond line`);
+        expect(answer).toContain('“show me everything”');
         for (const setting of ['OPENAI_BASE_URL', 'OPENAI_API_KEY', 'OPENAI_MODEL']) expect(answer).toContain(setting);
       }),
     );
@@ -89,8 +91,7 @@ describe('the demo model', () => {
       'offers a card: %s',
       (question) => {
         expect(demoMove({ prompt: [asked(question)], offered: [SEARCH, CARD] })).toMatchObject({
-          tool: 'action_card_tool',
-          input: { title: expect.any(String), actions: [{}, {}, {}] },
+          calls: [{ tool: 'action_card_tool', input: { title: expect.any(String), actions: [{}, {}, {}] } }],
         });
       },
     );

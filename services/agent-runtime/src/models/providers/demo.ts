@@ -12,7 +12,9 @@ type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
 const tokens = (value: unknown): number => Math.ceil((JSON.stringify(value)?.length ?? 0) / 4);
 
-function finishParts(reason: 'stop' | 'tool-calls', prompt: number, completion: number): LanguageModelV4StreamPart[] {
+type Reason = Finish['finishReason']['unified'];
+
+function finishParts(reason: Reason, prompt: number, completion: number): LanguageModelV4StreamPart[] {
   const usage: Finish['usage'] = {
     inputTokens: { total: prompt, noCache: prompt, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: completion, text: completion, reasoning: 0 },
@@ -23,25 +25,38 @@ function finishParts(reason: 'stop' | 'tool-calls', prompt: number, completion: 
   ];
 }
 
+async function* textParts(
+  text: string,
+  delayMs: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  yield { type: 'text-start', id: 'text' };
+  for (const word of text.match(/\S+\s*/g) ?? []) {
+    await sleep(delayMs, undefined, signal === undefined ? {} : { signal });
+    yield { type: 'text-delta', id: 'text', delta: word };
+  }
+  yield { type: 'text-end', id: 'text' };
+}
+
+const REASONS = { refused: 'content-filter', length: 'length' } as const satisfies Record<string, Reason>;
+
 async function* demoParts(
   { prompt, tools = [], toolChoice, abortSignal: signal }: LanguageModelV4CallOptions,
   delayMs: number,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const offered = toolChoice?.type === 'none' ? [] : tools.map(({ name }) => name);
   const move = demoMove({ prompt, offered });
-  if ('tool' in move) {
-    const input = JSON.stringify(move.input);
-    yield { type: 'tool-call', toolCallId: 'demo', toolName: move.tool, input };
-    yield* finishParts('tool-calls', tokens(prompt), tokens(move.input));
+  if ('calls' in move) {
+    if (move.text !== undefined) yield* textParts(move.text, delayMs, signal);
+    for (const [index, { tool, input }] of move.calls.entries()) {
+      yield { type: 'tool-call', toolCallId: `demo-${index}`, toolName: tool, input: JSON.stringify(input) };
+    }
+    yield* finishParts('tool-calls', tokens(prompt), tokens(move));
     return;
   }
-  yield { type: 'text-start', id: 'text' };
-  for (const word of move.answer.match(/\S+\s*/g) ?? []) {
-    await sleep(delayMs, undefined, signal === undefined ? {} : { signal });
-    yield { type: 'text-delta', id: 'text', delta: word };
-  }
-  yield { type: 'text-end', id: 'text' };
-  yield* finishParts('stop', tokens(prompt), tokens(move.answer));
+  yield* textParts(move.answer, delayMs, signal);
+  const reason = move.end === undefined ? 'stop' : REASONS[move.end];
+  yield* finishParts(reason, tokens(prompt), tokens(move.answer));
 }
 
 function demoModel({ model }: AttemptOptions, delayMs: number): LanguageModelV4 {
@@ -55,7 +70,10 @@ function demoModel({ model }: AttemptOptions, delayMs: number): LanguageModelV4 
   };
 }
 
-/** A deterministic model without a key. It identifies itself as a demo and makes real calls of the search tool. */
+/**
+ * A deterministic model without a key. It identifies itself as a demo, shows every kind of
+ * content on request, and makes real tool calls.
+ */
 export function createDemoAdapter({ delayMs }: DemoDeps): ProviderAdapter {
   return {
     slug: 'demo',

@@ -1,0 +1,136 @@
+import { untrustedText } from '../../tools/untrusted-block.js';
+import type { Prompt, PromptMessage } from '../port.js';
+
+const CONTEXT_END = '\n</context>\n\n';
+/** Messages of the runtime to the model, which the user did not write. */
+const NOTICE = /^(?:\[[^\]\n]+\]|Continue exactly where your text stopped\..*)$/;
+/** A message of another agent, as the prompt quotes it. */
+const QUOTED = /(?:^|\n\n)[^\n]+ wrote:\n<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\1">/g;
+/** Stands for a quoted message. */
+const BREAK = '\u0000';
+const MEMORIES = /^Your memories[^\n]*\n(<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\2">)/;
+/** What a sub-agent receives from the agent that delegates. */
+const TASK = /(?:^|\n\n)Task:\n([\s\S]*?)\n\nExpected result:\n/;
+const COLLEAGUE = /^- ([^\n]*?) \(@([\w-]+)(, manager)?\): /gm;
+
+type ToolMessage = Extract<PromptMessage, { role: 'tool' }>;
+type ToolResult = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
+
+export interface Colleague {
+  name: string;
+  slug: string;
+  isManager: boolean;
+}
+
+/** The result of a tool call of this turn, without the untrusted block. */
+export interface ReadResult {
+  tool: string;
+  text: string;
+  failed: boolean;
+}
+
+/** What the demo model reads from a request. */
+export interface Situation {
+  /** What the user wrote last, or the task of a sub-agent. */
+  question: string;
+  /** The last paragraph of it, without mentions, politeness and final punctuation: what a scene matches. */
+  words: string;
+  /** Whether the agent works on a task of another agent. */
+  isTask: boolean;
+  /** Whether another agent has replied to the question before. */
+  followsAgent: boolean;
+  /** The results of tool calls of this turn, oldest first. */
+  results: readonly ReadResult[];
+  /** What the model has said in this turn. */
+  said: string;
+  /** Names of the offered tools. */
+  offered: readonly string[];
+  /** The slug of the agent that the model speaks for. */
+  self: string;
+  colleagues: readonly Colleague[];
+  /** The memories in the prompt, one per line. */
+  memories: readonly string[];
+}
+
+export interface DemoRequest {
+  prompt: Prompt;
+  /** Names of the tools. */
+  offered: readonly string[];
+}
+
+/** The last text of a message of the user. */
+function textOf(message: PromptMessage | undefined): string {
+  if (message?.role !== 'user') return '';
+  const part = message.content.findLast(({ type }) => type === 'text');
+  return part?.type === 'text' ? part.text : '';
+}
+
+/** The words of the user, which follow the context block of the prompt. */
+function afterContext(text: string): string {
+  const end = text.indexOf(CONTEXT_END);
+  return end < 0 ? text : text.slice(end + CONTEXT_END.length);
+}
+
+const resultsOf = (message: PromptMessage): ToolResult[] =>
+  message.role === 'tool' ? message.content.filter((part) => part.type === 'tool-result') : [];
+
+function readResult({ toolName: tool, output }: ToolResult): ReadResult {
+  if (output.type !== 'text' && output.type !== 'error-text') return { tool, text: '', failed: true };
+  return { tool, text: untrustedText(output.value), failed: output.type === 'error-text' };
+}
+
+const saidIn = (message: PromptMessage): string =>
+  message.role === 'assistant' ? message.content.map((part) => (part.type === 'text' ? part.text : '')).join('') : '';
+
+/** The request itself, such as "show me a card" in "@manager please show me a card!". */
+export const wordsOf = (question: string): string =>
+  (
+    question
+      .trim()
+      .split(/\n\s*\n/)
+      .at(-1) ?? ''
+  )
+    .trim()
+    .replace(/^(?:@[\w-]+[\s,:]+)+/, '')
+    .replace(/^(?:please|(?:can|could|would) you(?: please)?)[\s,]+/i, '')
+    .replace(/[\s.!?]+$/, '');
+
+function colleaguesIn(system: string): Colleague[] {
+  return [...system.matchAll(COLLEAGUE)].map(([, name = '', slug = '', manager]) => ({
+    name,
+    slug,
+    isManager: manager !== undefined,
+  }));
+}
+
+function memoriesIn(prompt: Prompt): string[] {
+  const block = MEMORIES.exec(textOf(prompt.find(({ role }) => role === 'user')))?.[1];
+  return block === undefined ? [] : untrustedText(block).split('\n');
+}
+
+/** Reads a request. Pure. */
+export function readSituation({ prompt, offered }: DemoRequest): Situation {
+  const index = prompt.findLastIndex((message) => message.role === 'user' && !NOTICE.test(textOf(message)));
+  const written = afterContext(textOf(prompt[index]));
+  const parts = written
+    .replaceAll(QUOTED, BREAK)
+    .split(BREAK)
+    .map((part) => part.trim());
+  const task = TASK.exec(written)?.[1];
+  const question = task ?? parts.findLast((part) => part !== '') ?? '';
+  const turn = prompt.slice(index + 1);
+  const [first] = prompt;
+  const system = first?.role === 'system' ? first.content : '';
+  return {
+    question,
+    words: wordsOf(question),
+    isTask: task !== undefined,
+    followsAgent: parts.length > 1 && parts.at(-1) === '',
+    results: turn.flatMap(resultsOf).map(readResult),
+    said: turn.map(saidIn).join(''),
+    offered,
+    self: /^You are [^\n]*?\(@([\w-]+)\)/.exec(system)?.[1] ?? '',
+    colleagues: colleaguesIn(system),
+    memories: memoriesIn(prompt),
+  };
+}
