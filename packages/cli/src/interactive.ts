@@ -7,24 +7,29 @@ export interface InteractiveDeps {
   /** Receives the prompt and the echo of the input. */
   output: Writable;
   terminal: boolean;
-  send: (text: string) => Promise<unknown>;
-  /** Called on Ctrl-C; cancels the pending `send`. */
+  /** Executes a command or sends a message. */
+  execute: (line: string) => Promise<unknown>;
+  /** Called for `/stop` while a line is executed. */
+  stop: () => Promise<unknown>;
+  /** Called with a function that writes the prompt again, while the chat waits for input; otherwise without. */
+  prompting: (refresh: (() => void) | undefined) => void;
+  /** Called on Ctrl-C; cancels the pending `execute`. */
   interrupt: () => void;
   /** Ends the chat. */
   signal: AbortSignal;
 }
 
-const HELP = `/help  print this help
-/quit  end the chat, like Ctrl-D and Ctrl-C
-Any other line is sent to the swarm.
-`;
+const STOP = '/stop';
 
-/** Sends each line of the input as a message, one after the other, until the input ends, /quit or Ctrl-C. */
+/** Executes each line of the input, one after the other, until the input ends, /quit or Ctrl-C. */
 export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
-  const { input, output, terminal, send, interrupt, signal } = deps;
+  const { input, output, terminal, execute, stop, prompting, interrupt, signal } = deps;
   const lines = createInterface({ input, output, terminal, prompt: terminal ? 'you> ' : '', signal });
   let interrupted = false;
   let ended = false;
+  let busy = false;
+  /** Lines with /stop that were executed when they were typed. */
+  let stops = 0;
   lines.on('close', () => {
     ended = true;
   });
@@ -33,23 +38,36 @@ export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
     interrupt();
     lines.close();
   });
-  lines.prompt();
+  lines.on('line', (line) => {
+    if (!busy || line.trim() !== STOP) return;
+    stops += 1;
+    void reportFailure(stop());
+  });
+  function prompt(): void {
+    // Buffered lines are still processed after the input ended.
+    if (ended) return;
+    lines.prompt();
+    if (terminal) prompting(() => lines.prompt(true));
+  }
+  prompt();
   for await (const line of lines) {
     const text = line.trim();
     if (text === '/quit' || interrupted) break;
-    if (text === '/help') output.write(HELP);
-    else if (text.startsWith('/')) output.write(`Unknown command ${text}. /help lists the commands.\n`);
-    else if (text !== '') await sendAndReportFailure(text);
-    // Buffered lines are still processed after the input ended.
-    if (!ended) lines.prompt();
+    prompting(undefined);
+    busy = true;
+    if (text === STOP && stops > 0) stops -= 1;
+    else if (text !== '') await reportFailure(execute(text));
+    busy = false;
+    prompt();
   }
+  prompting(undefined);
   lines.close();
   if (terminal) output.write('\n');
 
   /** A rejected message does not end the chat. */
-  async function sendAndReportFailure(text: string): Promise<void> {
+  async function reportFailure(execution: Promise<unknown>): Promise<void> {
     try {
-      await send(text);
+      await execution;
     } catch (error) {
       if (interrupted) return;
       if (!(error instanceof Failure)) throw error;

@@ -1,104 +1,170 @@
-import { styleText } from 'node:util';
-import type { ListedMessage } from '@uswarm/contract';
-import { CONTROLS_IN_LINES } from '@uswarm/service-kit';
-import { contentText, type ServerEvent } from './turn.js';
+import type { MessageData } from '@uswarm/contract';
+import type { Choices } from './choices.js';
+import { artifactLine, cardLines, toolLine } from './content-lines.js';
+import { createProgress } from './progress.js';
 import type { Output, Renderer } from './renderer.js';
+import { createReplies } from './replies.js';
+import { createScreen } from './screen.js';
+import { createPaint, oneLine, printable } from './terminal-text.js';
+import { type AnyMessage, contentText, inCreationOrder, type ServerEvent } from './turn.js';
 
 export interface TextRendererOptions {
   out: Output;
   colour: boolean;
   agentName: (agentId: string | undefined) => string;
+  /** The size of the terminal; undefined if the output is not one: then nothing is replaced. */
+  size?: () => { columns: number; rows: number };
+  choices: Choices;
+  /** How the user opens an artifact. */
+  openArtifact: (artifactId: string) => string;
 }
 
-type Style = Parameters<typeof styleText>[0];
+const NO_TERMINAL = () => ({ columns: 80, rows: 24 });
 
-/** True on a terminal, unless NO_COLOR is set (https://no-color.org). */
-export function wantsColour(stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean {
-  return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '';
-}
-
-/** Removes control characters except tabs and line breaks: an answer can quote untrusted text. */
-export function printable(text: string): string {
-  return text.replaceAll(CONTROLS_IN_LINES, '');
-}
-
-/** Writes a readable transcript. */
-export function createTextRenderer({ out, colour, agentName }: TextRendererOptions): Renderer {
-  const paint = (style: Style, text: string) => (colour ? styleText(style, text, { validateStream: false }) : text);
-  /** The printed part of the answer; undefined before its first character. */
-  let printed: { generation: number; text: string } | undefined;
-  let inLine = false;
+/** Writes a readable transcript of a conversation. */
+export function createTextRenderer(options: TextRendererOptions): Renderer {
+  const { out, colour, agentName, size, choices, openArtifact } = options;
+  const paint = createPaint(colour);
+  const screen = createScreen(out, paint, size ?? NO_TERMINAL);
+  let conversation: string | undefined;
+  /** Whether a turn runs. */
   let waiting = false;
+  const known = new Set<string>();
+  /** The last lines of messages. */
+  const lines = new Map<string, string>();
+  /** The local ids of messages that this chat has sent. */
+  const own = new Set<string>();
+  /** Labels of chosen actions, which become messages of the user. */
+  const chosenLabels: string[] = [];
+  /** Tools whose calls are shown by events, which name the query. */
+  const announced = new Set<string>();
+  const progress = createProgress(screen, () => size !== undefined && waiting);
 
-  function line(text: string, style: Style = 'dim'): void {
-    out.write(`${inLine ? '\n' : ''}${paint(style, printable(text))}\n`);
-    inLine = false;
+  const nameOf = ({ agent, role }: AnyMessage): string => oneLine(agent?.name ?? (role === 'user' ? 'you' : role));
+  const replies = createReplies({ screen, paint, nameOf, streams: () => waiting });
+
+  /** Prints the lines of a message unless they are its last ones. */
+  function print(id: string, text: readonly string[], style: 'dim' | 'yellow' | 'red' = 'dim'): void {
+    const all = text.join('\n');
+    if (lines.get(id) === all) return;
+    lines.set(id, all);
+    for (const line of text) screen.line(line, style);
   }
 
-  function show(agentId: string | undefined, generation: number, whole: string, restart: string): void {
-    const text = printable(whole);
-    if (printed !== undefined && (printed.generation !== generation || !text.startsWith(printed.text))) {
-      line(restart);
-      printed = undefined;
+  function fromUser({ local_id: localId, content }: AnyMessage): void {
+    progress.forgetEnded();
+    const text = contentText(content) ?? '';
+    const chosen = localId === null ? chosenLabels.indexOf(text) : -1;
+    if (chosen >= 0) chosenLabels.splice(chosen, 1);
+    if (chosen >= 0 || (localId !== null && own.has(localId))) return;
+    screen.stream(`${paint('bold', 'you')}: ${printable(text)}`);
+    screen.endLine();
+  }
+
+  function card(message: AnyMessage, content: MessageData['content'] & { type: 'action_card' }): void {
+    const open = choices.update(message);
+    const chosen = content.actions.find(({ id }) => id === content.selected_action_id);
+    if (chosen !== undefined && lines.has(message.id)) chosenLabels.push(chosen.label);
+    print(message.id, cardLines(content, open), open.length > 0 ? 'yellow' : 'dim');
+  }
+
+  /** Renders a new or changed message. */
+  function render(message: AnyMessage): void {
+    const { id, content, role } = message;
+    const isNew = !known.has(id);
+    known.add(id);
+    if (role === 'user') return isNew ? fromUser(message) : undefined;
+    if (content.type === 'system') return print(id, [`· ${oneLine(content.text)}`]);
+    if (content.type === 'loading' || content.type === 'text') return replies.update(message);
+    replies.shown(message.agent?.id);
+    switch (content.type) {
+      case 'tool_status':
+        if (announced.has(content.tool)) return;
+        return print(id, [`· ${toolLine(nameOf(message), content)}`]);
+      case 'action_card':
+        return card(message, content);
+      case 'delegation':
+        return progress.delegation(id, content);
+      case 'artifact':
+        return print(id, [artifactLine(content, openArtifact(content.artifact_id))]);
+      case 'workflow':
+        return progress.workflow(id, content);
     }
-    if (text === '' && printed === undefined) return;
-    if (printed === undefined) out.write(`${paint('bold', printable(agentName(agentId)))}: `);
-    out.write(text.slice(printed?.text.length ?? 0));
-    printed = { generation, text };
-    inLine = true;
+  }
+
+  function renderListed(message: AnyMessage): void {
+    render(message);
+    if ('extended_status' in message && message.extended_status !== 'pending') replies.end(message.id, 'delivered');
+  }
+
+  function tool(event: Extract<ServerEvent, { name: 'agent.tool' }>['payload']): void {
+    if (event.query !== undefined) announced.add(event.tool);
+    const isAnnounced = announced.has(event.tool);
+    if (!isAnnounced) return;
+    const query = event.query === undefined ? '' : `: ${oneLine(event.query)}`;
+    if (event.status === 'running') screen.line(`· ${agentName(event.agent_id)} uses ${oneLine(event.tool)}${query}`);
+    else screen.line(`· ${oneLine(event.tool)} ${event.outcome ?? 'done'}${query}`);
+  }
+
+  function deleted(id: string): void {
+    choices.remove(id);
+    progress.remove(id);
+    replies.remove(id);
+    if ((lines.get(id) ?? '') !== '') screen.line('· a message was deleted');
+    lines.delete(id);
+  }
+
+  function event({ name, payload }: ServerEvent): void {
+    switch (name) {
+      case 'agent.status':
+        if (waiting && !progress.shows(payload.agent_id))
+          screen.line(`· ${agentName(payload.agent_id)} is ${payload.status}`);
+        return;
+      case 'agent.tool':
+        if (waiting) tool(payload);
+        return;
+      case 'message.new':
+      case 'message.updated':
+        if (payload.message.conversation_id === conversation) render(payload.message);
+        return;
+      case 'message.chunk':
+        return replies.chunk(payload);
+      case 'message.done':
+        return replies.end(payload.message_id, payload.status);
+      case 'message.deleted':
+        if (payload.conversation_id === conversation) deleted(payload.message_id);
+        return;
+      default:
+        return;
+    }
   }
 
   return {
-    note: (text) => line(`· ${text}`),
-    workspace: ({ runtime }) => line(`· workspace: ${runtime.status} (${runtime.phase})`),
-    history(messages) {
-      for (const message of messages.toSorted((a, b) => (a.position < b.position ? -1 : 1))) {
-        const { content } = message;
-        const text = contentText(content);
-        if (content.type === 'tool_status') line(`· ${content.tool} ${content.state}: ${content.description}`);
-        else if (text !== undefined) out.write(`${paint('bold', printable(senderOf(message)))}: ${printable(text)}\n`);
-      }
+    note: (text) => screen.line(`· ${text}`),
+    workspace: ({ runtime }) => screen.line(`· workspace: ${runtime.status} (${runtime.phase})`),
+    history(conversationId, messages) {
+      conversation = conversationId;
+      for (const message of messages.toSorted((a, b) => (a.position < b.position ? -1 : 1))) renderListed(message);
     },
-    sent() {
-      printed = undefined;
+    sent({ local_id: localId }) {
+      own.add(localId);
       waiting = true;
     },
-    event(event) {
-      const text = waiting ? progressText(event, agentName) : undefined;
-      if (text !== undefined) line(`· ${text}`);
+    chosen() {
+      waiting = true;
     },
-    streamed: ({ agentId, generation, text }) => show(agentId, generation, text, '· the answer restarts'),
-    answered({ agentId, text, outcome }) {
-      show(agentId, printed?.generation ?? 0, text, '· final text:');
-      if (inLine) out.write('\n');
-      inLine = false;
+    event,
+    messages(messages, firstId) {
+      const ordered = inCreationOrder(messages);
+      const first = ordered.findIndex(({ id }) => id === firstId);
+      for (const [index, message] of ordered.entries()) {
+        const isNew = first >= 0 && index >= first;
+        if (isNew || known.has(message.id)) renderListed(message);
+      }
+    },
+    settled() {
+      progress.settle();
       waiting = false;
-      if (outcome === 'failed') line('The turn failed.', 'red');
     },
   };
-}
-
-function senderOf({ role, agent }: ListedMessage): string {
-  if (role === 'user') return 'you';
-  return agent?.name ?? role;
-}
-
-function progressText({ name, payload }: ServerEvent, agentName: (id: string) => string): string | undefined {
-  if (name === 'agent.status') return `${agentName(payload.agent_id)} is ${payload.status}`;
-  if (name === 'agent.tool') {
-    const query = payload.query === undefined ? '' : `: ${payload.query}`;
-    if (payload.status === 'running') return `${agentName(payload.agent_id)} uses ${payload.tool}${query}`;
-    return `${payload.tool} ${payload.outcome ?? 'done'}${query}`;
-  }
-  if (name === 'message.new') return announcementText(payload.message.content);
-  return undefined;
-}
-
-type Content = Extract<ServerEvent, { name: 'message.new' }>['payload']['message']['content'];
-
-function announcementText(content: Content): string | undefined {
-  if (content.type === 'delegation') {
-    return `${content.from?.name ?? 'an agent'} asks ${content.to?.name ?? 'another'}: ${content.task_preview}`;
-  }
-  return content.type === 'system' ? content.text : undefined;
 }

@@ -7,13 +7,16 @@ export interface Renderer {
   note(text: string): void;
   /** Called with the first state of the workspace and after each change of it. */
   workspace(workspace: Workspace): void;
-  /** Prints earlier messages, ordered by position. */
-  history(messages: readonly ListedMessage[]): void;
+  /** Prints earlier messages of the conversation. Events of other conversations are not rendered. */
+  history(conversationId: string, messages: readonly ListedMessage[]): void;
   sent(message: MessageSend): void;
+  /** The user has chosen an action of a card. */
+  chosen(): void;
   event(event: ServerEvent): void;
-  /** Called with the complete text streamed so far. */
-  streamed(progress: { agentId: string | undefined; generation: number; text: string }): void;
-  answered(answer: { agentId: string | undefined; text: string; outcome: Outcome }): void;
+  /** Newest messages of the conversation, loaded because events may have been missed. `firstId` is the first one of the turn. */
+  messages(messages: readonly ListedMessage[], firstId: string | undefined): void;
+  /** The turn has ended. */
+  settled(outcome: Outcome): void;
 }
 
 export interface Output {

@@ -11,6 +11,7 @@ import {
   begin,
   conversationId,
   finish,
+  id,
   message,
   envelope,
   messageId,
@@ -132,7 +133,7 @@ describe('npm run chat', () => {
     let disconnected = false;
     const { url } = await fakeUswarm((context) => {
       begin(context);
-      stream(context, 'Bec');
+      stream(context, ['Bec']);
       context.store([
         message({ content: textContent('Because.'), status: 'delivered', extended_status: 'delivered' }),
         message({
@@ -205,13 +206,13 @@ describe('npm run chat', () => {
     let count = 0;
     const { url } = await fakeUswarm((context) => {
       count += 1;
-      answerWith(`Answer ${count} to ${context.sent.content.text}`)(context);
+      answerWith(`Answer ${count} to ${context.sent.content.text}`, id(10 + count))(context);
     });
     const { code, out } = await chat(url, [], 'one\n\n/help\n/nope\ntwo\n');
     expect(code).toBe(0);
     expect(out).toContain('Manager: Answer 1 to one\n');
     expect(out).toContain('Manager: Answer 2 to two\n');
-    expect(out).toContain('/quit  end the chat');
+    expect(out).toContain('/quit          end the chat');
     expect(out).toContain('Unknown command /nope. /help lists the commands.\n');
   });
 

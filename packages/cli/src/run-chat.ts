@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import type { ChatArguments } from './chat-arguments.js';
-import { sendMessage } from './send-message.js';
+import { type Choices, createChoices } from './choices.js';
+import { createArtifactNumbers, executeCommand } from './commands.js';
 import { Failure } from './failure.js';
 import { createHttpClient, type HttpClient } from './http-client.js';
 import { createIdTokenSource } from './id-token.js';
@@ -9,15 +10,18 @@ import { chatInteractively } from './interactive.js';
 import { readLocalFile } from './local-file.js';
 import { openRealtime } from './realtime.js';
 import { createJsonRenderer } from './render-json.js';
-import { createTextRenderer, wantsColour } from './render-text.js';
+import { createPromptedOutput, type PromptedOutput } from './prompted-output.js';
+import { createTextRenderer, type TextRendererOptions } from './render-text.js';
 import type { Renderer } from './renderer.js';
-import type { Outcome } from './turn.js';
+import { chooseAction, type RunningTurn, sendMessage, type TurnDeps } from './send-message.js';
 import { createSession } from './session.js';
+import { oneLine, wantsColour } from './terminal-text.js';
+import type { Outcome } from './turn.js';
 import { waitUntilReady } from './workspace-ready.js';
 
 export interface ChatIo {
   stdin: Readable & { isTTY?: boolean };
-  stdout: Writable & { isTTY?: boolean };
+  stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
   stderr: Writable;
   env: Record<string, string | undefined>;
 }
@@ -53,12 +57,19 @@ type Target = ChatArguments & { url: string; issuer: string };
 
 async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signal: AbortSignal): Promise<number> {
   const agentNames = new Map<string, string>();
-  const renderer = createRenderer(target, streams, agentNames);
+  const choices = createChoices();
+  const artifacts = createArtifactNumbers();
+  const out = createPromptedOutput(streams.stdout);
   const idTokens = createIdTokenSource({ http, issuer: target.issuer, email: target.email, name: target.name });
   const session = createSession({ http, idTokens, url: target.url });
   await session.signUp();
   const [workspace] = await session.workspaces();
   if (workspace === undefined) throw new Failure('The user has no workspace.');
+  const isInteractive = target.message === undefined;
+  const openArtifact = (id: string): string =>
+    isInteractive ? `/open ${artifacts.numberOf(id)}` : `GET /v1/workspaces/${workspace.id}/artifacts/${oneLine(id)}`;
+  const agentName = (id: string | undefined): string => oneLine(agentNames.get(id ?? '') ?? 'agent');
+  const renderer = createRenderer(target, streams, { out, choices, openArtifact, agentName });
   renderer.note(`${target.email} at ${target.url}`);
 
   const limit = withLimit(signal);
@@ -73,43 +84,75 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
     await waitUntilReady({ session, realtime, renderer }, workspace, limit);
     for (const { id, name } of await session.agents(workspace.id)) agentNames.set(id, name);
     const conversation = await session.swarmConversation(workspace.id);
-    const deps = {
-      session,
-      realtime,
-      renderer,
-      workspaceId: workspace.id,
-      conversationId: conversation.id,
-      newId: randomUUID,
-    };
-    if (target.message !== undefined) return exitCode(await sendMessage(deps, target.message, limit));
-    renderer.history((await session.latestMessages(workspace.id, conversation.id, HISTORY_LIMIT)).toReversed());
-    await interactively((text, stop) => sendMessage(deps, text, withLimit(stop)), target.json, streams, signal);
+    const context = { session, workspaceId: workspace.id, conversationId: conversation.id };
+    const waitsForWorkflows = !isTerminal(streams);
+    const turn = { ...context, realtime, renderer, newId: randomUUID };
+    if (target.message !== undefined) {
+      renderer.history(conversation.id, []);
+      const outcome = await sendMessage({ ...turn, waitsForWorkflows: true }, target.message, limit).ended;
+      if (choices.size > 0) renderer.note('to choose, run: npm run chat');
+      return exitCode(outcome);
+    }
+    renderer.history(conversation.id, await session.latestMessages(workspace.id, conversation.id, HISTORY_LIMIT));
+    const commandOut = target.json ? streams.stderr : out;
+    const commands = (line: string) => executeCommand({ ...context, artifacts, out: commandOut }, line);
+    await interactively({ ...turn, waitsForWorkflows }, { choices, commands, out }, target.json, streams, signal);
     return 0;
   } finally {
     realtime.close();
   }
 }
 
-function createRenderer({ json }: Target, { stdout, stderr, env }: ChatIo, agentNames: Map<string, string>): Renderer {
-  if (json) return createJsonRenderer({ lines: stdout, notes: stderr });
-  const agentName = (id: string | undefined) => agentNames.get(id ?? '') ?? 'agent';
-  return createTextRenderer({ out: stdout, colour: wantsColour(stdout, env), agentName });
+type Rendering = Pick<TextRendererOptions, 'out' | 'choices' | 'openArtifact' | 'agentName'>;
+
+function createRenderer({ json }: Target, streams: ChatIo, rendering: Rendering): Renderer {
+  const { stdout, stderr, env } = streams;
+  if (json) return createJsonRenderer({ lines: stdout, notes: stderr, choices: rendering.choices });
+  const size = () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
+  return createTextRenderer({
+    ...rendering,
+    colour: wantsColour(stdout, env),
+    ...(isTerminal(streams) ? { size } : {}),
+  });
 }
 
-type Send = (text: string, stop: AbortSignal) => Promise<Outcome>;
+const isTerminal = ({ stdin, stdout }: Pick<ChatIo, 'stdin' | 'stdout'>): boolean =>
+  stdin.isTTY === true && stdout.isTTY === true;
+
+interface Interaction {
+  choices: Choices;
+  commands: (line: string) => Promise<void>;
+  out: PromptedOutput;
+}
 
 async function interactively(
-  send: Send,
+  deps: TurnDeps,
+  { choices, commands, out }: Interaction,
   json: boolean,
-  { stdin, stdout, stderr }: ChatIo,
+  streams: ChatIo,
   signal: AbortSignal,
 ): Promise<void> {
   const interruption = new AbortController();
+  let running: RunningTurn | undefined;
+
+  function start(line: string, limit: AbortSignal): RunningTurn {
+    if (choices.size === 0 || !/^\d+$/.test(line)) return sendMessage(deps, line, limit);
+    const choice = choices.find(Number(line));
+    if (choice === undefined) throw new Failure(`No open card has the action ${line}.`);
+    return chooseAction(deps, choice, limit);
+  }
+  async function execute(line: string): Promise<void> {
+    if (line.startsWith('/')) return commands(line);
+    running = start(line, withLimit(AbortSignal.any([signal, interruption.signal])));
+    await running.ended.finally(() => (running = undefined));
+  }
   await chatInteractively({
-    input: stdin,
-    output: json ? stderr : stdout,
-    terminal: stdin.isTTY === true && stdout.isTTY === true,
-    send: (text) => send(text, AbortSignal.any([signal, interruption.signal])),
+    input: streams.stdin,
+    output: json ? streams.stderr : streams.stdout,
+    terminal: isTerminal(streams),
+    execute,
+    stop: async () => running?.stop(),
+    prompting: out.prompting,
     interrupt: () => interruption.abort(),
     signal,
   });

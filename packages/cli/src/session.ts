@@ -2,6 +2,8 @@ import {
   ErrorBody,
   ROUTES,
   type AgentSummary,
+  type Artifact,
+  type ArtifactSummary,
   type Conversation,
   type ListedMessage,
   type OperationId,
@@ -25,6 +27,14 @@ export interface Session {
   swarmConversation(workspaceId: string): Promise<Conversation>;
   /** Newest first. */
   latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<ListedMessage[]>;
+  /** Chooses an action of a card. */
+  choose(workspaceId: string, messageId: string, actionId: string): Promise<void>;
+  /** Stops all replies to a user message. */
+  stop(workspaceId: string, messageId: string): Promise<void>;
+  /** The artifacts that changed last. */
+  artifacts(workspaceId: string): Promise<ArtifactSummary[]>;
+  /** An artifact with its content. */
+  artifact(workspaceId: string, artifactId: string): Promise<Artifact>;
 }
 
 export interface SessionDeps {
@@ -73,6 +83,12 @@ export function createSession({ http, idTokens, url }: SessionDeps): Session {
       const query = { limit: String(limit), direction: 'backward' };
       return (await call('listMessages', { params: { workspaceId, id }, query })).data;
     },
+    async choose(workspaceId, id, actionId) {
+      await call('chooseAction', { params: { workspaceId, id }, body: { action_id: actionId } });
+    },
+    stop: async (workspaceId, id) => void (await call('stopMessage', { params: { workspaceId, id } })),
+    artifacts: async (workspaceId) => (await call('listArtifacts', { params: { workspaceId } })).data,
+    artifact: async (workspaceId, id) => (await call('getArtifact', { params: { workspaceId, id } })).data,
   };
 }
 

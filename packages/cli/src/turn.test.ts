@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
-import { textOf } from './chunk-reducer.js';
-import { applyEvent, applyHistory, newTurn, type Turn, type ServerEvent } from './turn.js';
+import { applyEvent, applyHistory, newTurn, outcomeOf, type Turn, type ServerEvent } from './turn.js';
 
 const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
 const conversation = id(1);
@@ -18,6 +17,7 @@ interface MessageParts {
   status?: MessageStatus;
   conversation_id?: string;
   local_id?: string | null;
+  agent?: typeof agent | typeof other;
 }
 
 function message({
@@ -25,9 +25,10 @@ function message({
   status = 'pending',
   conversation_id = conversation,
   local_id = null,
+  agent: from = agent,
   ...rest
 }: MessageParts) {
-  const sender = role === 'agent' ? agent : null;
+  const sender = role === 'agent' ? from : null;
   return {
     ...rest,
     role,
@@ -61,56 +62,71 @@ const updated = (parts: MessageParts): ServerEvent => ({
   name: 'message.updated',
   payload: { ...envelope, message: message(parts) },
 });
-const chunk = (message_id: string, value: string, chunk_seq = 1): ServerEvent => ({
-  name: 'message.chunk',
-  payload: {
-    workspace_id: workspace,
-    message_id,
-    conversation_id: conversation,
-    agent_id: agent.id,
-    chunk: value,
-    chunk_seq,
-    generation: 1,
-  },
-});
 const done = (message_id: string, status: 'delivered' | 'failed'): ServerEvent => ({
   name: 'message.done',
   payload: { ...envelope, message_id, conversation_id: conversation, agent_id: agent.id, status, error: null },
 });
+const other = { ...agent, id: id(21), name: 'Researcher', role: 'sub-agent', slug: 'researcher' } as const;
+const delegated = (last: number, status: 'running' | 'completed' | 'failed', from: MessageParts['agent'] = agent) => ({
+  id: id(last),
+  content: { type: 'delegation', from, to: other, status, task_preview: 'x' } as const,
+  status: 'delivered' as const,
+});
+const workflow = (status: 'running' | 'completed' | 'failed' | 'cancelled'): MessageParts => ({
+  id: id(50),
+  content: {
+    type: 'workflow',
+    workflow_id: 'w',
+    workflow_name: 'Tea',
+    execution_id: 'e',
+    status,
+    steps: [],
+  },
+  status: 'delivered',
+});
+const card = (selected: string | null, status: 'delivered' | 'failed' = 'delivered'): MessageParts => ({
+  id: id(60),
+  content: {
+    type: 'action_card',
+    title: 'Which?',
+    description: '',
+    actions: [{ id: 'a', label: 'A', style: 'primary' }],
+    selected_action_id: selected,
+  },
+  status,
+});
+/** The events of a whole reply. */
+const reply = (last: number, status: MessageStatus = 'delivered', value = 'Because.'): ServerEvent[] => [
+  created({ id: id(last), content: loading }),
+  updated({ id: id(last), content: text(value), status }),
+  done(id(last), status === 'failed' || status === 'incomplete' ? 'failed' : 'delivered'),
+];
 const turnAfter = (...events: ServerEvent[]): Turn => events.reduce(applyEvent, newTurn(conversation, 'local-1'));
+const outcomeAfter = (...events: ServerEvent[]) => outcomeOf(turnAfter(...events));
 
 describe('a turn that events update', () => {
-  it('ends with the final text after the acknowledgement and the chunks', () => {
-    const turn = turnAfter(
+  it('ends with its reply, after the acknowledgement', () => {
+    const events: ServerEvent[] = [
       { name: 'message.send.ack', payload: { local_id: 'local-1', message_id: question, status: 'received' } },
       created({ id: question, role: 'user', content: text('Why?'), local_id: 'local-1' }),
-      created({ id: answer, content: loading }),
-      chunk(answer, 'Be', 1),
-      chunk(answer, 'cause', 2),
-      updated({ id: answer, content: text('Because.'), status: 'delivered' }),
-      done(answer, 'delivered'),
-    );
-    expect(turn).toMatchObject({
-      messageId: question,
-      agentMessageId: answer,
-      agentId: agent.id,
-      text: 'Because.',
-      outcome: 'delivered',
-    });
-    expect(textOf(turn.streamed)).toBe('Because');
+      ...reply(11),
+    ];
+    expect(turnAfter(...events).messageId).toBe(question);
+    expect(events.map((_, index) => outcomeAfter(...events.slice(0, index + 1)))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'delivered',
+    ]);
   });
 
-  it('ignores the answer of another running turn', () => {
-    const other = id(99);
-    const turn = turnAfter(
-      chunk(other, 'no'),
-      done(other, 'failed'),
-      created({ id: answer, content: loading }),
-      chunk(other, 'no'),
-    );
-    expect(turn).toMatchObject({ agentMessageId: answer });
-    expect(turn.outcome).toBeUndefined();
-    expect(textOf(turn.streamed)).toBe('');
+  it.each(['failed', 'incomplete'] as const)('fails with a reply that ends as %s', (status) => {
+    expect(outcomeAfter(...reply(11, status))).toBe('failed');
+  });
+
+  it('ignores replies that began before it', () => {
+    expect(outcomeAfter(updated({ id: id(99), content: text('no') }), done(id(99), 'failed'))).toBeUndefined();
   });
 
   it('ignores messages of other conversations, users and tools', () => {
@@ -120,30 +136,91 @@ describe('a turn that events update', () => {
       created({ id: id(32), content: text('mine'), role: 'user' }),
       created({ id: id(33), content: tool }),
     );
-    expect(turn.agentMessageId).toBeUndefined();
+    expect(turn.messageId).toBeUndefined();
+    expect(outcomeOf(turn)).toBeUndefined();
+  });
+
+  it('waits for all replies', () => {
+    const events = [created({ id: id(70), content: loading }), ...reply(11)];
+    expect(outcomeAfter(...events)).toBeUndefined();
+    expect(outcomeAfter(...events, done(id(70), 'delivered'))).toBe('delivered');
+  });
+
+  it('continues after a reply that hands over', () => {
+    expect(outcomeAfter(...reply(11, 'delegated'))).toBeUndefined();
+    expect(outcomeAfter(...reply(11, 'delegated'), ...reply(12))).toBe('delivered');
+  });
+
+  it('waits for delegations and the reply after them', () => {
+    const events = [
+      created({ id: answer, content: loading }),
+      created(delegated(41, 'running')),
+      created(delegated(42, 'running', other)),
+      updated({ id: answer, content: text(''), status: 'silent' }),
+      done(answer, 'delivered'),
+    ];
+    const ended = [...events, updated(delegated(42, 'failed', other)), updated(delegated(41, 'completed'))];
+    expect(outcomeAfter(...events)).toBeUndefined();
+    expect(outcomeAfter(...ended)).toBeUndefined();
+    expect(outcomeAfter(...ended, ...reply(12))).toBe('delivered');
+  });
+
+  it('ends if the user stopped it while it waited for delegations', () => {
+    const turn = turnAfter(...reply(11, 'silent', ''), created(delegated(41, 'running')));
+    expect(outcomeOf({ ...turn, stopped: true })).toBeUndefined();
+    expect(outcomeOf({ ...applyEvent(turn, updated(delegated(41, 'failed'))), stopped: true })).toBe('delivered');
+  });
+
+  it('ends with an open card, because the user decides how it continues', () => {
+    const events = [
+      created({ id: answer, content: loading }),
+      created(card(null)),
+      ...reply(11, 'silent', '').slice(1),
+    ];
+    expect(outcomeAfter(...events)).toBe('delivered');
+    expect(outcomeAfter(...events, created(delegated(41, 'running')))).toBe('delivered');
+    expect(outcomeAfter(...events, created(delegated(41, 'running')), updated(card('a')))).toBeUndefined();
+    expect(outcomeAfter(...events, created(delegated(41, 'running')), updated(card(null, 'failed')))).toBeUndefined();
+  });
+
+  it('waits for a workflow and the reply that reports it, unless it is cancelled or workflows are not awaited', () => {
+    const events = [created({ id: answer, content: loading }), created(workflow('running')), ...reply(11).slice(1)];
+    expect(outcomeAfter(...events)).toBeUndefined();
+    expect(outcomeAfter(...events, updated(workflow('completed')))).toBeUndefined();
+    expect(outcomeAfter(...events, updated(workflow('completed')), ...reply(12))).toBe('delivered');
+    expect(outcomeAfter(...events, updated(workflow('cancelled')))).toBe('delivered');
+    expect(outcomeOf(events.reduce(applyEvent, newTurn(conversation, 'local-1', false)))).toBe('delivered');
+  });
+
+  it('belongs to the choice of an action, which becomes a user message', () => {
+    const turn = [
+      created({ id: question, role: 'user', content: text('A') }),
+      created({ id: id(71), role: 'user', content: text('B') }),
+      ...reply(11),
+    ].reduce(applyEvent, newTurn(conversation, undefined));
+    expect(turn.messageId).toBe(question);
+    expect(outcomeOf(turn)).toBe('delivered');
   });
 
   it.each([
-    ['answer', answer],
+    ['reply', answer],
     ['user message', question],
-  ])('fails when the %s is deleted, and ignores later chunks', (_what, message_id) => {
-    const turn = turnAfter(
+  ])('fails when the %s is deleted', (_what, message_id) => {
+    const outcome = outcomeAfter(
       { name: 'message.send.ack', payload: { local_id: 'local-1', message_id: question, status: 'received' } },
       created({ id: answer, content: loading }),
-      chunk(answer, 'Be', 1),
       { name: 'message.deleted', payload: { ...envelope, conversation_id: conversation, message_id } },
-      chunk(answer, 'cause', 2),
+      done(answer, 'delivered'),
     );
-    expect(turn).toEqual({ ...newTurn(conversation, 'local-1'), messageId: question, outcome: 'failed' });
+    expect(outcome).toBe('failed');
   });
 
   it('ignores the deletion of another message', () => {
-    const before = [created({ id: answer, content: loading }), chunk(answer, 'Be', 1)];
     const deleted: ServerEvent = {
       name: 'message.deleted',
       payload: { ...envelope, conversation_id: conversation, message_id: id(98) },
     };
-    expect(turnAfter(...before, deleted)).toEqual(turnAfter(...before));
+    expect(turnAfter(...reply(11), deleted)).toEqual(turnAfter(...reply(11)));
   });
 
   it('matches a rejection by local_id', () => {
@@ -168,22 +245,39 @@ describe('a turn that the history updates', () => {
     ['incomplete', 'failed'],
   ] as const)('finds an answer that ended as %s during a disconnect', (status, outcome) => {
     const turn = applyHistory(start, [listed({ id: answer, content: text('Because.'), status }), asked, before]);
-    expect(turn).toMatchObject({ messageId: question, agentMessageId: answer, text: 'Because.', outcome });
+    expect(turn.messageId).toBe(question);
+    expect(outcomeOf(turn)).toBe(outcome);
   });
 
-  it('selects the first answer after the user message', () => {
+  it('finds the choice of an action', () => {
+    const choice = listed({ id: question, role: 'user', content: text('A'), status: 'read' });
+    const turn = applyHistory(newTurn(conversation, undefined), [
+      listed({ id: answer, content: text('Because.'), status: 'delivered' }),
+      choice,
+      before,
+    ]);
+    expect(outcomeOf(turn)).toBe('delivered');
+  });
+
+  it('stays open while one of several answers is loading', () => {
     const later = listed({ id: id(12), content: text('Another answer.'), status: 'delivered' });
-    const turn = applyHistory(start, [later, listed({ id: answer, content: loading }), asked]);
-    expect(turn).toMatchObject({ agentMessageId: answer });
-    expect(turn.outcome).toBeUndefined();
+    expect(outcomeOf(applyHistory(start, [later, listed({ id: answer, content: loading }), asked]))).toBeUndefined();
+  });
+
+  it('orders messages by their creation, because tool messages are listed before their reply', () => {
+    const first = { ...listed({ id: answer, content: text(''), status: 'silent' }), position: 'c' };
+    const task = { ...listed({ ...delegated(41, 'completed') }), position: 'b' };
+    expect(outcomeOf(applyHistory(start, [first, task, asked]))).toBeUndefined();
   });
 
   it('stays open when the user message is stored without an answer', () => {
-    expect(applyHistory(start, [asked, before])).toEqual({ ...start, messageId: question });
+    const turn = applyHistory(start, [asked, before]);
+    expect(turn).toEqual({ ...start, messageId: question });
+    expect(outcomeOf(turn)).toBeUndefined();
   });
 
   it('fails when the user message failed', () => {
-    expect(applyHistory(start, [{ ...asked, extended_status: 'failed' }]).outcome).toBe('failed');
+    expect(outcomeOf(applyHistory(start, [{ ...asked, extended_status: 'failed' }]))).toBe('failed');
   });
 
   it('does not change when the user message was not stored', () => {

@@ -1,27 +1,41 @@
 import type { ListedMessage, MessageContent, MessageData, ServerEventName, ServerEventPayload } from '@uswarm/contract';
-import { addChunk, NOTHING_STREAMED, type StreamedText } from './chunk-reducer.js';
 
 export type Outcome = 'delivered' | 'failed';
 
-/** The known state of a user message and of the agent message that answers it. */
+export type AnyMessage = MessageData | ListedMessage;
+
+type Status = MessageData['status'];
+
+/** A message of an agent that belongs to a turn. */
+interface Produced {
+  readonly content: MessageContent;
+  readonly agentId: string | undefined;
+  readonly status: Status;
+  /** Whether a reply is finished. */
+  readonly ended: boolean;
+}
+
+/** The known state of a user message and of everything that agents do because of it. */
 export interface Turn {
   readonly conversationId: string;
-  readonly localId: string;
+  /** Undefined for the choice of an action, which the server turns into a user message. */
+  readonly localId: string | undefined;
   /** The user message, once it is stored. */
   readonly messageId?: string;
-  /** The agent message, once it exists. */
-  readonly agentMessageId?: string;
-  readonly agentId?: string;
-  readonly streamed: StreamedText;
-  /** The text of the agent message; undefined while it is loading. */
-  readonly text?: string;
-  readonly outcome?: Outcome;
+  /** The messages of agents, by id, in the order of their creation. */
+  readonly produced: ReadonlyMap<string, Produced>;
+  /** Whether the user stopped it: then nothing follows what has ended. */
+  readonly stopped: boolean;
+  /** Whether it ends with the workflows that it starts, and the reply that reports them. */
+  readonly waitsForWorkflows: boolean;
+  /** Whether the user message was deleted or failed. */
+  readonly lost: boolean;
   /** Set if the server rejected the user message. */
   readonly rejection?: { error: string; code: string };
 }
 
-export function newTurn(conversationId: string, localId: string): Turn {
-  return { conversationId, localId, streamed: NOTHING_STREAMED };
+export function newTurn(conversationId: string, localId: string | undefined, waitsForWorkflows = true): Turn {
+  return { conversationId, localId, produced: new Map(), stopped: false, waitsForWorkflows, lost: false };
 }
 
 /** An event of a server, with its payload. */
@@ -29,7 +43,7 @@ export type ServerEvent = {
   [Name in ServerEventName]: { name: Name; payload: ServerEventPayload<Name> };
 }[ServerEventName];
 
-/** Applies an event. Events of other turns change nothing. */
+/** Applies an event. Events of other conversations change nothing. */
 export function applyEvent(turn: Turn, event: ServerEvent): Turn {
   switch (event.name) {
     case 'message.send.ack':
@@ -37,17 +51,11 @@ export function applyEvent(turn: Turn, event: ServerEvent): Turn {
     case 'message.send.error':
       return event.payload.local_id === turn.localId ? { ...turn, rejection: event.payload } : turn;
     case 'message.new':
-      return applyMessage(
-        isFirstAnswer(turn, event.payload.message) ? withAgentMessage(turn, event.payload.message) : turn,
-        event.payload.message,
-      );
+      return applyMessage(turn, event.payload.message, true);
     case 'message.updated':
-      return applyMessage(turn, event.payload.message);
-    case 'message.chunk':
-      if (event.payload.message_id !== turn.agentMessageId) return turn;
-      return { ...turn, streamed: addChunk(turn.streamed, event.payload) };
+      return applyMessage(turn, event.payload.message, false);
     case 'message.done':
-      return event.payload.message_id === turn.agentMessageId ? { ...turn, outcome: event.payload.status } : turn;
+      return applyEnd(turn, event.payload.message_id, event.payload.status);
     case 'message.deleted':
       return applyDeletion(turn, event.payload.message_id);
     default:
@@ -55,34 +63,79 @@ export function applyEvent(turn: Turn, event: ServerEvent): Turn {
   }
 }
 
-/** A turn fails when its user message or its agent message is deleted. */
 function applyDeletion(turn: Turn, deletedId: string): Turn {
-  if (deletedId !== turn.messageId && deletedId !== turn.agentMessageId) return turn;
-  const { conversationId, localId, messageId } = turn;
-  const failed = { ...newTurn(conversationId, localId), outcome: 'failed' } as const;
-  return messageId === undefined ? failed : { ...failed, messageId };
+  if (deletedId === turn.messageId) return { ...turn, produced: new Map(), lost: true };
+  const deleted = turn.produced.get(deletedId);
+  if (deleted === undefined) return turn;
+  const produced = new Map(turn.produced);
+  produced.delete(deletedId);
+  return { ...turn, produced, lost: turn.lost || isReply(deleted.content) };
 }
 
-type AnyMessage = MessageData | ListedMessage;
-
-/** Selects the first agent message of the conversation that has, or will have, text. */
-function isFirstAnswer(turn: Turn, message: AnyMessage): boolean {
-  return (
-    turn.agentMessageId === undefined &&
-    message.conversation_id === turn.conversationId &&
-    message.role === 'agent' &&
-    (message.content.type === 'loading' || message.content.type === 'text')
-  );
+function applyEnd(turn: Turn, messageId: string, status: Outcome): Turn {
+  const reply = turn.produced.get(messageId);
+  if (reply === undefined) return turn;
+  // The message has the exact status, such as `silent`, unless its last event was lost.
+  const exact = reply.status === 'pending' ? status : reply.status;
+  return { ...turn, produced: new Map(turn.produced).set(messageId, { ...reply, status: exact, ended: true }) };
 }
 
-function withAgentMessage(turn: Turn, message: AnyMessage): Turn {
-  return { ...turn, agentMessageId: message.id, ...(message.agent === null ? {} : { agentId: message.agent.id }) };
+/** The choice of an action becomes a user message, which has no local id. */
+const isUserMessage = (turn: Turn, { role, local_id: localId }: AnyMessage): boolean =>
+  role === 'user' && turn.messageId === undefined && localId === (turn.localId ?? null);
+
+const exactStatus = (message: AnyMessage): Status =>
+  'extended_status' in message ? message.extended_status : message.status;
+
+function applyMessage(turn: Turn, message: AnyMessage, isNew: boolean): Turn {
+  if (message.conversation_id !== turn.conversationId) return turn;
+  if (isNew && isUserMessage(turn, message)) return { ...turn, messageId: message.id };
+  const known = turn.produced.get(message.id);
+  if (message.role !== 'agent' || (known === undefined && !isNew)) return turn;
+  const state = {
+    content: message.content,
+    agentId: message.agent?.id,
+    status: exactStatus(message),
+    ended: known?.ended ?? false,
+  };
+  return { ...turn, produced: new Map(turn.produced).set(message.id, state) };
 }
 
-function applyMessage(turn: Turn, message: AnyMessage): Turn {
-  if (message.id !== turn.agentMessageId) return turn;
-  const text = contentText(message.content);
-  return text === undefined ? turn : { ...turn, text };
+const isReply = ({ type }: MessageContent): boolean => type === 'loading' || type === 'text';
+
+const isRunning = ({ content }: Produced): boolean =>
+  (content.type === 'delegation' || content.type === 'workflow') && content.status === 'running';
+
+/** Whether a card waits for the user. */
+export const isOpenCard = (content: MessageContent, status: Status): boolean =>
+  content.type === 'action_card' && (content.selected_action_id ?? null) === null && status !== 'failed';
+
+/**
+ * How a turn ended; undefined while something of it runs. A turn with an open card has ended: the user decides how it continues.
+ * A reply that ended `delegated`, delegations and workflows are followed by another reply.
+ */
+export function outcomeOf({ produced, stopped, lost, waitsForWorkflows }: Turn): Outcome | undefined {
+  if (lost) return 'failed';
+  const all = [...produced.values()];
+  const replies = all.filter(({ content }) => isReply(content));
+  const last = replies.at(-1);
+  if (last === undefined || replies.some(({ ended }) => !ended)) return undefined;
+  const outcome = last.status === 'failed' || last.status === 'incomplete' ? 'failed' : 'delivered';
+  if (all.some(({ content, status }) => isOpenCard(content, status))) return outcome;
+  const awaited = waitsForWorkflows ? all : all.filter(({ content }) => content.type !== 'workflow');
+  if (awaited.some(isRunning)) return undefined;
+  return stopped || !isFollowed(awaited, last) ? outcome : undefined;
+}
+
+/** Whether another reply follows the last one. */
+function isFollowed(all: readonly Produced[], last: Produced): boolean {
+  if (last.status === 'delegated') return true;
+  const agents = new Set(all.flatMap(({ content, agentId }) => (isReply(content) ? [agentId] : [])));
+  return all.slice(all.indexOf(last) + 1).some(({ content }) => {
+    if (content.type === 'workflow') return content.status !== 'cancelled';
+    // A sub-agent that delegates does not reply to the user.
+    return content.type === 'delegation' && (!content.from || agents.has(content.from.id));
+  });
 }
 
 /** The text of a text or system message. */
@@ -90,21 +143,25 @@ export function contentText(content: MessageContent): string | undefined {
   return content.type === 'text' || content.type === 'system' ? content.text : undefined;
 }
 
-/** Applies the newest messages of the conversation, newest first. It replaces events that were missed. */
-export function applyHistory(turn: Turn, newestFirst: readonly ListedMessage[]): Turn {
-  const index = newestFirst.findIndex(({ id, local_id }) => id === turn.messageId || local_id === turn.localId);
-  const userMessage = newestFirst[index];
+/** Applies the newest messages of the conversation. They replace events that were missed. */
+export function applyHistory(turn: Turn, messages: readonly ListedMessage[]): Turn {
+  const ordered = inCreationOrder(messages);
+  const index = ordered.findLastIndex((message) => message.id === turn.messageId || isUserMessage(turn, message));
+  const userMessage = ordered[index];
   if (userMessage === undefined) return turn;
   const stored: Turn = { ...turn, messageId: userMessage.id };
-  const later = newestFirst.slice(0, index).toReversed();
-  const answer = later.find((message) => message.id === stored.agentMessageId || isFirstAnswer(stored, message));
-  if (answer === undefined) return userMessage.extended_status === 'failed' ? { ...stored, outcome: 'failed' } : stored;
-  const answered = applyMessage(withAgentMessage(stored, answer), answer);
-  const outcome = outcomeOf(answer);
-  return outcome === undefined ? answered : { ...answered, outcome };
+  const later = ordered.slice(index + 1).filter(({ role }) => role === 'agent');
+  if (later.length === 0 && userMessage.extended_status === 'failed') return { ...stored, lost: true };
+  return later.reduce((state, message) => {
+    const known = applyMessage(state, message, true);
+    return message.extended_status === 'pending' || !isReply(message.content)
+      ? known
+      : applyEnd(known, message.id, 'delivered');
+  }, stored);
 }
 
-function outcomeOf({ extended_status: status }: ListedMessage): Outcome | undefined {
-  if (status === 'pending') return undefined;
-  return status === 'failed' || status === 'incomplete' ? 'failed' : 'delivered';
+/** Their position differs: tool messages come before the reply that they belong to. */
+export function inCreationOrder(messages: readonly ListedMessage[]): ListedMessage[] {
+  const key = ({ created_at: at, id }: ListedMessage): string => `${at} ${id}`;
+  return messages.toSorted((one, other) => (key(one) < key(other) ? -1 : 1));
 }

@@ -1,7 +1,7 @@
 import { type ListedMessage, type MessageSend, type Workspace, workspaceExample } from '@uswarm/contract';
 import type { Socket } from 'socket.io';
 
-const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
+export const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
 export const at = '2026-11-21T10:00:00.000Z';
 export const workspaceId = id(1);
 export const conversationId = id(2);
@@ -58,27 +58,32 @@ function liveMessage(parts: Partial<ListedMessage>) {
   return { ...envelope, message: live };
 }
 
-export function begin({ emit, sent }: ScriptContext): void {
+export function begin({ emit, sent }: ScriptContext, replyId = agentMessageId): void {
   emit('message.send.ack', { local_id: sent.local_id, message_id: messageId, status: 'received' });
   emit('agent.status', { workspace_id: workspaceId, agent_id: agentId, status: 'thinking' });
-  emit('message.new', liveMessage({}));
+  emit('message.new', liveMessage({ id: replyId }));
 }
 
-export function stream({ emit }: ScriptContext, ...chunks: string[]): void {
+export function stream({ emit }: ScriptContext, chunks: string[], replyId = agentMessageId): void {
   const ids = {
     workspace_id: workspaceId,
-    message_id: agentMessageId,
+    message_id: replyId,
     conversation_id: conversationId,
     agent_id: agentId,
   };
   chunks.forEach((chunk, index) => emit('message.chunk', { ...ids, chunk, chunk_seq: index + 1, generation: 1 }));
 }
 
-export function finish({ emit }: ScriptContext, text: string, status: 'delivered' | 'failed'): void {
-  emit('message.updated', liveMessage({ content: textContent(text), status }));
+export function finish(
+  { emit }: ScriptContext,
+  text: string,
+  status: 'delivered' | 'failed',
+  replyId = agentMessageId,
+): void {
+  emit('message.updated', liveMessage({ id: replyId, content: textContent(text), status }));
   emit('message.done', {
     ...envelope,
-    message_id: agentMessageId,
+    message_id: replyId,
     conversation_id: conversationId,
     agent_id: agentId,
     status,
@@ -87,9 +92,9 @@ export function finish({ emit }: ScriptContext, text: string, status: 'delivered
 }
 
 export const answerWith =
-  (text: string): Script =>
+  (text: string, replyId?: string): Script =>
   (context) => {
-    begin(context);
-    stream(context, text.slice(0, 3), text.slice(3));
-    finish(context, text, 'delivered');
+    begin(context, replyId);
+    stream(context, [text.slice(0, 3), text.slice(3)], replyId);
+    finish(context, text, 'delivered', replyId);
   };

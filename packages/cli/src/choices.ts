@@ -1,0 +1,57 @@
+import type { Choice } from './send-message.js';
+import { type AnyMessage, isOpenCard } from './turn.js';
+
+/** An action of an open card, and the number with which the user chooses it. */
+export interface NumberedAction {
+  number: number;
+  actionId: string;
+  label: string;
+}
+
+/** The open cards of a conversation. */
+export interface Choices {
+  /** Adds, updates or removes a card. @returns its actions; empty unless it is open */
+  update(message: AnyMessage): readonly NumberedAction[];
+  remove(messageId: string): void;
+  /** The action with a number; undefined if no open card has it. */
+  find(number: number): Choice | undefined;
+  /** The number of open actions. */
+  readonly size: number;
+}
+
+/** Numbers continue while several cards are open, so that each number is one action. */
+export function createChoices(): Choices {
+  const cards = new Map<string, readonly NumberedAction[]>();
+  const all = (): NumberedAction[] => [...cards.values()].flat();
+
+  return {
+    update(message) {
+      const { id, content } = message;
+      const status = 'extended_status' in message ? message.extended_status : message.status;
+      if (content.type !== 'action_card' || !isOpenCard(content, status)) {
+        cards.delete(id);
+        return [];
+      }
+      const known = cards.get(id);
+      const first = known?.[0]?.number ?? Math.max(0, ...all().map(({ number }) => number)) + 1;
+      const actions = content.actions.map(({ id: actionId, label }, index) => ({
+        number: first + index,
+        actionId,
+        label,
+      }));
+      cards.set(id, actions);
+      return actions;
+    },
+    remove: (messageId) => void cards.delete(messageId),
+    find(number) {
+      for (const [messageId, actions] of cards) {
+        const action = actions.find((one) => one.number === number);
+        if (action !== undefined) return { messageId, actionId: action.actionId };
+      }
+      return undefined;
+    },
+    get size() {
+      return all().length;
+    },
+  };
+}

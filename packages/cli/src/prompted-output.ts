@@ -1,0 +1,21 @@
+import type { Output } from './renderer.js';
+
+/** An output whose last line can be the prompt of an interactive chat. */
+export interface PromptedOutput extends Output {
+  /** Called with a function that writes the prompt again, while it is shown; otherwise without. */
+  prompting: (refresh: (() => void) | undefined) => void;
+}
+
+/** Lines that are written while the prompt is shown appear above it. */
+export function createPromptedOutput(out: Output): PromptedOutput {
+  let refresh: (() => void) | undefined;
+  return {
+    write(text) {
+      if (refresh === undefined) return void out.write(text);
+      out.write(`\r\u001b[K${text}`);
+      // A part of a line is followed by the rest of it.
+      if (text.endsWith('\n')) refresh();
+    },
+    prompting: (next) => void (refresh = next),
+  };
+}

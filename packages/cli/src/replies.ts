@@ -1,0 +1,130 @@
+import type { MessageData, ServerEventPayload } from '@uswarm/contract';
+import { addChunk, NOTHING_STREAMED, type StreamedText, textOf } from './chunk-reducer.js';
+import { failureLine } from './content-lines.js';
+import type { Screen } from './screen.js';
+import { oneLine, type Paint, printable } from './terminal-text.js';
+import { type AnyMessage, contentText } from './turn.js';
+
+interface Reply {
+  id: string;
+  agent: string;
+  streamed: StreamedText;
+  /** The complete text, once it is known. */
+  text: string | undefined;
+  status: MessageData['status'];
+  error: MessageData['error'];
+  ended: boolean;
+  /** Whether the agent has shown something else meanwhile, such as a card. */
+  hasShown: boolean;
+  printed?: { generation: number; text: string };
+}
+
+/** Prints the replies of agents, one after the other. */
+export interface Replies {
+  update(message: AnyMessage): void;
+  chunk(chunk: ServerEventPayload<'message.chunk'>): void;
+  end(messageId: string, status: 'delivered' | 'failed'): void;
+  remove(messageId: string): void;
+  /** The agent has shown something other than a reply. */
+  shown(agentId: string | undefined): void;
+}
+
+export interface RepliesDeps {
+  screen: Screen;
+  paint: Paint;
+  nameOf: (message: AnyMessage) => string;
+  /** Whether text is printed while it is streamed. Otherwise each reply is printed when it ends. */
+  streams: () => boolean;
+}
+
+export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): Replies {
+  /** Unfinished replies, in the order of their creation. The first one with a text is printed. */
+  const open = new Map<string, Reply & { agentId: string | undefined }>();
+  const finished = new Set<string>();
+  let current: Reply | undefined;
+
+  function show(reply: Reply, whole: string, restart: string): void {
+    const { generation } = reply.streamed;
+    const text = printable(whole);
+    const { printed } = reply;
+    if (printed !== undefined && (printed.generation !== generation || !text.startsWith(printed.text))) {
+      screen.line(restart);
+      delete reply.printed;
+    }
+    const before = reply.printed?.text ?? '';
+    if (text === before) return;
+    const heading = reply.printed === undefined ? `${paint('bold', oneLine(reply.agent))}: ` : '';
+    screen.stream(`${heading}${text.slice(before.length)}`);
+    reply.printed = { generation, text };
+  }
+
+  function finish(reply: Reply): void {
+    const { status, error } = reply;
+    const text = reply.text ?? textOf(reply.streamed);
+    show(reply, text, '· final text:');
+    screen.endLine();
+    if (status === 'failed' || status === 'incomplete') screen.line(failureLine(status, error, text), 'red');
+    if (status === 'delegated') screen.line(`· ${reply.agent} hands over`);
+    if (status === 'silent' && !reply.hasShown) screen.line(`· ${reply.agent} stays silent`);
+    open.delete(reply.id);
+    finished.add(reply.id);
+    if (current === reply) current = undefined;
+  }
+
+  /** Prints what can be printed: the current reply, and those that have ended meanwhile. */
+  function print(): void {
+    for (const reply of [...open.values()]) {
+      if (current !== undefined && current !== reply) continue;
+      if (reply.ended) finish(reply);
+      else if (streams()) {
+        show(reply, textOf(reply.streamed), '· the answer restarts');
+        if (reply.printed !== undefined) current = reply;
+      }
+    }
+  }
+
+  return {
+    update(message) {
+      if (finished.has(message.id)) return;
+      const known = open.get(message.id);
+      const status = 'extended_status' in message ? message.extended_status : message.status;
+      const reply = known ?? {
+        id: message.id,
+        agentId: message.agent?.id,
+        agent: nameOf(message),
+        streamed: NOTHING_STREAMED,
+        ended: false,
+        hasShown: false,
+        text: undefined,
+        status,
+        error: null,
+      };
+      open.set(message.id, Object.assign(reply, { status, error: message.error, text: contentText(message.content) }));
+    },
+    chunk(chunk) {
+      const reply = open.get(chunk.message_id);
+      if (reply === undefined) return;
+      reply.streamed = addChunk(reply.streamed, chunk);
+      print();
+    },
+    end(messageId, status) {
+      const reply = open.get(messageId);
+      if (reply === undefined) return;
+      // The message has the exact status, unless its last event was lost.
+      if (reply.status === 'pending') reply.status = status;
+      reply.ended = true;
+      print();
+    },
+    remove(messageId) {
+      const reply = open.get(messageId);
+      if (reply === undefined) return;
+      if (reply.printed !== undefined) screen.line('· the answer was deleted');
+      open.delete(messageId);
+      if (current === reply) current = undefined;
+      print();
+    },
+    shown(agentId) {
+      for (const reply of open.values()) if (reply.agentId === agentId) reply.hasShown = true;
+    },
+  };
+}
