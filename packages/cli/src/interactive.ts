@@ -30,6 +30,7 @@ export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
   let busy = false;
   /** Lines with /stop that were executed when they were typed. */
   let stops = 0;
+  let stopping: Promise<void> = Promise.resolve();
   lines.on('close', () => {
     ended = true;
   });
@@ -41,7 +42,7 @@ export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
   lines.on('line', (line) => {
     if (!busy || line.trim() !== STOP) return;
     stops += 1;
-    void reportFailure(stop());
+    stopping = reportFailure(stop());
   });
   function prompt(): void {
     // Buffered lines are still processed after the input ended.
@@ -57,6 +58,7 @@ export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
     busy = true;
     if (text === STOP && stops > 0) stops -= 1;
     else if (text !== '') await reportFailure(execute(text));
+    await stopping;
     busy = false;
     prompt();
   }

@@ -1,4 +1,4 @@
-import type { MessageData } from '@uswarm/contract';
+import type { MessageData, ServerEventPayload } from '@uswarm/contract';
 import type { Choices } from './choices.js';
 import { artifactLine, cardLines, toolLine } from './content-lines.js';
 import { createProgress } from './progress.js';
@@ -97,13 +97,22 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     if ('extended_status' in message && message.extended_status !== 'pending') replies.end(message.id, 'delivered');
   }
 
-  function tool(event: Extract<ServerEvent, { name: 'agent.tool' }>['payload']): void {
-    if (event.query !== undefined) announced.add(event.tool);
-    const isAnnounced = announced.has(event.tool);
-    if (!isAnnounced) return;
-    const query = event.query === undefined ? '' : `: ${oneLine(event.query)}`;
-    if (event.status === 'running') screen.line(`· ${agentName(event.agent_id)} uses ${oneLine(event.tool)}${query}`);
-    else screen.line(`· ${oneLine(event.tool)} ${event.outcome ?? 'done'}${query}`);
+  function status({ agent_id: agentId, status: value }: ServerEventPayload<'agent.status'>): void {
+    if (waiting && !progress.shows(agentId)) screen.line(`· ${agentName(agentId)} is ${value}`);
+  }
+
+  function tool({
+    agent_id: agentId,
+    tool: name,
+    query,
+    status: state,
+    outcome = 'completed',
+  }: ServerEventPayload<'agent.tool'>): void {
+    if (query !== undefined) announced.add(name);
+    if (!waiting || !announced.has(name)) return;
+    const about = query === undefined ? '' : `: ${oneLine(query)}`;
+    const what = state === 'running' ? `${agentName(agentId)} uses ${oneLine(name)}` : `${oneLine(name)} ${outcome}`;
+    screen.line(`· ${what}${about}`);
   }
 
   function deleted(id: string): void {
@@ -117,25 +126,19 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   function event({ name, payload }: ServerEvent): void {
     switch (name) {
       case 'agent.status':
-        if (waiting && !progress.shows(payload.agent_id))
-          screen.line(`· ${agentName(payload.agent_id)} is ${payload.status}`);
-        return;
+        return status(payload);
       case 'agent.tool':
-        if (waiting) tool(payload);
-        return;
+        return tool(payload);
       case 'message.new':
       case 'message.updated':
         if (payload.message.conversation_id === conversation) render(payload.message);
-        return;
+        break;
       case 'message.chunk':
         return replies.chunk(payload);
       case 'message.done':
         return replies.end(payload.message_id, payload.status);
       case 'message.deleted':
         if (payload.conversation_id === conversation) deleted(payload.message_id);
-        return;
-      default:
-        return;
     }
   }
 

@@ -73,7 +73,7 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
 
   /** Prints what can be printed: the current reply, and those that have ended meanwhile. */
   function print(): void {
-    for (const reply of [...open.values()]) {
+    for (const reply of open.values()) {
       if (current !== undefined && current !== reply) continue;
       if (reply.ended) finish(reply);
       else if (streams()) {

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Artifact, ListedMessage } from '@uswarm/contract';
 import { parseChatArguments } from './chat-arguments.js';
 import { runChat } from './run-chat.js';
 import { startFakeUswarm, type FakeOptions } from '../test/fake-uswarm.js';
@@ -10,8 +13,10 @@ import {
   answerWith,
   begin,
   conversationId,
+  at,
   finish,
   id,
+  liveMessage,
   message,
   envelope,
   messageId,
@@ -21,6 +26,7 @@ import {
   workspace,
   workspaceId,
   type Script,
+  type ScriptContext,
 } from '../test/script.js';
 
 let cleanup = new AsyncDisposableStack();
@@ -35,20 +41,35 @@ async function fakeUswarm(script: Script, options?: FakeOptions) {
   return fake;
 }
 
+/** Starts the command against a fake server. */
+function chatWithInput(url: string, args: string[], stdin: PassThrough) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const printed = { out: '', err: '' };
+  stdout.setEncoding('utf8').on('data', (piece: string) => void (printed.out += piece));
+  stderr.setEncoding('utf8').on('data', (piece: string) => void (printed.err += piece));
+  async function run() {
+    const dataDir = await mkdtemp(join(tmpdir(), 'uswarm-chat-'));
+    cleanup.defer(() => rm(dataDir, { recursive: true }));
+    await writeFile(
+      join(dataDir, 'local.json'),
+      JSON.stringify({ url, issuer: `${url}/issuer`, e2e_token: 'x', pid: process.pid }),
+    );
+    const parsed = parseChatArguments([...args, '--data-dir', dataDir], {});
+    const code = await runChat(parsed, { stdin, stdout, stderr, env: {} }, new AbortController().signal);
+    await setImmediate();
+    return { code, ...printed };
+  }
+  async function seen(text: string): Promise<void> {
+    while (!printed.out.includes(text)) await once(stdout, 'data');
+  }
+  return { ended: run(), printed: seen };
+}
+
 /** Runs the command against a fake server and returns its output. */
-async function chat(url: string, args: string[], input?: string) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'uswarm-chat-'));
-  cleanup.defer(() => rm(dataDir, { recursive: true }));
-  await writeFile(
-    join(dataDir, 'local.json'),
-    JSON.stringify({ url, issuer: `${url}/issuer`, e2e_token: 'x', pid: process.pid }),
-  );
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+function chat(url: string, args: string[], input?: string) {
+  const stdin = new PassThrough();
   stdin.end(input);
-  const parsed = parseChatArguments([...args, '--data-dir', dataDir], {});
-  const code = await runChat(parsed, { stdin, stdout, stderr, env: {} }, new AbortController().signal);
-  const textIn = (printed: PassThrough) => String((printed.read() as Buffer | null) ?? '');
-  return { code, out: textIn(stdout), err: textIn(stderr) };
+  return chatWithInput(url, args, stdin).ended;
 }
 
 describe('npm run chat', () => {
@@ -214,6 +235,104 @@ describe('npm run chat', () => {
     expect(out).toContain('Manager: Answer 2 to two\n');
     expect(out).toContain('/quit          end the chat');
     expect(out).toContain('Unknown command /nope. /help lists the commands.\n');
+  });
+
+  const card = (selected: string | null): Partial<ListedMessage> => ({
+    id: id(30),
+    content: {
+      type: 'action_card',
+      title: 'Which one?',
+      description: '',
+      actions: [
+        { id: 'a', label: 'The first', style: 'primary' },
+        { id: 'b', label: 'The second', style: 'secondary' },
+      ],
+      selected_action_id: selected,
+    },
+    status: 'delivered',
+    extended_status: 'delivered',
+  });
+  const offerCard: Script = (context) => {
+    context.store([message(card(null))]);
+    begin(context);
+    context.emit('message.new', liveMessage(card(null)));
+    finish(context, 'Choose.', 'delivered');
+  };
+
+  it('chooses an action of a card by its number, and prints the answer to it', async () => {
+    const posts: unknown[] = [];
+    const { url } = await fakeUswarm(offerCard, {
+      onPost(path, body, emit) {
+        posts.push({ path, body });
+        const choice = { id: id(40), role: 'user', agent: null, content: textContent('The second') } as const;
+        emit('message.updated', liveMessage(card('b')));
+        emit('message.new', liveMessage(choice));
+        answerWith('Good choice.', id(41))({ emit, sent: { local_id: 'other' } } as ScriptContext);
+      },
+    });
+    const { code, out } = await chat(url, [], 'Which?\n7\n2\n');
+    expect(code).toBe(0);
+    expect(posts).toEqual([{ path: `${id(30)}/action`, body: { action_id: 'b' } }]);
+    expect(out).toContain('? Which one?\n  [1] The first\n  [2] The second\n');
+    expect(out).toContain('No open card has the action 7.\n');
+    expect(out).toMatch(/✓ Which one\? You chose: The second\n· Manager is thinking\nManager: Good choice\.\n$/);
+  });
+
+  it('says how to choose if a single message leads to a card', async () => {
+    const { url } = await fakeUswarm(offerCard);
+    const { code, out } = await chat(url, ['Which?']);
+    expect({ code, last: out.trimEnd().split('\n').at(-1) }).toEqual({
+      code: 0,
+      last: '· to choose, run: npm run chat',
+    });
+  });
+
+  it('stops the answer that runs with /stop', async () => {
+    const posts: string[] = [];
+    const { url } = await fakeUswarm(
+      (context) => {
+        begin(context);
+        stream(context, ['Bec']);
+      },
+      {
+        onPost(path, _body, emit) {
+          posts.push(path);
+          finish({ emit }, 'Bec', 'failed');
+        },
+      },
+    );
+    const stdin = new PassThrough();
+    const running = chatWithInput(url, [], stdin);
+    stdin.write('Why?\n');
+    await running.printed('Manager: Bec');
+    stdin.end('/stop\n');
+    const { code, out } = await running.ended;
+    expect(code).toBe(0);
+    expect(posts).toEqual([`${messageId}/stop`]);
+    expect(out).toMatch(/Manager: Bec\nThe turn failed\.\n$/);
+  });
+
+  it('lists artifacts, opens one by its number, and prints no control characters of it', async () => {
+    const artifact: Artifact = {
+      id: id(50),
+      conversation_id: conversationId,
+      version: 2,
+      latest_version: 2,
+      title: 'Tea\u001b[2J party',
+      status: 'final',
+      agent_slug: 'writer',
+      content_preview: '# Tea',
+      size: 5,
+      created_at: at,
+      content: '# Tea\u001b[2J\n\n- green\n',
+      versions: [],
+    };
+    const { url } = await fakeUswarm(answerWith('x'), { artifact });
+    const { out } = await chat(url, [], '/artifacts\n/open 1\n/open 9\n/workflows\n/stop\n');
+    expect(out.split('Ready)\n')[1]).toBe(
+      '[1] “Tea[2J party”, version 2, final, by @writer\n“Tea[2J party”, version 2, final:\n\n# Tea[2J\n\n- green\n' +
+        'Write /open and a number that /artifacts lists.\nThere are no workflows.\nNo answer is running.\n',
+    );
   });
 
   it('ends an interactive chat with /quit', async () => {

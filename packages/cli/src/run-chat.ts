@@ -1,30 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Readable, Writable } from 'node:stream';
 import type { ChatArguments } from './chat-arguments.js';
-import { type Choices, createChoices } from './choices.js';
-import { createArtifactNumbers, executeCommand } from './commands.js';
+import { type ChatIo, type ChatView, createChatView, isTerminal } from './chat-view.js';
 import { Failure } from './failure.js';
 import { createHttpClient, type HttpClient } from './http-client.js';
 import { createIdTokenSource } from './id-token.js';
 import { chatInteractively } from './interactive.js';
+import { createLineHandler } from './line-handler.js';
 import { readLocalFile } from './local-file.js';
 import { openRealtime } from './realtime.js';
-import { createJsonRenderer } from './render-json.js';
-import { createPromptedOutput, type PromptedOutput } from './prompted-output.js';
-import { createTextRenderer, type TextRendererOptions } from './render-text.js';
-import type { Renderer } from './renderer.js';
-import { chooseAction, type RunningTurn, sendMessage, type TurnDeps } from './send-message.js';
-import { createSession } from './session.js';
-import { oneLine, wantsColour } from './terminal-text.js';
-import type { Outcome } from './turn.js';
+import { sendMessage, type TurnDeps } from './send-message.js';
+import { createSession, type Session } from './session.js';
 import { waitUntilReady } from './workspace-ready.js';
-
-export interface ChatIo {
-  stdin: Readable & { isTTY?: boolean };
-  stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
-  stderr: Writable;
-  env: Record<string, string | undefined>;
-}
 
 /** Time limit for an answer and for the start of the workspace, in milliseconds. */
 const WAIT_LIMIT_MS = 10 * 60_000;
@@ -56,23 +42,16 @@ export async function runChat(args: ChatArguments, streams: ChatIo, signal: Abor
 type Target = ChatArguments & { url: string; issuer: string };
 
 async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signal: AbortSignal): Promise<number> {
-  const agentNames = new Map<string, string>();
-  const choices = createChoices();
-  const artifacts = createArtifactNumbers();
-  const out = createPromptedOutput(streams.stdout);
   const idTokens = createIdTokenSource({ http, issuer: target.issuer, email: target.email, name: target.name });
   const session = createSession({ http, idTokens, url: target.url });
   await session.signUp();
   const [workspace] = await session.workspaces();
   if (workspace === undefined) throw new Failure('The user has no workspace.');
-  const isInteractive = target.message === undefined;
-  const openArtifact = (id: string): string =>
-    isInteractive ? `/open ${artifacts.numberOf(id)}` : `GET /v1/workspaces/${workspace.id}/artifacts/${oneLine(id)}`;
-  const agentName = (id: string | undefined): string => oneLine(agentNames.get(id ?? '') ?? 'agent');
-  const renderer = createRenderer(target, streams, { out, choices, openArtifact, agentName });
+  const view = createChatView(target, streams, workspace.id);
+  const { renderer } = view;
   renderer.note(`${target.email} at ${target.url}`);
 
-  const limit = withLimit(signal);
+  const limit = withLimit(signal, WAIT_LIMIT_MS);
   const realtime = openRealtime({
     url: target.url,
     workspaceId: workspace.id,
@@ -82,90 +61,60 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
   realtime.onEvent(renderer.event);
   try {
     await waitUntilReady({ session, realtime, renderer }, workspace, limit);
-    for (const { id, name } of await session.agents(workspace.id)) agentNames.set(id, name);
-    const conversation = await session.swarmConversation(workspace.id);
-    const context = { session, workspaceId: workspace.id, conversationId: conversation.id };
-    const waitsForWorkflows = !isTerminal(streams);
-    const turn = { ...context, realtime, renderer, newId: randomUUID };
-    if (target.message !== undefined) {
-      renderer.history(conversation.id, []);
-      const outcome = await sendMessage({ ...turn, waitsForWorkflows: true }, target.message, limit).ended;
-      if (choices.size > 0) renderer.note('to choose, run: npm run chat');
-      return exitCode(outcome);
-    }
-    renderer.history(conversation.id, await session.latestMessages(workspace.id, conversation.id, HISTORY_LIMIT));
-    const commandOut = target.json ? streams.stderr : out;
-    const commands = (line: string) => executeCommand({ ...context, artifacts, out: commandOut }, line);
-    await interactively({ ...turn, waitsForWorkflows }, { choices, commands, out }, target.json, streams, signal);
-    return 0;
+    view.nameAgents(await session.agents(workspace.id));
+    const { id: conversationId } = await session.swarmConversation(workspace.id);
+    const deps = { session, realtime, renderer, workspaceId: workspace.id, conversationId, newId: randomUUID };
+    return target.message === undefined
+      ? await talk(deps, view, streams, signal)
+      : await say({ ...deps, waitsForWorkflows: true }, view, target.message, limit);
   } finally {
     realtime.close();
   }
 }
 
-type Rendering = Pick<TextRendererOptions, 'out' | 'choices' | 'openArtifact' | 'agentName'>;
-
-function createRenderer({ json }: Target, streams: ChatIo, rendering: Rendering): Renderer {
-  const { stdout, stderr, env } = streams;
-  if (json) return createJsonRenderer({ lines: stdout, notes: stderr, choices: rendering.choices });
-  const size = () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
-  return createTextRenderer({
-    ...rendering,
-    colour: wantsColour(stdout, env),
-    ...(isTerminal(streams) ? { size } : {}),
-  });
-}
-
-const isTerminal = ({ stdin, stdout }: Pick<ChatIo, 'stdin' | 'stdout'>): boolean =>
-  stdin.isTTY === true && stdout.isTTY === true;
-
-interface Interaction {
-  choices: Choices;
-  commands: (line: string) => Promise<void>;
-  out: PromptedOutput;
-}
-
-async function interactively(
+/** Sends one message. @returns the exit code */
+async function say(
   deps: TurnDeps,
-  { choices, commands, out }: Interaction,
-  json: boolean,
-  streams: ChatIo,
-  signal: AbortSignal,
-): Promise<void> {
-  const interruption = new AbortController();
-  let running: RunningTurn | undefined;
+  { choices, renderer }: ChatView,
+  message: string,
+  limit: AbortSignal,
+): Promise<number> {
+  renderer.history(deps.conversationId, []);
+  const outcome = await sendMessage(deps, message, limit).ended;
+  if (choices.size > 0) renderer.note('to choose, run: npm run chat');
+  return outcome === 'delivered' ? 0 : 1;
+}
 
-  function start(line: string, limit: AbortSignal): RunningTurn {
-    if (choices.size === 0 || !/^\d+$/.test(line)) return sendMessage(deps, line, limit);
-    const choice = choices.find(Number(line));
-    if (choice === undefined) throw new Failure(`No open card has the action ${line}.`);
-    return chooseAction(deps, choice, limit);
-  }
-  async function execute(line: string): Promise<void> {
-    if (line.startsWith('/')) return commands(line);
-    running = start(line, withLimit(AbortSignal.any([signal, interruption.signal])));
-    await running.ended.finally(() => (running = undefined));
-  }
+type Connected = Omit<TurnDeps, 'waitsForWorkflows' | 'session'> & { session: Session };
+
+/** Chats until the input ends. @returns the exit code */
+async function talk(deps: Connected, view: ChatView, streams: ChatIo, signal: AbortSignal): Promise<number> {
+  const { session, workspaceId, conversationId } = deps;
+  view.renderer.history(conversationId, await session.latestMessages(workspaceId, conversationId, HISTORY_LIMIT));
+  const interruption = new AbortController();
+  const stop = AbortSignal.any([signal, interruption.signal]);
+  const line = createLineHandler({
+    turn: { ...deps, waitsForWorkflows: !isTerminal(streams) },
+    commands: { session, workspaceId, conversationId, artifacts: view.artifacts, out: view.messages },
+    choices: view.choices,
+    limit: () => withLimit(stop, WAIT_LIMIT_MS),
+  });
   await chatInteractively({
+    ...line,
     input: streams.stdin,
-    output: json ? streams.stderr : streams.stdout,
+    output: view.prompt,
     terminal: isTerminal(streams),
-    execute,
-    stop: async () => running?.stop(),
-    prompting: out.prompting,
+    prompting: view.prompting,
     interrupt: () => interruption.abort(),
     signal,
   });
+  return 0;
 }
 
-/** Combines the signal with the time limit. */
-function withLimit(signal: AbortSignal): AbortSignal {
+/** Combines the signal with a time limit. */
+function withLimit(signal: AbortSignal, limitMs: number): AbortSignal {
   const limit = new AbortController();
-  const timeout = new Failure(`Timeout of ${WAIT_LIMIT_MS / 60_000} minutes exceeded.`);
-  setTimeout(() => limit.abort(timeout), WAIT_LIMIT_MS).unref();
+  const timeout = new Failure(`Timeout of ${limitMs / 60_000} minutes exceeded.`);
+  setTimeout(() => limit.abort(timeout), limitMs).unref();
   return AbortSignal.any([signal, limit.signal]);
-}
-
-function exitCode(outcome: Outcome): number {
-  return outcome === 'delivered' ? 0 : 1;
 }

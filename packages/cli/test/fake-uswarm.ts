@@ -1,9 +1,27 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ERRORS, type ErrorCode, type ListedMessage, type MessageSend, type Workspace } from '@uswarm/contract';
+import { text } from 'node:stream/consumers';
+import {
+  type Artifact,
+  ERRORS,
+  type ErrorCode,
+  type ListedMessage,
+  type MessageSend,
+  type Workspace,
+} from '@uswarm/contract';
 import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
 import { Server, type Namespace } from 'socket.io';
-import { agent, at, conversationId, idToken, ready, workspaceId, type ScriptContext, type Script } from './script.js';
+import {
+  agent,
+  at,
+  conversationId,
+  idToken,
+  liveMessage,
+  ready,
+  workspaceId,
+  type ScriptContext,
+  type Script,
+} from './script.js';
 
 export interface FakeOptions {
   workspaces?: Workspace[];
@@ -11,6 +29,9 @@ export interface FakeOptions {
   rejectWith?: ErrorCode;
   conversations?: 'none';
   onSubscribe?: (emit: ScriptContext['emit']) => void;
+  /** Called for POST requests about a message: `<message id>/action` with the action, `<message id>/stop`. */
+  onPost?: (path: string, body: { action_id?: string }, emit: ScriptContext['emit']) => void;
+  artifact?: Artifact;
 }
 
 const ONE_PAGE = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
@@ -20,17 +41,29 @@ const errorBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, e
 /** A server that runs the script for each user message. Its responses and events are checked against the contract. */
 export async function startFakeUswarm(
   script: Script,
-  { workspaces = [ready], rejectWith, conversations, onSubscribe }: FakeOptions = {},
+  { workspaces = [ready], rejectWith, conversations, onSubscribe, onPost, artifact }: FakeOptions = {},
 ) {
   let stored: ListedMessage[] = [];
-  const routes = routesOf({ workspaces, conversations, stored: () => stored });
+  const routes = routesOf({ workspaces, conversations, artifact, stored: () => stored });
   const requests: string[] = [];
+
+  async function respondToPost(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = (await text(request)) || '{}';
+    onPost?.(path, JSON.parse(body) as { action_id?: string }, emitToAll);
+    const card = stored.find(({ id }) => path.startsWith(id));
+    const data = card === undefined ? undefined : { data: liveMessage(card).message };
+    const checked = { method: 'POST', path: request.url ?? '', status: data === undefined ? 204 : 200, body: data };
+    checkResponse(checked);
+    response.writeHead(checked.status).end(data === undefined ? undefined : JSON.stringify(data));
+  }
 
   function respond(request: IncomingMessage, response: ServerResponse): void {
     const { method = 'GET', url = '/' } = request;
     const { pathname: path } = new URL(url, 'http://localhost');
     requests.push(`${method} ${path}`);
     if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
+    const about = path.split('/messages/')[1];
+    if (method === 'POST' && about !== undefined) return void respondToPost(about, request, response);
     const authenticated = request.headers['x-token'] === idToken;
     const [status, body] = authenticated
       ? (routes[`${method} ${path}`] ?? [404, () => errorBody('route_not_found')])
@@ -42,6 +75,10 @@ export async function startFakeUswarm(
 
   const server = createServer(respond);
   const io = new Server(server, { path: '/socket.io/' });
+  const emitToAll: ScriptContext['emit'] = (name, payload) => {
+    checkServerEvent(name, payload);
+    io.of('/v1').emit(name, payload);
+  };
   serveSockets(io.of('/v1'), { script, rejectWith, onSubscribe, store: (messages) => void (stored = messages) });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -49,12 +86,13 @@ export async function startFakeUswarm(
 }
 
 interface RestState {
+  artifact: Artifact | undefined;
   workspaces: Workspace[];
   conversations: 'none' | undefined;
   stored: () => ListedMessage[];
 }
 
-function routesOf({ workspaces, conversations, stored }: RestState): Record<string, [number, () => unknown]> {
+function routesOf({ workspaces, conversations, artifact, stored }: RestState): Record<string, [number, () => unknown]> {
   const conversation = {
     id: conversationId,
     type: 'swarm',
@@ -80,7 +118,16 @@ function routesOf({ workspaces, conversations, stored }: RestState): Record<stri
       200,
       () => ({ data: stored(), pagination: ONE_PAGE }),
     ],
+    [`GET /v1/workspaces/${workspaceId}/artifacts`]: [
+      200,
+      () => ({ data: artifact === undefined ? [] : [summaryOf(artifact)], pagination: ONE_PAGE }),
+    ],
+    [`GET /v1/workspaces/${workspaceId}/artifacts/${artifact?.id}`]: [200, () => ({ data: artifact })],
   };
+}
+
+function summaryOf({ content: _, versions: _versions, latest_version: _latest, ...summary }: Artifact) {
+  return summary;
 }
 
 interface SocketState {

@@ -53,7 +53,7 @@ export interface ScriptContext {
 export const textContent = (text: string) => ({ type: 'text', text }) as const;
 export const envelope = { workspace_id: workspaceId, seq: 1 };
 
-function liveMessage(parts: Partial<ListedMessage>) {
+export function liveMessage(parts: Partial<ListedMessage>) {
   const { extended_status: _, ...live } = message(parts);
   return { ...envelope, message: live };
 }
@@ -75,7 +75,7 @@ export function stream({ emit }: ScriptContext, chunks: string[], replyId = agen
 }
 
 export function finish(
-  { emit }: ScriptContext,
+  { emit }: Pick<ScriptContext, 'emit'>,
   text: string,
   status: 'delivered' | 'failed',
   replyId = agentMessageId,

@@ -36,7 +36,7 @@ const APPROVED = /^The user approved this call\b/m;
 const DECIDED = /^The user (?:denied|did not approve|sent another|approved this call, but)|^The user has turned/m;
 
 /** Calls that ask if the user has not allowed them, with the entry that switches each tool. */
-const ASKING = [
+const ASKING: readonly { tool: string; entry: string; input: Record<string, unknown> }[] = [
   {
     tool: 'create_mail_draft',
     entry: 'gmail',
@@ -63,11 +63,13 @@ function approval({ offered, results }: Situation): DemoMove {
   const asking = ASKING.find(({ tool }) => offered.includes(tool));
   if (asking === undefined)
     return answer(`No tool that can ask is available to this agent. Enable its tool “memories” and set it to “ask”.`);
-  const [result] = results;
+  const [result, ...later] = results;
   if (result === undefined) return call(asking.tool, asking.input);
   if (APPROVED.test(result.text)) return answer(`You approved the call. Its result: ${result.text}`);
   if (DECIDED.test(result.text)) return answer(`The call did not run: ${result.text}`);
   if (result.failed) return failure(result);
+  const isSaved = asking.tool === 'remember' && later.length === 0;
+  if (isSaved && offered.includes('forget')) return call('forget', { key: asking.input['key'] });
   return answer(
     `${asking.tool} ran without asking, because the tool “${asking.entry}” of this agent is set to “allow”. ` +
       `Set it to “ask” with PATCH /v1/agents/{id}/tools/${asking.entry} {"permission": "ask"} and try again.`,

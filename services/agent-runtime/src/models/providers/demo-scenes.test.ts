@@ -213,8 +213,13 @@ describe('an approval of the demo model', () => {
     expect(outcome('The user denied this call. Nothing was changed.', true)).toMatch(/did not run: The user denied/);
   });
 
-  it('says what to set if the call ran without asking', () => {
-    expect(outcome('Saved as “demo approval”.')).toContain(
+  it('forgets the example and says what to set if the call ran without asking', () => {
+    const saved = result('remember', 'Saved as “demo approval”.');
+    const forgotten = result('forget', 'Forgot “demo approval”.');
+    expect(calls(move('show me an approval', { turn: [saved] }))).toEqual([
+      { tool: 'forget', input: { key: 'demo approval' } },
+    ]);
+    expect(textOf(move('show me an approval', { turn: [saved, forgotten] }))).toContain(
       'PATCH /v1/agents/{id}/tools/memories {"permission": "ask"}',
     );
   });
