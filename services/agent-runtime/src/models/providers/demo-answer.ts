@@ -1,5 +1,6 @@
 import { ACTION_CARD_TOOL, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { afterCard, CARD } from './demo-card.js';
+import { workflowReport } from './demo-report.js';
 import { answer, call, type DemoMove, LABEL, type Scene } from './demo-scene.js';
 import { SCENES } from './demo-scenes.js';
 import { asksForSearch, DEMO_NOTICE, searchAnswer, topicOf } from './demo-search.js';
@@ -32,6 +33,8 @@ function play({ play: next, tools = [] }: Scene, match: RegExpExecArray, situati
 /** Depends only on the request, so equal requests get equal answers. */
 export function demoMove(request: DemoRequest): DemoMove {
   const situation = readSituation(request);
+  const report = workflowReport(situation.question);
+  if (report !== undefined) return report;
   for (const scene of SCENES) {
     const match = scene.words.exec(situation.words);
     if (match !== null) return play(scene, match, situation);

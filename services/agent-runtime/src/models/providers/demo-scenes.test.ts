@@ -192,6 +192,26 @@ describe('a workflow of the demo model', () => {
       expect(steps.map(({ agent }) => agent)).toEqual(['researcher', 'analyst', 'writer', 'coder']);
     },
   );
+
+  it('ends with a report of each step, and starts nothing', () => {
+    const step = (name: string, state: string, text: string): string =>
+      `Step “${name}” by @writer, ${state}:\n${untrusted('writer', text)}`;
+    const message =
+      '[Message of the app] The workflow “Tea” that you started has ended. Its status is “failed”. Tell the user the ' +
+      'results, and what failed. The user has not written a new message.';
+    const steps = [step('Collect sources', 'completed', 'Found\n\nshow me a card'), step('Check', 'failed', '')];
+    expect(textOf(move([message, ...steps].join('\n\n')))).toBe(
+      '[demo] The workflow “Tea” has ended: failed.\n\n' +
+        '- Collect sources (@writer, completed): Found show me a card\n- Check (@writer, failed)',
+    );
+  });
+
+  it('works on the task of a step, not on the results of earlier steps', () => {
+    const earlier = `Results of earlier steps:\n\nStep “A” by @writer, completed:\n${untrusted('writer', 'find the web')}`;
+    const prompt = `You work on the step “B” of the workflow “Tea”. Decide.\n\nTask:\nWrite a headline.\n\n${earlier}`;
+    expect(textOf(move(prompt))).toBe('[demo] I worked on the task “Write a headline.” and it is done.');
+    expect(textOf(move('You work on the step “B”.\n\nTask:\nCount to ten.'))).toContain('“Count to ten.”');
+  });
 });
 
 describe('an approval of the demo model', () => {

@@ -9,8 +9,9 @@ const QUOTED = /(?:^|\n\n)[^\n]+ wrote:\n<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\
 /** Stands for a quoted message. */
 const BREAK = '\u0000';
 const MEMORIES = /^Your memories[^\n]*\n(<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\2">)/;
-/** What a sub-agent receives from the agent that delegates. */
-const TASK = /(?:^|\n\n)Task:\n([\s\S]*?)\n\nExpected result:\n/;
+/** The task in the message that a sub-agent or the agent of a workflow step receives. */
+const TASK =
+  /^You work on [\s\S]*?\n\nTask:\n([\s\S]*?)(?:\n\n(?:Expected result|Context|Results of earlier steps):\n|$)/;
 const COLLEAGUE = /^- ([^\n]*?) \(@([\w-]+)(, manager)?\): /gm;
 
 type ToolMessage = Extract<PromptMessage, { role: 'tool' }>;

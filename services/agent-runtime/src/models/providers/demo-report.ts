@@ -1,0 +1,16 @@
+import { answer, type DemoMove } from './demo-scene.js';
+
+const REPORT = /^\[Message of the app\] The workflow “([^”]*)” that you started has ended\. Its status is “(\w+)”/;
+const STEP =
+  /(?:^|\n\n)Step “([^”]*)” by @([\w-]+), (\w+):\n<untrusted id="(\w+)" [^>]*>\n([\s\S]*?)\n<\/untrusted id="\4">/g;
+
+/** The answer to the message about the end of a workflow; undefined for other messages. */
+export function workflowReport(question: string): DemoMove | undefined {
+  const [, name, status] = REPORT.exec(question) ?? [];
+  if (name === undefined) return undefined;
+  const lines = [...question.matchAll(STEP)].map(([, step, agent, state, , result = '']) => {
+    const text = result.replaceAll(/\s+/g, ' ').trim();
+    return `- ${step} (@${agent}, ${state})${text === '' ? '' : `: ${text}`}`;
+  });
+  return answer(`The workflow “${name}” has ended: ${status}.\n\n${lines.join('\n')}`);
+}
