@@ -12,7 +12,7 @@ const nameOf = (agent: AgentData | null | undefined): string => oneLine(agent?.n
 
 const titled = (text: string): string => `“${oneLine(text)}”`;
 
-/** One line about a tool call. The description says what it does, or why it failed. */
+/** One line about a tool call. The description names what it does, or why it failed. */
 export function toolLine(agent: string, { tool, description, state }: Content<'tool_status'>): string {
   const what = oneLine(description);
   const about = what === '' ? '' : `: ${what}`;

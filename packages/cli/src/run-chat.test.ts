@@ -278,7 +278,7 @@ describe('npm run chat', () => {
     expect(out).toMatch(/✓ Which one\? You chose: The second\n· Manager is thinking\nManager: Good choice\.\n$/);
   });
 
-  it('says how to choose if a single message leads to a card', async () => {
+  it('prints how to choose if a single message leads to a card', async () => {
     const { url } = await fakeUswarm(offerCard);
     const { code, out } = await chat(url, ['Which?']);
     expect({ code, last: out.trimEnd().split('\n').at(-1) }).toEqual({

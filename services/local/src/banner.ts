@@ -26,6 +26,7 @@ export function banner(running: RunningLocal, environment: Record<string, string
     'Next, in a second terminal:',
     '',
     `  ${elsewhere}npm run chat -- "Search the web for green tea and answer with sources"`,
+    ...(model.startsWith('demo') ? [`  ${elsewhere}npm run chat -- "show me everything"`] : []),
     '',
     'Ctrl-C stops everything.',
   ].join('\n');

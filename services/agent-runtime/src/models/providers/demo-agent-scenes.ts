@@ -114,12 +114,20 @@ const workflow = (request: string, shows: string, words: RegExp, kind: string): 
   },
 });
 
+/** The answer of the agent to which another one has handed over. */
+function takeOver({ followsAgent, self }: Situation, to = ''): DemoMove | undefined {
+  const ownName = new RegExp(`(?:^|\\W)${self}$`, 'i');
+  return followsAgent || (self !== '' && ownName.test(to))
+    ? answer('I have taken over and reply from here.')
+    : undefined;
+}
+
 function handOver(situation: Situation, to = ''): DemoMove {
-  const { colleagues, results, followsAgent, self } = situation;
+  const { colleagues, results } = situation;
   const [result] = results;
   if (result !== undefined) return result.failed ? failure(result) : answer('The conversation is handed over.');
-  const ownName = new RegExp(`(?:^|\\W)${self}$`, 'i');
-  if (followsAgent || (self !== '' && ownName.test(to))) return answer('I have taken over and reply from here.');
+  const taken = takeOver(situation, to);
+  if (taken !== undefined) return taken;
   const [target] = [...namedIn(to, colleagues), ...specialists(situation)];
   if (target === undefined) return answer(NO_COLLEAGUE);
   return {
@@ -152,6 +160,7 @@ export const AGENT_SCENES: readonly Scene[] = [
     words: /^(?:hand (?:it |this )?over(?: it| this)?(?: to (.+))?|(?:show|give) (?:me )?a hand-?over)$/i,
     tools: [HAND_OVER],
     play: (situation, [, to]) => handOver(situation, to),
+    without: (situation, [, to]) => takeOver(situation, to),
   },
   workflow(
     'show me a workflow',

@@ -23,9 +23,12 @@ function reply({ question, isTask, offered, results }: Situation): DemoMove {
   return { answer: `${LABEL} You asked: ${question}${note}\n\n${HINT}\n\n${DEMO_NOTICE}` };
 }
 
-function play({ play: next, tools = [] }: Scene, match: RegExpExecArray, situation: Situation): DemoMove {
+function play(scene: Scene, match: RegExpExecArray, situation: Situation): DemoMove {
+  const { tools = [] } = scene;
   const missing = tools.filter((tool) => !situation.offered.includes(tool));
-  if (missing.length === 0) return next(situation, match);
+  if (missing.length === 0) return scene.play(situation, match);
+  const other = scene.without?.(situation, match);
+  if (other !== undefined) return other;
   const verb = missing.length === 1 ? 'is' : 'are';
   return answer(`I cannot show this, because ${missing.join(', ')} ${verb} not available to this agent.`);
 }

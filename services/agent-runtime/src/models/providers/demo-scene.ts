@@ -28,6 +28,8 @@ export interface Scene {
   tools?: readonly string[];
   /** The next step. It depends only on the situation, which has the results of earlier steps. */
   play(situation: Situation, match: RegExpExecArray): DemoMove;
+  /** What follows without the tools. Default: a sentence that names them. */
+  without?(situation: Situation, match: RegExpExecArray): DemoMove | undefined;
 }
 
 export const answer = (text: string): DemoMove => ({ answer: `${LABEL} ${text}` });

@@ -67,7 +67,7 @@ describe('the scenes of the demo model', () => {
     }
   });
 
-  it('calls only offered tools, and says in one sentence which one is missing', () => {
+  it('calls only offered tools, and names the missing ones in one sentence', () => {
     const request = fc.constantFrom(...SCENES);
     fc.assert(
       fc.property(request, fc.subarray(ALL_TOOLS), (scene, offered) => {
@@ -143,7 +143,7 @@ describe('delegations of the demo model', () => {
     );
   });
 
-  it('says so if a sub-agent cannot delegate further', () => {
+  it('reports that a sub-agent cannot delegate further', () => {
     const deepest = move(taskOf('Delegate to @writer: Name one fact.'), { offered: ['stay_silent'] });
     expect(textOf(deepest)).toBe('[demo] I cannot show this, because delegate is not available to this agent.');
   });
@@ -155,7 +155,7 @@ describe('delegations of the demo model', () => {
 });
 
 describe('a hand-over of the demo model', () => {
-  it('says to whom, and names the agent', () => {
+  it('names the agent in text and call', () => {
     expect(move('hand over to Writer')).toEqual({
       text: '[demo] I hand over to Writer.',
       calls: [{ tool: 'hand_over', input: { agent: 'writer' } }],
@@ -167,7 +167,8 @@ describe('a hand-over of the demo model', () => {
     'ends with the other agent, which does not hand over again: %s',
     (request) => {
       const after = `${request}\n\nManager (@manager) wrote:\n${handedOver}`;
-      expect(textOf(move(after, { self: 'writer' }))).toMatch(/I have taken over/);
+      for (const offered of [ALL_TOOLS, ['stay_silent']])
+        expect(textOf(move(after, { self: 'writer', offered }))).toMatch(/I have taken over/);
     },
   );
 
@@ -233,7 +234,7 @@ describe('an approval of the demo model', () => {
     expect(outcome('The user denied this call. Nothing was changed.', true)).toMatch(/did not run: The user denied/);
   });
 
-  it('forgets the example and says what to set if the call ran without asking', () => {
+  it('forgets the example and names what to set if the call ran without asking', () => {
     const saved = result('remember', 'Saved as “demo approval”.');
     const forgotten = result('forget', 'Forgot “demo approval”.');
     expect(calls(move('show me an approval', { turn: [saved] }))).toEqual([

@@ -6,7 +6,7 @@ const CONTEXT_END = '\n</context>\n\n';
 const NOTICE = /^(?:\[[^\]\n]+\]|Continue exactly where your text stopped\..*)$/;
 /** A message of another agent, as the prompt quotes it. */
 const QUOTED = /(?:^|\n\n)[^\n]+ wrote:\n<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\1">/g;
-/** Stands for a quoted message. */
+/** The place of a quoted message. */
 const BREAK = '\u0000';
 const MEMORIES = /^Your memories[^\n]*\n(<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\2">)/;
 /** The task in the message that a sub-agent or the agent of a workflow step receives. */
@@ -42,7 +42,7 @@ export interface Situation {
   followsAgent: boolean;
   /** The results of tool calls of this turn, oldest first. */
   results: readonly ReadResult[];
-  /** What the model has said in this turn. */
+  /** The text that the model has written in this turn. */
   said: string;
   /** Names of the offered tools. */
   offered: readonly string[];
