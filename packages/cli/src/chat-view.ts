@@ -46,6 +46,8 @@ export function createChatView(
     message === undefined
       ? `/open ${artifacts.numberOf(id)}`
       : `GET /v1/workspaces/${workspaceId}/artifacts/${oneLine(id)}`;
+  // Terminals without a known size report 0.
+  const size = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
   const canReplace = isTerminal(streams) && env['TERM'] !== 'dumb';
   const text = {
     out,
@@ -53,7 +55,7 @@ export function createChatView(
     agentName: (id: string | undefined) => oneLine(agentNames.get(id ?? '') ?? 'agent'),
     choices,
     openArtifact,
-    ...(canReplace ? { size: () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 }) } : {}),
+    ...(canReplace ? { size } : {}),
   };
   return {
     renderer: json ? createJsonRenderer({ lines: stdout, notes: stderr, choices }) : createTextRenderer(text),

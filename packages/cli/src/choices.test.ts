@@ -34,11 +34,9 @@ describe('the choices of a chat', () => {
         for (const { last, state } of updates) {
           const numbers = choices.update(card(last, last + 1, state)).map(({ number }) => number);
           expect(numbers).toHaveLength(state === 'open' ? last + 1 : 0);
-          if (state !== 'open') open.delete(last);
-          else {
-            expect(numbers).toEqual(open.get(last) ?? numbers);
-            open.set(last, numbers);
-          }
+          expect(numbers).toEqual(state === 'open' ? (open.get(last) ?? numbers) : []);
+          if (state === 'open') open.set(last, numbers);
+          else open.delete(last);
           const all = [...open.values()].flat();
           expect(new Set(all).size).toBe(all.length);
           expect(choices.size).toBe(all.length);

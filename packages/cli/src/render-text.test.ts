@@ -250,6 +250,22 @@ describe('the contents of a transcript', () => {
     );
   });
 
+  it('calls an agent silent in the history only if it has shown nothing else', () => {
+    const silent = { content: textContent(''), extended_status: 'silent', status: 'delivered' } as const;
+    const user = { role: 'user', agent: null, extended_status: 'delivered', content: textContent('Why?') } as const;
+    const task = { content: delegation(manager, researcher, 'completed'), extended_status: 'delivered' } as const;
+    const earlier: ListedMessage[] = [
+      message({ ...user, id: id(3), position: '1' }),
+      message({ ...silent, id: id(4), position: '2' }),
+      message({ ...task, id: id(5), position: '3' }),
+      message({ ...user, id: id(6), position: '4' }),
+      message({ ...silent, id: id(7), position: '5' }),
+    ];
+    expect(transcript((renderer) => renderer.history(conversationId, earlier))).toBe(
+      'you: Why?\n✓ Manager → Researcher (completed): Find tea\nyou: Why?\n· Manager stays silent\n',
+    );
+  });
+
   it('shows what was missed during a disconnect, and nothing from before the turn', () => {
     const all = { extended_status: 'delivered', status: 'delivered' } as const;
     const listedMessages: ListedMessage[] = [

@@ -6,7 +6,7 @@ import type { Output, Renderer } from './renderer.js';
 import { createReplies } from './replies.js';
 import { createScreen } from './screen.js';
 import { createPaint, oneLine, printable } from './terminal-text.js';
-import { type AnyMessage, contentText, inCreationOrder, type ServerEvent } from './turn.js';
+import { type AnyMessage, contentText, inCreationOrder, isReply, type ServerEvent } from './turn.js';
 
 export interface TextRendererOptions {
   out: Output;
@@ -17,6 +17,14 @@ export interface TextRendererOptions {
   choices: Choices;
   /** How the user opens an artifact. */
   openArtifact: (artifactId: string) => string;
+}
+
+/** The agents that show something other than a reply between the user messages around a message. */
+function agentsShowing(ordered: readonly AnyMessage[], index: number): ReadonlySet<string | undefined> {
+  const start = ordered.findLastIndex(({ role }, at) => at <= index && role === 'user');
+  const next = ordered.findIndex(({ role }, at) => at > index && role === 'user');
+  const between = ordered.slice(start + 1, next === -1 ? ordered.length : next);
+  return new Set(between.flatMap(({ content, agent }) => (isReply(content) ? [] : [agent?.id])));
 }
 
 const NO_TERMINAL = () => ({ columns: 80, rows: 24 });
@@ -92,8 +100,10 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     }
   }
 
-  function renderListed(message: AnyMessage): void {
+  /** Renders a message of a list. `shownBy`: the agents that have shown something other than replies to the same user message. */
+  function renderListed(message: AnyMessage, shownBy: ReadonlySet<string | undefined>): void {
     render(message);
+    if (shownBy.has(message.agent?.id)) replies.shown(message.agent?.id);
     if ('extended_status' in message && message.extended_status !== 'pending') replies.end(message.id, 'delivered');
   }
 
@@ -147,7 +157,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     workspace: ({ runtime }) => screen.line(`· workspace: ${runtime.status} (${runtime.phase})`),
     history(conversationId, messages) {
       conversation = conversationId;
-      for (const message of messages.toSorted((a, b) => (a.position < b.position ? -1 : 1))) renderListed(message);
+      const ordered = messages.toSorted((a, b) => (a.position < b.position ? -1 : 1));
+      for (const [index, message] of ordered.entries()) renderListed(message, agentsShowing(ordered, index));
     },
     sent({ local_id: localId }) {
       own.add(localId);
@@ -162,7 +173,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
       const first = ordered.findIndex(({ id }) => id === firstId);
       for (const [index, message] of ordered.entries()) {
         const isNew = first >= 0 && index >= first;
-        if (isNew || known.has(message.id)) renderListed(message);
+        if (isNew || known.has(message.id)) renderListed(message, agentsShowing(ordered, index));
       }
     },
     settled() {

@@ -101,7 +101,7 @@ function applyMessage(turn: Turn, message: AnyMessage, isNew: boolean): Turn {
   return { ...turn, produced: new Map(turn.produced).set(message.id, state) };
 }
 
-const isReply = ({ type }: MessageContent): boolean => type === 'loading' || type === 'text';
+export const isReply = ({ type }: MessageContent): boolean => type === 'loading' || type === 'text';
 
 const isRunning = ({ content }: Produced): boolean =>
   (content.type === 'delegation' || content.type === 'workflow') && content.status === 'running';
