@@ -41,6 +41,15 @@ describe('npm run chat with the demo model', () => {
     return ((await response.json()) as { data: Data }).data;
   }
 
+  /** Lets an agent of a new user ask before it changes its memories. */
+  async function ask(user: string, slug: string): Promise<void> {
+    await talk(user, '/quit');
+    const [workspace] = await api<Workspace[]>(user, 'GET', '/v1/workspaces');
+    const agents = await api<AgentSummary[]>(user, 'GET', `/v1/workspaces/${workspace?.id}/agents`);
+    const agent = agents.find((one) => one.slug === slug);
+    await api(user, 'PATCH', `/v1/agents/${agent?.id}/tools/memories`, { permission: 'ask' });
+  }
+
   it('lists what the demo model shows', async () => {
     expect(await talk('list', 'Show me everything')).toContain('- “show me a workflow”: ');
   });
@@ -68,11 +77,7 @@ describe('npm run chat with the demo model', () => {
     ['1', 'approve', /Manager: \[demo\] You approved the call\./],
     ['2', 'deny', /Manager: \[demo\] The call did not run: The user denied this call\./],
   ])('shows an approval, and what follows if the user chooses %s to %s', async (number, user, expected) => {
-    await talk(user, '/quit');
-    const [workspace] = await api<Workspace[]>(user, 'GET', '/v1/workspaces');
-    const agents = await api<AgentSummary[]>(user, 'GET', `/v1/workspaces/${workspace?.id}/agents`);
-    const manager = agents.find(({ slug }) => slug === 'manager');
-    await api(user, 'PATCH', `/v1/agents/${manager?.id}/tools/memories`, { permission: 'ask' });
+    await ask(user, 'manager');
     const output = await talk(user, 'show me an approval', number);
     expect(output).toMatch(/\? Approve\? Remembering “demo approval”\n[^]* {2}\[1\] Approve\n {2}\[2\] Deny\n/);
     expect(output).toMatch(expected);
@@ -124,6 +129,37 @@ describe('npm run chat with the demo model', () => {
     const output = await talk('hand-over', 'hand over to @writer');
     expect(output).toMatch(
       /^Manager: \[demo\] I hand over to Writer\.\n· Manager hands over\n[^]*^Writer: \[demo\] I have taken over/m,
+    );
+  });
+
+  it('shows a workflow with each change of its steps, and the report after it', async () => {
+    const output = await talk('workflow', 'show me a workflow', '/workflows');
+    expect(output).toContain('▸ Workflow “[demo] Tea report” (running)\n');
+    for (const step of [
+      'Collect sources (@researcher',
+      'Compare the sources (@analyst',
+      'Write a draft (@writer',
+      'Check the draft (@coder',
+    ])
+      expect(output).toContain(`  ✓ ${step}, completed)\n`);
+    expect(output).toMatch(
+      /^✓ Workflow “\[demo\] Tea report” \(completed\)\n[^]*^Manager: \[demo\] The workflow “\[demo\] Tea report” has ended: completed\./m,
+    );
+  });
+
+  it('shows a workflow with a step that fails', async () => {
+    const output = await talk('failed-workflow', 'show me a failed workflow');
+    expect(output).toContain('  ✗ Compare the sources (@analyst, failed)\n');
+    expect(output).toMatch(/^✗ Workflow “\[demo\] Tea report” \(failed\)\n[^]*has ended: failed\./m);
+  });
+
+  it('continues a workflow after the approval that one of its steps needs', async () => {
+    const user = 'asking-workflow';
+    await ask(user, 'analyst');
+    const output = await talk(user, 'show me a workflow with an approval', '1');
+    expect(output).toMatch(/\? Approve\? Remembering “demo approval”\n/);
+    expect(output).toMatch(
+      /has ended: completed\.[^]*^- Compare the sources \(@analyst, completed\): \[demo\] You approved the call/m,
     );
   });
 });
