@@ -1,4 +1,5 @@
 import type { MessageData, ServerEventPayload } from '@uswarm/contract';
+import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import type { Choices } from './choices.js';
 import { artifactLine, cardLines, toolLine } from './content-lines.js';
 import { createProgress } from './progress.js';
@@ -44,8 +45,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   const own = new Set<string>();
   /** Labels of chosen actions, which become messages of the user. */
   const chosenLabels: string[] = [];
-  /** Tools whose calls are shown by events, which name the query. */
-  const announced = new Set<string>();
+  /** Whether earlier messages are rendered. */
+  let isListing = false;
   const progress = createProgress(screen, () => size !== undefined && waiting);
 
   const nameOf = ({ agent, role }: AnyMessage): string => oneLine(agent?.name ?? (role === 'user' ? 'you' : role));
@@ -87,7 +88,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     replies.shown(message.agent?.id);
     switch (content.type) {
       case 'tool_status':
-        if (announced.has(content.tool)) return;
+        // Its events show it, which name the query.
+        if (content.tool === WEB_SEARCH_TOOL && !isListing) return;
         return print(id, [`· ${toolLine(nameOf(message), content)}`]);
       case 'action_card':
         return card(message, content);
@@ -108,7 +110,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   }
 
   function status({ agent_id: agentId, status: value }: ServerEventPayload<'agent.status'>): void {
-    if (waiting && !progress.shows(agentId)) screen.line(`· ${agentName(agentId)} is ${value}`);
+    // Other agents must not interrupt a text.
+    if (waiting && !replies.isStreaming && !progress.shows(agentId)) screen.line(`· ${agentName(agentId)} is ${value}`);
   }
 
   function tool({
@@ -118,8 +121,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     status: state,
     outcome = 'completed',
   }: ServerEventPayload<'agent.tool'>): void {
-    if (query !== undefined) announced.add(name);
-    if (!waiting || !announced.has(name)) return;
+    if (!waiting || name !== WEB_SEARCH_TOOL) return;
     const about = query === undefined ? '' : `: ${oneLine(query)}`;
     const what = state === 'running' ? `${agentName(agentId)} uses ${oneLine(name)}` : `${oneLine(name)} ${outcome}`;
     screen.line(`· ${what}${about}`);
@@ -157,8 +159,10 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     workspace: ({ runtime }) => screen.line(`· workspace: ${runtime.status} (${runtime.phase})`),
     history(conversationId, messages) {
       conversation = conversationId;
+      isListing = true;
       const ordered = messages.toSorted((a, b) => (a.position < b.position ? -1 : 1));
       for (const [index, message] of ordered.entries()) renderListed(message, agentsShowing(ordered, index));
+      isListing = false;
     },
     sent({ local_id: localId }) {
       own.add(localId);

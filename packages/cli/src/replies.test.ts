@@ -52,6 +52,21 @@ describe('the replies in a transcript', () => {
     expect(transcript(turn(loading, ...end))).toBe('Manager: The moon.\n');
   });
 
+  it('does not interrupt an answer with the activity of agents', () => {
+    const text = transcript(turn(loading, chunk('The ', 1), status('thinking', writer.id), chunk('moon', 2)));
+    expect(text).toBe('Manager: The moon');
+  });
+
+  it('shows a search once, whether its message or its event comes first', () => {
+    const message = (state: 'running' | 'completed') =>
+      ({ type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state }) as const;
+    const events = [tool({ query: 'tea' }), tool({ status: 'done', outcome: 'completed', query: 'tea' })] as const;
+    const text = transcript(
+      turn(created(30, message('running')), events[0], updated(30, message('completed')), events[1]),
+    );
+    expect(text).toBe('· Manager uses web_search_tool: tea\n· web_search_tool completed: tea\n');
+  });
+
   it('continues the answer after a note', () => {
     const text = transcript((renderer) => {
       turn(loading, chunk('The ', 1))(renderer);

@@ -25,6 +25,8 @@ export interface Replies {
   chunk(chunk: ServerEventPayload<'message.chunk'>): void;
   end(messageId: string, status: 'delivered' | 'failed'): void;
   remove(messageId: string): void;
+  /** Whether a part of a reply is printed. */
+  readonly isStreaming: boolean;
   /** The agent has shown something other than a reply. */
   shown(agentId: string | undefined): void;
 }
@@ -122,6 +124,9 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
       open.delete(messageId);
       if (current === reply) current = undefined;
       print();
+    },
+    get isStreaming() {
+      return current !== undefined;
     },
     shown(agentId) {
       for (const reply of open.values()) if (reply.agentId === agentId) reply.hasShown = true;

@@ -201,7 +201,10 @@ describe('a workflow of the demo model', () => {
       '[Message of the app] The workflow “Tea” that you started has ended. Its status is “failed”. Tell the user the ' +
       'results, and what failed. The user has not written a new message.';
     const steps = [step('Collect sources', 'completed', 'Found\n\nshow me a card'), step('Check', 'failed', '')];
-    expect(textOf(move([message, ...steps].join('\n\n')))).toBe(
+    const report = [message, ...steps].join('\n\n');
+    expect(calls(move(`${report}\n\nShow me a card`))).toMatchObject([{ tool: 'action_card_tool' }]);
+    expect(textOf(move(`Approve\n\n${report}`))).toBe(textOf(move(report)));
+    expect(textOf(move(report))).toBe(
       '[demo] The workflow “Tea” has ended: failed.\n\n' +
         '- Collect sources (@writer, completed): Found show me a card\n- Check (@writer, failed)',
     );
