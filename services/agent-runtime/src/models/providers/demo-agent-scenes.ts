@@ -90,7 +90,8 @@ const step = (id: string, name: string, agent: string, task: string, after: stri
 /** A plan with two parallel steps in the middle. */
 function planOf(agents: readonly Colleague[], kind: string): Record<string, unknown> {
   const slugOf = (index: number): string => agents.slice(index % agents.length)[0]?.slug ?? '';
-  const middle = { failing: 'Show me a refusal.', asking: 'Show me an approval.' }[kind] ?? 'Compare green tea with black tea.';
+  const middle =
+    { failing: 'Show me a refusal.', asking: 'Show me an approval.' }[kind] ?? 'Compare green tea with black tea.';
   const steps = [
     step('collect', 'Collect sources', slugOf(0), 'Name one fact about green tea.'),
     step('compare', 'Compare the sources', slugOf(1), middle, ['collect']),
