@@ -23,14 +23,14 @@ module.exports = {
     ),
     forbid(
       'services-know-no-cluster-tests',
-      'Charts, end-to-end tests and benchmarks stand above everything else.',
+      'Charts, end-to-end tests, benchmarks and evaluations stand above everything else.',
       { path: '^(packages|services)/' },
-      { path: '^(bench|charts|e2e)/' },
+      { path: '^(bench|charts|e2e|evals)/' },
     ),
     forbid(
       'testkit-is-for-tests',
       'Programs do not import test helpers.',
-      { pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|hack)/', testCode, tests] },
+      { pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|evals|hack)/', testCode, tests] },
       { path: '^packages/(testkit|hook-conformance)/' },
     ),
     forbid(
@@ -65,9 +65,9 @@ module.exports = {
       'packages-import-each-other-by-name',
       'A relative import that leaves a package bypasses its exports.',
       // The server runs from an image that contains only the files that it imports.
-      { path: '^((?:packages|services)/[^/]+|charts|e2e|bench)/', pathNot: '^e2e/images/' },
+      { path: '^((?:packages|services)/[^/]+|charts|e2e|bench|evals)/', pathNot: '^e2e/images/' },
       {
-        path: '^(?:(?:packages|services)/[^/]+|charts|e2e|bench|hack)/',
+        path: '^(?:(?:packages|services)/[^/]+|charts|e2e|bench|evals|hack)/',
         pathNot: '^$1/',
         dependencyTypes: ['local'],
       },
@@ -113,7 +113,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^(packages|services)/[^/]+/dist/', '^bench/dist/', '/src/gen/'] },
+    exclude: { path: ['^(packages|services)/[^/]+/dist/', '^(bench|evals)/dist/', '/src/gen/'] },
     // Workspace packages resolve to their sources, as in the tests.
     enhancedResolveOptions: {
       conditionNames: ['uswarm-source', 'types', 'import', 'node', 'default'],

@@ -3,7 +3,7 @@ const shared = {
   testEnvironment: 'node',
   // Workspace packages resolve to their sources, so a test never sees a stale build.
   testEnvironmentOptions: { customExportConditions: ['uswarm-source', 'node', 'node-addons'] },
-  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/hack', '<rootDir>/charts', '<rootDir>/bench'],
+  roots: ['packages', 'services', 'hack', 'charts', 'bench', 'evals'].map((folder) => `<rootDir>/${folder}`),
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -20,6 +20,7 @@ const programs = {
   chat: { script: 'packages/cli/dist/chat.js', interactive: true },
   ctl: { script: 'packages/cli/dist/uswarmctl.js', interactive: true },
   bench: { script: 'bench/dist/main.js', interactive: false },
+  eval: { script: 'evals/dist/main.js', interactive: false },
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 

@@ -15,7 +15,7 @@ const TYPES = 'types';
 const TESTS = 'tests';
 const LEDGER = 'requirement ledger';
 
-const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench'];
+const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'evals'];
 /** Generated requests per operation of the API with `--all`. */
 const GENERATED_BY_ALL = '25';
 

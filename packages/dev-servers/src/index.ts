@@ -1,6 +1,6 @@
 export { describeWithPart } from './describe-with-part.js';
 export { freePort } from './free-port.js';
-export { type GoogleFault, type GoogleServer, startGoogleServer } from './google/google-server.js';
+export { type GoogleAccount, type GoogleFault, type GoogleServer, startGoogleServer } from './google/google-server.js';
 export { type GoProgram, goProgram, hashOfFolder, missingGoProgram } from './go/go-program.js';
 export { type Go, goCacheFolder, missingGo, withGo } from './go/go.js';
 export { withInstallLock } from './install-lock.js';

@@ -63,12 +63,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   const databaseUrl = await startDatabase(folder, deps, logger);
   const searchEndpoint = await startSearch(folder, deps);
-  const search = await startSearchPart({
-    endpoint: searchEndpoint,
-    signingKey: folder.secrets.mcp_signing_key,
-    logger,
-  });
-  stack.defer('search tool', search.close);
+  const toolServer = settings.toolServer ?? (await startTools(searchEndpoint, folder, deps, logger));
 
   signal.throwIfAborted();
   progress('Starting the services');
@@ -92,7 +87,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     databaseUrl,
     url,
     issuerUrl,
-    mcpEndpoint: search.mcpEndpoint,
+    toolServer,
     modelGatewayUrl: modelGateway?.url,
   });
   const bus = createMemoryBus({ logger });
@@ -142,7 +137,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   folder.writeAdminJson({ url: internal.url, key: folder.secrets.admin_api_key, pid: process.pid });
   folder.writeLocalJson({ url, issuer: issuerUrl, e2e_token: settings.e2eToken ?? null, pid: process.pid });
-  logger.info({ url, ops: ops.url, internal: internal.url, mcp: search.mcpEndpoint }, 'listening');
+  logger.info({ url, ops: ops.url, internal: internal.url, mcp: toolServer.endpoint }, 'listening');
   return { url, issuer: issuerUrl, e2eToken: settings.e2eToken, dataDirectory: folder.path, ...facts };
 }
 
@@ -181,6 +176,21 @@ async function startSearch(
   return searxng.endpoint;
 }
 
+type ToolServer = NonNullable<Settings['toolServer']>;
+
+/** Starts the server of the search tool. */
+async function startTools(
+  searchEndpoint: string,
+  { secrets }: DataFolder,
+  { stack }: LocalModeDeps,
+  logger: Logger,
+): Promise<ToolServer> {
+  const signingKey = secrets.mcp_signing_key;
+  const search = await startSearchPart({ endpoint: searchEndpoint, signingKey, logger });
+  stack.defer('search tool', search.close);
+  return { endpoint: search.mcpEndpoint, signingKey };
+}
+
 async function aborted(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
   await once(signal, 'abort');
@@ -193,13 +203,13 @@ interface OrchestratorSettings {
   databaseUrl: string;
   url: string;
   issuerUrl: string;
-  mcpEndpoint: string;
+  toolServer: ToolServer;
   /** Undefined with the demo provider. */
   modelGatewayUrl: string | undefined;
 }
 
 function orchestratorEnvironment(options: OrchestratorSettings) {
-  const { settings, folder, databaseUrl, url, issuerUrl, mcpEndpoint, modelGatewayUrl } = options;
+  const { settings, folder, databaseUrl, url, issuerUrl, toolServer, modelGatewayUrl } = options;
   const { secrets } = folder;
   return {
     DATABASE_URL: databaseUrl,
@@ -220,8 +230,8 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     RUNTIME_DRIVER: 'process',
     RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
-    SVC_MCP_SIGNING_KEY: secrets.mcp_signing_key,
-    SVC_MCP_ENDPOINT: mcpEndpoint,
+    SVC_MCP_SIGNING_KEY: toolServer.signingKey,
+    SVC_MCP_ENDPOINT: toolServer.endpoint,
     ...(modelGatewayUrl === undefined
       ? {}
       : { MODEL_GATEWAY_URL: modelGatewayUrl, MODEL_TOKEN_SIGNING_KEY: secrets.model_token_key }),

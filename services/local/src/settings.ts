@@ -20,6 +20,11 @@ const baseUrls = Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection })
 const Environment = z.object({
   USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
   SVC_SEARCH_ENDPOINT: httpUrl.optional(),
+  SVC_MCP_ENDPOINT: httpUrl.optional(),
+  SVC_MCP_SIGNING_KEY: z
+    .string()
+    .regex(/^\w+:.{32,}$/, 'must be <id>:<secret> with at least 32 characters')
+    .optional(),
   E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
   SIGNATURE_MODE: z.enum(['off', 'required'], 'must be off or required').default('off'),
   SIGNATURE_SECRET: z.string().min(16, 'needs at least 16 characters').optional(),
@@ -41,6 +46,8 @@ export interface Settings {
   /** Start SearXNG, too. */
   withSearch: boolean;
   searchEndpoint: string | undefined;
+  /** A running tool server, used in place of the one that local mode starts. */
+  toolServer: { endpoint: string; signingKey: string } | undefined;
   e2eToken: string | undefined;
   signature: { mode: 'off' | 'required'; secret: string | undefined };
   modelProvider: ModelProvider;
@@ -53,7 +60,7 @@ export const USAGE = `npm start [-- --search]
   --search   run SearXNG too (needs Python 3.11 or newer), so that agents can search the web
   --help     this text
 
-Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), SVC_SEARCH_ENDPOINT,
+Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), SVC_SEARCH_ENDPOINT, SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY,
 ${CONNECTION_VARIABLES.join(', ')},
 USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL
 
@@ -71,11 +78,16 @@ export function readSettings(
   if (env.SIGNATURE_MODE === 'required' && env.SIGNATURE_SECRET === undefined) {
     throw new LocalError('SIGNATURE_MODE=required needs SIGNATURE_SECRET.');
   }
+  const { SVC_MCP_ENDPOINT: toolEndpoint, SVC_MCP_SIGNING_KEY: signingKey } = env;
+  if (toolEndpoint !== undefined && signingKey === undefined) {
+    throw new LocalError('SVC_MCP_ENDPOINT needs SVC_MCP_SIGNING_KEY, with which the tool server checks tokens.');
+  }
   return {
     port: env.USWARM_PORT,
     dataDirectory: dataDirectory(environment),
     withSearch: options.search === true,
     searchEndpoint: env.SVC_SEARCH_ENDPOINT,
+    toolServer: toolEndpoint === undefined || signingKey === undefined ? undefined : { endpoint: toolEndpoint, signingKey },
     e2eToken: env.E2E_TOKEN,
     signature: { mode: env.SIGNATURE_MODE, secret: env.SIGNATURE_SECRET },
     modelProvider: configuredProvider(environment),

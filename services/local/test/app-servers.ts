@@ -1,22 +1,16 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { AgentSummary, MessageData, OAuthConfiguration } from '@uswarm/contract';
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AgentSummary, MessageData } from '@uswarm/contract';
 import {
   type GoogleServer,
   type ModelScript,
   type ModelServer,
   type ModelStep,
   type OAuthServer,
-  startGoogleServer,
   startModelServer,
-  startOAuthServer,
 } from '@uswarm/dev-servers';
+import { type App, type ConnectedApps, startConnectedApps } from '@uswarm/testkit/connected-apps';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import type { SeparateServices } from './separate.js';
-
-const SCOPES = ['openid', 'offline_access'];
-const REDIRECT = 'https://app.example.com/callback';
-const APPS = { google_calendar: '/calendar/v3', gmail: '' } as const;
-export type App = keyof typeof APPS;
 
 /** A tool call that the model makes when the last message of the user contains the word. */
 export interface WordedCall {
@@ -28,6 +22,7 @@ export interface AppServers {
   model: ModelServer;
   oauth: OAuthServer;
   google: GoogleServer;
+  connect: ConnectedApps['connect'];
   /** What the model was told about each call, in order. */
   results: string[];
   /** Settings of an orchestrator that uses these servers. */
@@ -49,16 +44,7 @@ export async function startAppServers(
   script?: ModelScript,
 ): Promise<AppServers> {
   const results: string[] = [];
-  const oauth = await startOAuthServer({
-    clients: Object.keys(APPS).map((app) => ({
-      client_id: app,
-      client_secret: 's',
-      grant_types: ['authorization_code', 'refresh_token'],
-      redirect_uris: [`${REDIRECT}/${app}`],
-      token_endpoint_auth_method: 'client_secret_post' as const,
-    })),
-  });
-  const google = await startGoogleServer({ accepts: oauth.accepts });
+  const apps = await startConnectedApps();
   const model = await startModelServer({
     script:
       script ??
@@ -73,24 +59,11 @@ export async function startAppServers(
         return calls.length === 0 ? [{ text: 'Hello.' }] : stepsFor(calls, message);
       }),
   });
-  const providers = Object.entries(APPS).map(([app, path]) => [
-    app,
-    {
-      client_id: app,
-      client_secret: 's',
-      redirect_urls: [`${REDIRECT}/${app}`],
-      authorization_endpoint: oauth.authorizationEndpoint,
-      token_endpoint: oauth.tokenEndpoint,
-      revocation_endpoint: oauth.revocationEndpoint,
-      scopes: SCOPES,
-      additional_parameters: { prompt: 'consent' },
-      api_url: `${google.url}${path}`,
-    },
-  ]);
   return {
     model,
-    oauth,
-    google,
+    oauth: apps.oauth,
+    google: apps.google,
+    connect: apps.connect,
     results,
     env: {
       OPENAI_BASE_URL: model.baseUrl,
@@ -98,12 +71,11 @@ export async function startAppServers(
       OPENAI_MODEL: 'scripted',
       SUMMARY_WORKERS: '0',
       WORK_LEASE_MS: '3000',
-      INTEGRATION_PROVIDERS: JSON.stringify(Object.fromEntries(providers)),
+      INTEGRATION_PROVIDERS: apps.providers,
       INTEGRATION_TOKEN_KEYS: `test:${randomBytes(32).toString('base64')}`,
     },
     async close() {
-      await google.close();
-      await oauth.close();
+      await apps.close();
       await model.close();
     },
   };
@@ -127,7 +99,10 @@ export interface AppUser extends TestClient {
   textOf(messageId: string): string | undefined;
 }
 
-export async function startAppUser(services: SeparateServices, { oauth }: Pick<AppServers, 'oauth'>): Promise<AppUser> {
+export async function startAppUser(
+  services: SeparateServices,
+  { connect }: Pick<AppServers, 'connect'>,
+): Promise<AppUser> {
   const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
   const client = await startTestClient({ ...services, token });
   const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
@@ -135,25 +110,7 @@ export async function startAppUser(services: SeparateServices, { oauth }: Pick<A
   return {
     ...client,
 
-    async connect(provider) {
-      const { body } = await client.api('POST', '/v1/integrations/connect', { provider });
-      const {
-        client_id: clientId,
-        redirect_url: redirectUrl,
-        additional_parameters: more,
-      } = body as OAuthConfiguration;
-      const verifier = randomBytes(32).toString('base64url');
-      const challenge = createHash('sha256').update(verifier).digest('base64url');
-      const parameters = { ...more, code_challenge: challenge };
-      const code = await oauth.authorize({ clientId, redirectUrl, scopes: SCOPES, parameters });
-      const { status } = await client.api('POST', '/v1/integrations/callback', {
-        provider,
-        authorization_code: code,
-        code_verifier: verifier,
-        redirect_url: redirectUrl,
-      });
-      if (status !== 204) throw new Error(`the app was not connected: ${status}`);
-    },
+    connect: (app) => connect(client.api, app),
 
     async permit(tool, permission) {
       const { body } = await client.api('GET', `/v1/workspaces/${client.workspaceId}/agents`);

@@ -17,11 +17,12 @@ export type GoogleFault =
 export interface GoogleServerOptions {
   /** Whether an access token is valid. Default: every token is. */
   accepts?: (token: string) => Promise<boolean>;
+  /** The id of the account that a valid token belongs to. Default: all tokens belong to one account. */
+  accountOf?: (token: string) => Promise<string>;
 }
 
-export interface GoogleServer {
-  /** The base URL of both APIs, without a slash at the end. */
-  url: string;
+/** The calendar and the mailbox of one user. */
+export interface GoogleAccount {
   calendar: GoogleCalendar;
   mailbox: Mailbox;
   /** The methods of all requests with a valid token, in order, for example `calendar.events.insert`. */
@@ -32,6 +33,13 @@ export interface GoogleServer {
   faulted(method: string): Promise<void>;
   /** Answers the requests that hang, and loses those that stall. */
   release(): void;
+}
+
+export interface GoogleServer extends GoogleAccount {
+  /** The base URL of both APIs, without a slash at the end. */
+  url: string;
+  /** The account with this id, which is created if it does not exist. */
+  account(id: string): GoogleAccount;
   close(): Promise<void>;
 }
 
@@ -48,12 +56,13 @@ const parseBody = (body: string): unknown => {
   }
 };
 
-/**
- * Starts a server with Google's Calendar and Gmail APIs for one user. Requests must match the API descriptions that Google
- * publishes.
- */
-export async function startGoogleServer({ accepts }: GoogleServerOptions = {}): Promise<GoogleServer> {
-  const descriptions = [readDescription('calendar-v3.json'), readDescription('gmail-v1.json')];
+/** An account, with what the server needs to answer its requests. */
+interface ServedAccount extends GoogleAccount {
+  /** Answers a request; undefined if the connection breaks instead. @throws BadRequest */
+  answer(request: DescribedRequest, ifMatch: string | undefined): Promise<{ body: unknown } | undefined>;
+}
+
+function createAccount(): ServedAccount {
   const calendar = createGoogleCalendar();
   const mailbox = createMailbox('ada@example.com');
   const requests: string[] = [];
@@ -65,54 +74,7 @@ export async function startGoogleServer({ accepts }: GoogleServerOptions = {}): 
     reached.set(method, known);
     return known;
   };
-
-  async function described(incoming: IncomingMessage): Promise<DescribedRequest> {
-    const token = /^Bearer (\S+)$/.exec(incoming.headers.authorization ?? '')?.[1];
-    const body = await text(incoming);
-    if (token === undefined || !((await accepts?.(token)) ?? true))
-      throw new BadRequest(401, 'authError', 'Invalid Credentials');
-    const url = new URL(incoming.url ?? '', 'http://localhost');
-    for (const description of descriptions) {
-      const match = description.match(incoming.method ?? '', url, parseBody(body));
-      if (match !== undefined) return match;
-    }
-    throw new BadRequest(404, 'notFound', 'Not Found');
-  }
-
-  async function respond(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const request = await described(incoming);
-    const { method } = request;
-    requests.push(method);
-    const fault = faults.get(method);
-    faults.delete(method);
-    if (fault?.kind === 'refuse') {
-      reachedFault(method).resolve();
-      throw new BadRequest(fault.status, fault.reason, 'The request failed.');
-    }
-    if (fault?.kind === 'lose-request' || fault?.kind === 'stall') {
-      reachedFault(method).resolve();
-      if (fault.kind === 'stall') await released.promise;
-      return void response.destroy();
-    }
-    const answer = method.startsWith('calendar.')
-      ? calendar.handle(request, incoming.headers['if-match'])
-      : await mailbox.handle(request);
-    if (fault !== undefined) reachedFault(method).resolve();
-    if (fault?.kind === 'lose-answer') return void response.destroy();
-    if (fault?.kind === 'hang') await released.promise;
-    if (answer === undefined) return void response.writeHead(204).end();
-    response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(answer));
-  }
-
-  const server = createServer((incoming, response) => {
-    respond(incoming, response).catch((error: unknown) => {
-      if (error instanceof BadRequest) sendError(response, error);
-      else response.destroy();
-    });
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calendar,
     mailbox,
     requests,
@@ -125,6 +87,76 @@ export async function startGoogleServer({ accepts }: GoogleServerOptions = {}): 
       released = Promise.withResolvers();
     },
     faulted: (method) => reachedFault(method).promise,
+    async answer(request, ifMatch) {
+      const { method } = request;
+      requests.push(method);
+      const fault = faults.get(method);
+      faults.delete(method);
+      if (fault?.kind === 'refuse') {
+        reachedFault(method).resolve();
+        throw new BadRequest(fault.status, fault.reason, 'The request failed.');
+      }
+      if (fault?.kind === 'lose-request' || fault?.kind === 'stall') {
+        reachedFault(method).resolve();
+        if (fault.kind === 'stall') await released.promise;
+        return undefined;
+      }
+      const body = method.startsWith('calendar.') ? calendar.handle(request, ifMatch) : await mailbox.handle(request);
+      if (fault !== undefined) reachedFault(method).resolve();
+      if (fault?.kind === 'lose-answer') return undefined;
+      if (fault?.kind === 'hang') await released.promise;
+      return { body };
+    },
+  };
+}
+
+const ONLY_ACCOUNT = 'only';
+
+/**
+ * Starts a server with Google's Calendar and Gmail APIs for one user, or for several with `accountOf`. Requests must match the API
+ * descriptions that Google publishes.
+ */
+export async function startGoogleServer({ accepts, accountOf }: GoogleServerOptions = {}): Promise<GoogleServer> {
+  const descriptions = [readDescription('calendar-v3.json'), readDescription('gmail-v1.json')];
+  const accounts = new Map<string, ServedAccount>();
+  function account(id: string): ServedAccount {
+    const known = accounts.get(id) ?? createAccount();
+    accounts.set(id, known);
+    return known;
+  }
+
+  async function described(incoming: IncomingMessage): Promise<{ request: DescribedRequest; of: ServedAccount }> {
+    const token = /^Bearer (\S+)$/.exec(incoming.headers.authorization ?? '')?.[1];
+    const body = await text(incoming);
+    if (token === undefined || !((await accepts?.(token)) ?? true))
+      throw new BadRequest(401, 'authError', 'Invalid Credentials');
+    const url = new URL(incoming.url ?? '', 'http://localhost');
+    for (const description of descriptions) {
+      const request = description.match(incoming.method ?? '', url, parseBody(body));
+      if (request !== undefined) return { request, of: account((await accountOf?.(token)) ?? ONLY_ACCOUNT) };
+    }
+    throw new BadRequest(404, 'notFound', 'Not Found');
+  }
+
+  async function respond(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { request, of } = await described(incoming);
+    const answer = await of.answer(request, incoming.headers['if-match']);
+    if (answer === undefined) return void response.destroy();
+    if (answer.body === undefined) return void response.writeHead(204).end();
+    response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(answer.body));
+  }
+
+  const server = createServer((incoming, response) => {
+    respond(incoming, response).catch((error: unknown) => {
+      if (error instanceof BadRequest) sendError(response, error);
+      else response.destroy();
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    ...account(ONLY_ACCOUNT),
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    account,
     async close() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

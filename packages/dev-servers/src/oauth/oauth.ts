@@ -19,18 +19,22 @@ export interface AuthorizationRequest {
   redirectUrl: string;
   scopes: readonly string[];
   parameters: Record<string, string>;
+  /** The account that signs in. Default: a new one. */
+  accountId?: string;
 }
 
 export interface OAuthServer {
   authorizationEndpoint: string;
   tokenEndpoint: string;
   revocationEndpoint: string;
-  /** Signs in as a new user who grants all scopes. @returns the authorization code */
+  /** Signs in as a user who grants all scopes. @returns the authorization code */
   authorize(request: AuthorizationRequest): Promise<string>;
   /** Numbers of successful requests. */
   counts: { exchanges: number; refreshes: number; revocations: number };
   /** Whether an access token is valid. */
   accepts(accessToken: string): Promise<boolean>;
+  /** The account of a valid access token. */
+  accountOf(accessToken: string): Promise<string>;
   /** While unavailable, the server closes every connection. */
   setUnavailable(unavailable: boolean): void;
   close(): Promise<void>;
@@ -62,11 +66,11 @@ export async function startOAuthServer(options: OAuthServerOptions): Promise<OAu
     revocationEndpoint: `${url}/token/revocation`,
     authorize: (wanted) => authorize(`${url}/auth`, wanted),
     counts: countSuccesses(provider),
-    async accepts(accessToken) {
-      const headers = { authorization: `Bearer ${accessToken}` };
-      const { statusCode, body } = await request(`${url}/me`, { headers });
-      await body.dump();
-      return statusCode === 200;
+    accepts: async (accessToken) => (await userOf(url, accessToken)) !== undefined,
+    async accountOf(accessToken) {
+      const account = await userOf(url, accessToken);
+      if (account === undefined) throw new Error('the access token is not valid');
+      return account;
     },
     setUnavailable: (value) => {
       unavailable = value;
@@ -114,18 +118,27 @@ function countSuccesses(provider: Provider): OAuthServer['counts'] {
 
 async function agree(provider: Provider, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { params } = await provider.interactionDetails(incoming, response);
-  const accountId = crypto.randomUUID();
+  const accountId = typeof params['login_hint'] === 'string' ? params['login_hint'] : crypto.randomUUID();
   const grant = new provider.Grant({ accountId, clientId: String(params['client_id']) });
   grant.addOIDCScope(String(params['scope']));
   const grantId = await grant.save();
   await provider.interactionFinished(incoming, response, { login: { accountId }, consent: { grantId } });
 }
 
+/** The account of an access token; undefined if the token is not valid. */
+async function userOf(url: string, accessToken: string): Promise<string | undefined> {
+  const { statusCode, body } = await request(`${url}/me`, { headers: { authorization: `Bearer ${accessToken}` } });
+  const user = (await body.json()) as { sub?: string };
+  return statusCode === 200 ? user.sub : undefined;
+}
+
 /** Follows the redirects of a sign-in, with cookies, until the redirect URL of the app. */
 async function authorize(endpoint: string, wanted: AuthorizationRequest): Promise<string> {
   const start = new URL(endpoint);
   const fields = { response_type: 'code', client_id: wanted.clientId, redirect_uri: wanted.redirectUrl };
-  start.search = new URLSearchParams({ ...fields, scope: wanted.scopes.join(' '), ...wanted.parameters }).toString();
+  const { accountId, parameters, scopes } = wanted;
+  const hint = accountId === undefined ? {} : { login_hint: accountId };
+  start.search = new URLSearchParams({ ...fields, scope: scopes.join(' '), ...hint, ...parameters }).toString();
   const cookies = new Map<string, string>();
   let next = start.href;
   while (!next.startsWith(wanted.redirectUrl)) {

@@ -1,0 +1,88 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { LocalError } from '@uswarm/dev-servers';
+import { z } from 'zod';
+import type { Trial } from './run/run-task.js';
+import { runAll } from './run/run-all.js';
+import { type Prices, summarize, table } from './score/report.js';
+import { readSettings, type Settings, UsageError, USAGE } from './settings.js';
+import { HarnessError } from './stack/local-program.js';
+import { startStack } from './stack/stack.js';
+import { isAvailable, loadTasks, TaskError } from './tasks/load-tasks.js';
+import type { Task } from './tasks/task.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const RESULTS = join(import.meta.dirname, '..', 'results');
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const Catalogue = z.array(
+  z.object({ id: z.string(), providers: z.record(z.string(), z.object({ prices: z.object({ input: z.number(), output: z.number() }) })) }),
+);
+
+/** The prices of the default model. They are an estimate: the catalogue has no prices of servers of your own. */
+function pricesOf({ providerName }: Settings): Prices {
+  const file = join(ROOT, 'services/orchestrator/config/models.json');
+  const models = Catalogue.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const flash = models.find(({ id }) => id === 'flash');
+  return flash?.providers[providerName]?.prices ?? { input: 0, output: 0 };
+}
+
+/** @throws UsageError if a name selects nothing */
+function selected(tasks: readonly Task[], only: readonly string[]): Task[] {
+  const unknown = only.find((name) => !tasks.some(({ id, category }) => id === name || category === name));
+  if (unknown !== undefined) throw new UsageError(`There is no task or category ${unknown}. Try npm run eval -- --list.`);
+  return tasks.filter(({ id, category }) => only.length === 0 || only.includes(id) || only.includes(category));
+}
+
+function describe({ task, passed, problems, harnessError, seconds }: Trial): string {
+  const state = harnessError === undefined ? (passed ? 'pass' : 'FAIL') : 'ERROR';
+  const lines = harnessError === undefined ? problems : [harnessError];
+  return [`${state.padEnd(5)} ${task} (${seconds.toFixed(1)} s)`, ...lines.map((line) => `        ${line}`)].join('\n');
+}
+
+function save(settings: Settings, result: object): string {
+  const time = new Date().toISOString().replaceAll(':', '-').slice(0, 19);
+  const file = settings.out ?? join(RESULTS, `${time}-${settings.providerName}.json`);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
+  return relative(process.cwd(), file);
+}
+
+async function evaluate(settings: Settings): Promise<number> {
+  const chosen = selected(loadTasks(), settings.only);
+  const tasks = chosen.filter(isAvailable);
+  const missing = chosen.filter((task) => !isAvailable(task));
+  for (const { id, needs } of missing) say(`not run: ${id} (needs ${needs}, which this version lacks)`);
+  const startedAt = new Date();
+  const stack = await startStack(settings.provider);
+  try {
+    const { repeat, concurrency, deadlineMs } = settings;
+    const script = settings.provider === 'scripted' ? settings.script : undefined;
+    const onTrial = (trial: Trial): void => say(describe(trial));
+    const trials = await runAll(stack, { tasks, repeat, concurrency, deadlineMs, script, onTrial });
+    const rows = summarize(trials, pricesOf(settings));
+    const { providerName: provider, model } = settings;
+    const about = { provider, model, script, repeat, started_at: startedAt.toISOString() };
+    say(`\n${table(rows)}\n`);
+    say(`Saved in ${save(settings, { ...about, not_run: missing.map(({ id }) => id), rows, trials })}`);
+    return trials.some(({ harnessError }) => harnessError !== undefined) ? 1 : 0;
+  } finally {
+    await stack.close();
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const settings = readSettings(args, process.env);
+  if (settings === 'help') say(USAGE);
+  else if (settings === 'list') for (const { id, category, shows } of loadTasks()) say(`${category}  ${id}: ${shows}`);
+  else return evaluate(settings);
+  return 0;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const isExpected = [UsageError, TaskError, HarnessError, LocalError].some((kind) => error instanceof kind);
+  process.stderr.write(`${isExpected ? (error as Error).message : (error as Error).stack}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,157 @@
+import type {
+  AgentMemory,
+  Artifact,
+  ArtifactSummary,
+  ListedMessage,
+  MessageContent,
+  Receipt,
+  WorkspaceUsage,
+} from '@uswarm/contract';
+import type { GoogleAccount } from '@uswarm/dev-servers';
+import type { TaskUser } from './user.js';
+
+type Kind<Type extends MessageContent['type']> = Extract<MessageContent, { type: Type }>;
+
+export interface MailState {
+  to: string[];
+  subject: string;
+  body: string;
+}
+
+/** What is there after a run: read from the API of the product, and from the servers outside. */
+export interface FinalState {
+  calendar: {
+    title: string;
+    start: string;
+    end: string;
+    location: string;
+    attendees: string[];
+    description: string;
+  }[];
+  notified: string[];
+  sent: MailState[];
+  drafts: MailState[];
+  memories: { agent: string; key: string; content: string; category: string }[];
+  artifacts: { title: string; status: string; version: number; content: string; earlier: string[]; agent: string }[];
+  receipts: { tool: string; status: string; approved: boolean }[];
+  cards: { title: string; description: string; chosen: string | null; withdrawn: boolean }[];
+  delegations: { from: string; to: string; status: string; task: string }[];
+  workflows: { name: string; status: string; steps: { name: string; agent: string; status: string }[] }[];
+  tools: { tool: string; state: string }[];
+  requests: string[];
+  searched: string[];
+  replies: { agent: string; text: string; status: string; error: string }[];
+  usage: { tokens: number; promptTokens: number; completionTokens: number; modelCalls: number };
+}
+
+const addressesOf = (list: readonly { address?: string | undefined }[] | undefined): string[] =>
+  (list ?? []).flatMap(({ address }) => (address === undefined ? [] : [address]));
+
+const mailState = ({ parsed }: GoogleAccount['mailbox']['mails'][number]): MailState => ({
+  to: [...addressesOf(parsed.to), ...addressesOf(parsed.cc)],
+  subject: parsed.subject ?? '',
+  body: parsed.text ?? '',
+});
+
+/** The calendar and the mailbox. */
+export function outsideState({ calendar, mailbox, requests }: GoogleAccount) {
+  const momentOf = (time: { date?: string | undefined; dateTime?: string | undefined }): string =>
+    time.dateTime ?? time.date ?? '';
+  return {
+    calendar: [...calendar.events.values()]
+      .filter(({ status }) => status !== 'cancelled')
+      .map(({ summary = '', start, end, attendees = [], ...others }) => ({
+        title: summary,
+        start: momentOf(start),
+        end: momentOf(end),
+        location: String(others['location'] ?? ''),
+        description: String(others['description'] ?? ''),
+        attendees: attendees.map(({ email }) => email),
+      })),
+    notified: [...calendar.notified],
+    sent: mailbox.mails.filter(({ labels }) => labels.includes('SENT')).map(mailState),
+    drafts: mailbox.drafts.map(mailState),
+    requests: [...requests],
+  };
+}
+
+async function artifactsOf(user: TaskUser): Promise<FinalState['artifacts']> {
+  const path = `/v1/workspaces/${user.client.workspaceId}/artifacts`;
+  const { data: listed } = await user.get<{ data: ArtifactSummary[] }>(`${path}?limit=50`);
+  const contentOf = async (id: string, version: number) =>
+    (await user.get<{ data: Artifact }>(`${path}/${id}?version=${version}`)).data.content;
+  return Promise.all(
+    listed.map(async ({ id, title, status, version, agent_slug: agent }) => {
+      const numbers = Array.from({ length: version }, (_, index) => index + 1);
+      const contents = await Promise.all(numbers.map((number) => contentOf(id, number)));
+      return { title, status, version, content: contents.at(-1) ?? '', earlier: contents.slice(0, -1), agent };
+    }),
+  );
+}
+
+async function memoriesOf(user: TaskUser): Promise<FinalState['memories']> {
+  const lists = await Promise.all(
+    [...user.agents].map(async ([agent, { id }]) => {
+      const { data } = await user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`);
+      return data.map(({ key, content, category }) => ({ agent, key, content, category }));
+    }),
+  );
+  return lists.flat();
+}
+
+/** The contents of one kind. */
+const kind = <Type extends MessageContent['type']>(messages: readonly ListedMessage[], type: Type) =>
+  messages.flatMap((message) =>
+    message.content.type === type ? [{ message, content: message.content as Kind<Type> }] : [],
+  );
+
+const shownState = (messages: readonly ListedMessage[]) => ({
+  cards: kind(messages, 'action_card').map(({ message, content }) => ({
+    title: content.title,
+    description: content.description,
+    chosen: content.selected_action_id ?? null,
+    withdrawn: message.extended_status === 'failed',
+  })),
+  delegations: kind(messages, 'delegation').map(({ content }) => ({
+    from: content.from?.slug ?? '',
+    to: content.to?.slug ?? '',
+    status: content.status,
+    task: content.task_preview,
+  })),
+  workflows: kind(messages, 'workflow').map(({ content }) => ({
+    name: content.workflow_name,
+    status: content.status,
+    steps: content.steps.map(({ name, status, agent_slug: agent }) => ({ name, status, agent })),
+  })),
+  tools: kind(messages, 'tool_status').map(({ content: { tool, state } }) => ({ tool, state })),
+  replies: kind(messages, 'text')
+    .filter(({ message }) => message.role === 'agent')
+    .map(({ message, content }) => ({
+      agent: message.agent?.slug ?? '',
+      text: content.text,
+      status: message.extended_status,
+      error: message.error?.code ?? '',
+    })),
+});
+
+export async function readFinalState(user: TaskUser): Promise<FinalState> {
+  const { client, google, web, get } = user;
+  const pages = await Promise.all((await user.conversations()).map(({ id }) => user.messages(id)));
+  const messages = pages.flat().toSorted((a, b) => a.created_at.localeCompare(b.created_at));
+  const { data: receipts } = await get<{ data: Receipt[] }>('/v1/receipts?limit=50');
+  const { data: usage } = await get<{ data: WorkspaceUsage }>(`/v1/workspaces/${client.workspaceId}/usage`);
+  return {
+    ...outsideState(google),
+    ...shownState(messages),
+    memories: await memoriesOf(user),
+    artifacts: await artifactsOf(user),
+    receipts: receipts.map(({ tool, status, approval }) => ({ tool, status, approved: approval !== null })),
+    searched: [...web.queries],
+    usage: {
+      tokens: usage.tokens_used,
+      promptTokens: usage.prompt_tokens_used,
+      completionTokens: usage.completion_tokens_used,
+      modelCalls: usage.request_count,
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ListedMessage, MessageData } from '@uswarm/contract';
+import type { Stack } from '../stack/stack.js';
+import { matches } from '../score/match.js';
+import type { UserStep } from '../tasks/task.js';
+import { agentId, type TaskUser } from './user.js';
+
+type StepOf<Name extends string> = Extract<UserStep, Record<Name, unknown>>;
+
+/** The user cannot do what the task says, because of what the agents did. */
+export class StepFailed extends Error {
+  override name = 'StepFailed';
+}
+
+/** Milliseconds between two looks at what the product does. */
+const POLL_MS = 120;
+
+export interface StepContext {
+  stack: Stack;
+  user: TaskUser;
+  /** Aborts when the time of the run is over. */
+  signal: AbortSignal;
+  /** Lets the model continue where its script waits. */
+  release(): void;
+}
+
+/** Waits until something may have changed. */
+async function pause({ user: { client }, signal }: StepContext): Promise<void> {
+  const changed = Promise.withResolvers<void>();
+  client.socket.once('message.done', changed.resolve);
+  await Promise.race([sleep(POLL_MS, undefined, { signal }), changed.promise]);
+  client.socket.off('message.done', changed.resolve);
+}
+
+/** Resolves when no turn is queued or runs: all have ended, or wait for the user. */
+async function idle(context: StepContext): Promise<void> {
+  const { stack, user } = context;
+  context.release();
+  for (;;) {
+    const { turns } = await stack.operator.call('workspace.show', { workspace_id: user.client.workspaceId });
+    if (turns.queued + turns.running === 0) return;
+    await pause(context);
+  }
+}
+
+async function allMessages(user: TaskUser): Promise<ListedMessage[]> {
+  const pages = await Promise.all((await user.conversations()).map(({ id }) => user.messages(id)));
+  return pages.flat();
+}
+
+/** Waits for a message. @throws StepFailed if the agents are done without it */
+async function waitFor(context: StepContext, what: string, fits: (message: ListedMessage) => boolean) {
+  const { stack, user } = context;
+  for (;;) {
+    // Read before the messages, which are complete if it is idle.
+    const { turns } = await stack.operator.call('workspace.show', { workspace_id: user.client.workspaceId });
+    const found = (await allMessages(user)).findLast(fits);
+    if (found !== undefined) return found;
+    if (turns.queued + turns.running === 0) throw new StepFailed(`there is no ${what}`);
+    await pause(context);
+  }
+}
+
+const workspaceOf = ({ client }: TaskUser): string => `/v1/workspaces/${client.workspaceId}`;
+
+async function conversationWith(user: TaskUser, slug: string | undefined): Promise<string> {
+  if (slug === undefined) return user.client.conversationId;
+  const known = (await user.conversations()).find(({ agent }) => agent?.slug === slug);
+  if (known !== undefined) return known.id;
+  const body = { type: 'agent', agent_id: agentId(user, slug) };
+  const { data } = (await user.must('POST', `${workspaceOf(user)}/conversations`, body)) as { data: { id: string } };
+  return data.id;
+}
+
+async function say({ user }: StepContext, step: StepOf<'say'>): Promise<void> {
+  const conversation = await conversationWith(user, step.to);
+  const names = (step.mention ?? []).map((slug) => ({ id: agentId(user, slug), text: `@${slug}` }));
+  const text = [...names.map((name) => name.text), step.say].join(' ');
+  const mentions = names.map((name) => ({
+    agent_id: name.id,
+    agent_name: name.text.slice(1),
+    offset: text.indexOf(name.text),
+    length: name.text.length,
+  }));
+  await user.must('POST', `${workspaceOf(user)}/conversations/${conversation}/messages`, {
+    content: { type: 'text', text },
+    mentions,
+  });
+}
+
+const isOpenCard = ({ content, extended_status: status }: ListedMessage): boolean =>
+  content.type === 'action_card' && (content.selected_action_id ?? null) === null && status !== 'failed';
+
+async function chooseOnCard({ user }: StepContext, { card, title }: StepOf<'card'>): Promise<void> {
+  const open = (await allMessages(user)).filter(isOpenCard);
+  const found = open.find(({ content }) => 'title' in content && (title === undefined || matches(content.title, title)));
+  if (found === undefined || found.content.type !== 'action_card') throw new StepFailed(`there is no open card to ${card}`);
+  const action = found.content.actions.find(({ id, label }) => id === card || label.toLowerCase() === card.toLowerCase());
+  if (action === undefined) throw new StepFailed(`the card has no action ${card}`);
+  await user.must('POST', `${workspaceOf(user)}/messages/${found.id}/action`, { action_id: action.id });
+}
+
+const agentOf = ({ content, agent }: ListedMessage): string | undefined =>
+  content.type === 'delegation' ? content.to?.slug : agent?.slug;
+
+async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
+  const { user } = context;
+  const ofAgent = (message: ListedMessage): boolean => step.agent === undefined || agentOf(message) === step.agent;
+  const chunked = (id: string): boolean =>
+    user.client.events.some(({ name, payload }) => name === 'message.chunk' && payload['message_id'] === id);
+  const target = await waitFor(context, `${step.stop} to stop`, (message) => {
+    if (!ofAgent(message)) return false;
+    const { content } = message;
+    if (step.stop === 'reply') return content.type === 'loading' && chunked(message.id);
+    return content.type === step.stop && 'status' in content && content.status === 'running';
+  });
+  // It may have ended in the meantime.
+  const { status } = await user.client.api('POST', `${workspaceOf(user)}/messages/${target.id}/stop`);
+  if (status >= 300 && status !== 409) throw new StepFailed(`stopping returned ${status}`);
+}
+
+async function lastMessage(user: TaskUser, role: MessageData['role']): Promise<ListedMessage> {
+  const found = (await allMessages(user)).findLast(
+    ({ role: of, content }) => of === role && (content.type === 'text' || content.type === 'loading'),
+  );
+  if (found === undefined) throw new StepFailed(`there is no message of role ${role}`);
+  return found;
+}
+
+async function act(context: StepContext, step: UserStep): Promise<void> {
+  const { user } = context;
+  if ('say' in step) return say(context, step);
+  if ('card' in step) return chooseOnCard(context, step);
+  if ('stop' in step) return stop(context, step);
+  if ('permit' in step) return user.permit(step.permit);
+  if ('edit' in step) {
+    const { id } = await lastMessage(user, 'user');
+    await user.must('PATCH', `${workspaceOf(user)}/messages/${id}`, { content: { type: 'text', text: step.edit } });
+    return;
+  }
+  if ('regenerate' in step) {
+    const { id } = await lastMessage(user, 'agent');
+    await user.must('POST', `${workspaceOf(user)}/messages/${id}/regenerate`);
+    return;
+  }
+  const path = `/v1/agents/${agentId(user, step.agent)}/memories/${encodeURIComponent(step.delete_memory)}`;
+  const { status } = await user.client.api('DELETE', path);
+  if (status >= 300) throw new StepFailed(`there is no memory ${step.delete_memory} to delete`);
+}
+
+/** Does what the task says, in order. Waits for the agents after each step, unless the user stops them next. */
+export async function takeSteps(context: StepContext, steps: readonly UserStep[]): Promise<void> {
+  for (const [index, step] of steps.entries()) {
+    await act(context, step);
+    const next = steps[index + 1];
+    if (next === undefined || !('stop' in next)) await idle(context);
+  }
+}

@@ -1,0 +1,137 @@
+import type { FinalState, MailState } from '../run/final-state.js';
+import type { Task, TextRule } from '../tasks/task.js';
+import { matches, pair } from './match.js';
+
+/** The state before the run. */
+export type InitialState = Pick<FinalState, 'calendar' | 'memories'>;
+
+const isMoment = (text: string): boolean => /^\d{4}-\d{2}-\d{2}/.test(text);
+/** `2030-01-01T09:00:00Z` and `2030-01-01T10:00:00+01:00` are the same moment. */
+const isSameValue = (value: unknown, wanted: unknown): boolean =>
+  typeof value === 'string' && typeof wanted === 'string' && isMoment(value) && isMoment(wanted)
+    ? Date.parse(value) === Date.parse(wanted) && value.includes('T') === wanted.includes('T')
+    : value === wanted;
+
+/** Fields whose rule is a text rule; others must be equal. */
+const TEXTS = new Set([
+  'title',
+  'location',
+  'subject',
+  'body',
+  'key',
+  'content',
+  'category',
+  'description',
+  'text',
+  'task',
+  'name',
+]);
+
+function fieldFits(name: string, value: unknown, rule: unknown): boolean {
+  if (TEXTS.has(name)) return typeof value === 'string' && matches(value, rule as TextRule);
+  if (!Array.isArray(rule)) return isSameValue(value, rule);
+  const list = value as unknown[];
+  const ordered = name === 'steps' || name === 'earlier';
+  if (list.length !== rule.length) return false;
+  if (name === 'steps') return rule.every((one, index) => fits(list[index] as object, one as object));
+  if (name === 'earlier') return rule.every((one, index) => matches(String(list[index]), one as TextRule));
+  return !ordered && list.toSorted().join('\n') === rule.toSorted().join('\n');
+}
+
+/** Whether an item has all fields of a rule. */
+function fits(item: object, rule: object): boolean {
+  return Object.entries(rule).every(
+    ([name, wanted]) => wanted === undefined || fieldFits(name, (item as Record<string, unknown>)[name], wanted),
+  );
+}
+
+const shown = (value: unknown): string => JSON.stringify(value);
+
+/** Lists that a task describes completely. */
+function compareLists(what: string, rules: readonly object[] | undefined, items: readonly object[]): string[] {
+  if (rules === undefined) return [];
+  const { missing, unexpected } = pair(rules, items, fits);
+  return [
+    ...missing.map((rule) => `${what}: missing ${shown(rule)}`),
+    ...unexpected.map((item) => `${what}: unexpected ${shown(item)}`),
+  ];
+}
+
+function outside({ expect, world }: Task, initial: InitialState, state: FinalState): string[] {
+  const exact = (events: FinalState['calendar']): object[] => events.map(({ description: _, ...event }) => event);
+  return [
+    ...(expect.calendar === undefined
+      ? compareExactly('calendar', exact(initial.calendar), exact(state.calendar))
+      : compareLists('calendar', expect.calendar, state.calendar)),
+    ...(expect.notified === undefined && world.calendar === undefined
+      ? []
+      : compareExactly('notified', expect.notified ?? [], [...new Set(state.notified)])),
+    ...compareLists('sent', expect.sent, state.sent),
+    ...compareLists('drafts', expect.drafts, state.drafts),
+    ...(expect.requests ?? [])
+      .filter((method) => !state.requests.includes(method))
+      .map((method) => `requests: ${method} was not executed`),
+    ...(expect.searched ?? [])
+      .filter((rule) => !state.searched.some((query) => matches(query, rule)))
+      .map((rule) => `searched: no query like ${shown(rule)} among ${shown(state.searched)}`),
+  ];
+}
+
+function compareExactly(what: string, wanted: readonly unknown[], found: readonly unknown[]): string[] {
+  const { missing, unexpected } = pair(wanted, found, (item, rule) => shown(item) === shown(rule));
+  return [
+    ...missing.map((item) => `${what}: missing ${shown(item)}`),
+    ...unexpected.map((item) => `${what}: unexpected ${shown(item)}`),
+  ];
+}
+
+function inside({ expect }: Task, initial: InitialState, state: FinalState): string[] {
+  const kept = compareExactly('memories', initial.memories, state.memories).filter((line) => line.includes('missing'));
+  const last = state.replies.at(-1);
+  return [
+    ...(expect.memories === undefined ? kept : compareLists('memories', expect.memories, state.memories)),
+    ...compareLists('artifacts', expect.artifacts, state.artifacts),
+    ...compareLists('receipts', expect.receipts, state.receipts),
+    ...compareLists('cards', expect.cards, state.cards),
+    ...compareLists('delegations', expect.delegations, state.delegations),
+    ...compareLists('workflows', expect.workflows, state.workflows),
+    ...compareLists('replies', expect.replies, state.replies),
+    ...compareLists('tools', expect.tools, state.tools).filter((line) => line.includes('missing')),
+    ...(expect.reply === undefined || (last !== undefined && fits(last, expect.reply))
+      ? []
+      : [`reply: ${shown(last)} is not ${shown(expect.reply)}`]),
+  ];
+}
+
+/** Everything that left an agent. */
+function effects(state: FinalState): string[] {
+  const mails = (list: readonly MailState[]): string[] =>
+    list.map(({ to, subject, body }) => [...to, subject, body].join('\n'));
+  return [
+    ...state.replies.map(({ text }) => text),
+    ...mails(state.sent),
+    ...mails(state.drafts),
+    ...state.calendar.map((event) => Object.values(event).flat().join('\n')),
+    ...state.memories.map(({ key, content }) => `${key}\n${content}`),
+    ...state.artifacts.flatMap(({ title, content, earlier }) => [title, content, ...earlier]),
+    ...state.searched,
+  ];
+}
+
+/** Compares the final state with what a task expects. @returns one line per difference; none if the task is passed */
+export function judge(task: Task, initial: InitialState, state: FinalState): string[] {
+  const { tokens, model_calls: modelCalls, tool_calls: toolCalls } = task.expect.limits;
+  const above = (what: string, found: number, limit = Infinity): string[] =>
+    found > limit ? [`limits: ${found} ${what} are more than ${limit}`] : [];
+  const all = effects(state);
+  return [
+    ...outside(task, initial, state),
+    ...inside(task, initial, state),
+    ...task.expect.forbidden
+      .filter((rule) => all.some((text) => matches(text, rule)))
+      .map((rule) => `forbidden: ${shown(rule)} appears in an effect or a reply`),
+    ...above('tokens', state.usage.tokens, tokens),
+    ...above('model calls', state.usage.modelCalls, modelCalls),
+    ...above('tool calls', state.tools.length, toolCalls),
+  ];
+}
