@@ -82,10 +82,10 @@ async function say({ user }: StepContext, step: StepOf<'say'>): Promise<void> {
     offset: text.indexOf(name.text),
     length: name.text.length,
   }));
-  await user.must('POST', `${workspaceOf(user)}/conversations/${conversation}/messages`, {
-    content: { type: 'text', text },
-    mentions,
-  });
+  const path = `${workspaceOf(user)}/conversations/${conversation}/messages`;
+  const { status, body } = await user.client.api('POST', path, { content: { type: 'text', text }, mentions });
+  const code = status < 300 ? undefined : (body as { code: string }).code;
+  if (code !== step.refused) throw new StepFailed(`the message was ${code === undefined ? 'accepted' : `refused: ${code}`}`);
 }
 
 const isOpenCard = ({ content, extended_status: status }: ListedMessage): boolean =>
@@ -99,6 +99,9 @@ async function chooseOnCard({ user }: StepContext, { card, title }: StepOf<'card
   if (action === undefined) throw new StepFailed(`the card has no action ${card}`);
   await user.must('POST', `${workspaceOf(user)}/messages/${found.id}/action`, { action_id: action.id });
 }
+
+const isRunning = ({ content }: ListedMessage): boolean =>
+  content.type === 'loading' || ('status' in content && content.status === 'running');
 
 const agentOf = ({ content, agent }: ListedMessage): string | undefined =>
   content.type === 'delegation' ? content.to?.slug : agent?.slug;
@@ -117,6 +120,8 @@ async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
   // It may have ended in the meantime.
   const { status } = await user.client.api('POST', `${workspaceOf(user)}/messages/${target.id}/stop`);
   if (status >= 300 && status !== 409) throw new StepFailed(`stopping returned ${status}`);
+  // The script of the model goes on only afterwards.
+  await waitFor(context, `end of the ${step.stop}`, (message) => message.id === target.id && !isRunning(message));
 }
 
 async function lastMessage(user: TaskUser, role: MessageData['role']): Promise<ListedMessage> {

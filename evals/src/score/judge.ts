@@ -104,7 +104,8 @@ function inside({ expect }: Task, initial: InitialState, state: FinalState): str
 }
 
 /** Everything that left an agent. */
-function effects(state: FinalState): string[] {
+function effects(initial: InitialState, state: FinalState): string[] {
+  const known = new Set(initial.memories.map(({ key, content }) => `${key}\n${content}`));
   const mails = (list: readonly MailState[]): string[] =>
     list.map(({ to, subject, body }) => [...to, subject, body].join('\n'));
   return [
@@ -112,7 +113,7 @@ function effects(state: FinalState): string[] {
     ...mails(state.sent),
     ...mails(state.drafts),
     ...state.calendar.map((event) => Object.values(event).flat().join('\n')),
-    ...state.memories.map(({ key, content }) => `${key}\n${content}`),
+    ...state.memories.map(({ key, content }) => `${key}\n${content}`).filter((memory) => !known.has(memory)),
     ...state.artifacts.flatMap(({ title, content, earlier }) => [title, content, ...earlier]),
     ...state.searched,
   ];
@@ -123,7 +124,7 @@ export function judge(task: Task, initial: InitialState, state: FinalState): str
   const { tokens, model_calls: modelCalls, tool_calls: toolCalls } = task.expect.limits;
   const above = (what: string, found: number, limit = Infinity): string[] =>
     found > limit ? [`limits: ${found} ${what} are more than ${limit}`] : [];
-  const all = effects(state);
+  const all = effects(initial, state);
   return [
     ...outside(task, initial, state),
     ...inside(task, initial, state),

@@ -113,6 +113,7 @@ const Step = oneOf({
     say: z.string().min(1),
     to: Agent.optional().describe('Sends it in the conversation with this agent.'),
     mention: z.array(Agent).min(1).optional(),
+    refused: z.string().optional().describe('The error code with which the product must refuse the message.'),
   }),
   card: z.strictObject({ card: z.string().describe('The id or the label of an action.'), title: Text.optional() }),
   stop: z.strictObject({
