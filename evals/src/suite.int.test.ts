@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { inParallel } from './run/in-parallel.js';
+import { scriptOf } from './run/run-all.js';
+import { runTask, type Trial } from './run/run-task.js';
+import { SCRIPTS, type ScriptName } from './settings.js';
+import { type Stack, startStack } from './stack/stack.js';
+import { isAvailable, loadTasks } from './tasks/load-tasks.js';
+
+/** Runs at the same time. Each has a runtime process, so that most of the time one of them waits for another. */
+const CONCURRENCY = 8;
+/** Milliseconds; only ends what hangs. */
+const DEADLINE_MS = 300_000;
+
+const tasks = loadTasks().filter(isAvailable);
+
+/** The runs of a task share nothing with other runs but the processes: each has its own user, workspace and world. */
+describe('the tasks, with the product in local mode and a scripted model', () => {
+  let stack: Stack;
+  const trials = new Map<string, Promise<Trial>>();
+  const trialOf = (id: string, script: ScriptName) => trials.get(`${id} ${script}`);
+
+  beforeAll(async () => {
+    stack = await startStack('scripted');
+    const runs = tasks.flatMap((task) => SCRIPTS.map((script) => ({ task, script })));
+    const jobs = runs.map(
+      ({ task, script }) =>
+        () =>
+          runTask(stack, task, scriptOf(task, script), { deadlineMs: DEADLINE_MS }),
+    );
+    for (const [index, trial] of inParallel(jobs, CONCURRENCY).entries())
+      trials.set(`${runs[index]!.task.id} ${runs[index]!.script}`, trial);
+  });
+  afterAll(async () => {
+    await Promise.all(trials.values());
+    await stack?.close();
+  });
+
+  describe.each(tasks)('$category: $id', ({ id }) => {
+    it('is passed with the reference script', async () => {
+      const trial = await trialOf(id, 'reference');
+      expect({ problems: trial?.problems, harnessError: trial?.harnessError }).toEqual({
+        problems: [],
+        harnessError: undefined,
+      });
+    });
+
+    it.each(['empty', 'wrong'] as const)('is failed with the %s script', async (script) => {
+      const trial = await trialOf(id, script);
+      expect({ passed: trial?.passed, harnessError: trial?.harnessError }).toEqual({
+        passed: false,
+        harnessError: undefined,
+      });
+      // It fails for its effects, and not because the script itself is broken.
+      expect(trial?.problems.filter((problem) => !problem.startsWith('script:'))).not.toEqual([]);
+      expect(trial?.problems.filter((problem) => problem.startsWith('script:'))).toEqual([]);
+    });
+  });
+});
