@@ -16,7 +16,10 @@ const RESULTS = join(import.meta.dirname, '..', 'results');
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const Catalogue = z.array(
-  z.object({ id: z.string(), providers: z.record(z.string(), z.object({ prices: z.object({ input: z.number(), output: z.number() }) })) }),
+  z.object({
+    id: z.string(),
+    providers: z.record(z.string(), z.object({ prices: z.object({ input: z.number(), output: z.number() }) })),
+  }),
 );
 
 /** The prices of the default model. They are an estimate: the catalogue has no prices of servers of your own. */
@@ -30,7 +33,8 @@ function pricesOf({ providerName }: Settings): Prices {
 /** @throws UsageError if a name selects nothing */
 function selected(tasks: readonly Task[], only: readonly string[]): Task[] {
   const unknown = only.find((name) => !tasks.some(({ id, category }) => id === name || category === name));
-  if (unknown !== undefined) throw new UsageError(`There is no task or category ${unknown}. Try npm run eval -- --list.`);
+  if (unknown !== undefined)
+    throw new UsageError(`There is no task or category ${unknown}. Try npm run eval -- --list.`);
   return tasks.filter(({ id, category }) => only.length === 0 || only.includes(id) || only.includes(category));
 }
 

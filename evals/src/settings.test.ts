@@ -4,7 +4,12 @@ import { readSettings, UsageError } from './settings.js';
 describe('the settings of an evaluation', () => {
   it('select a provider with its model, server and key, and pass on nothing else', () => {
     const args = ['--provider', 'openai', '--model', 'm', '--base-url', 'http://127.0.0.1:1/v1', '--repeat', '4'];
-    const environment = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'other', USWARM_MODEL_CONTEXT_WINDOW: '8192', PATH: 'x' };
+    const environment = {
+      OPENAI_API_KEY: 'k',
+      ANTHROPIC_API_KEY: 'other',
+      USWARM_MODEL_CONTEXT_WINDOW: '8192',
+      PATH: 'x',
+    };
     expect(readSettings(args, environment)).toMatchObject({
       provider: {
         OPENAI_API_KEY: 'k',

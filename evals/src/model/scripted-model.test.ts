@@ -49,10 +49,15 @@ describe('the scripted model', () => {
   });
 
   it('fills in what it has read', () => {
-    const { ask, model } = modelWith([turn([{ call: { forget: { key: '{{key":"(\\w+)}}' } } }]), turn([{ say: '{{no (x)}}' }])]);
+    const { ask, model } = modelWith([
+      turn([{ call: { forget: { key: '{{key":"(\\w+)}}' } } }]),
+      turn([{ say: '{{no (x)}}' }]),
+    ]);
     const asked = user('{"key":"old"} {"key":"tea"}');
     expect(ask([asked])).toEqual([{ toolCalls: [{ name: 'forget', arguments: { key: 'tea' } }] }]);
-    expect(ask([user('Bye')])).toEqual([{ error: { status: 400, message: 'nothing in the prompt matches {{no (x)}}' } }]);
+    expect(ask([user('Bye')])).toEqual([
+      { error: { status: 400, message: 'nothing in the prompt matches {{no (x)}}' } },
+    ]);
     expect(model.problems('run-a1')).toEqual(['nothing in the prompt matches {{no (x)}}']);
   });
 

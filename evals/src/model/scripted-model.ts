@@ -71,7 +71,13 @@ function modelSteps({ say, call, hold, usage, finish }: ScriptStep, read: string
  * The number of the script turn for a turn of the product. A prompt that begins again, because the user regenerates the reply,
  * is another turn.
  */
-function assign({ turns, assigned, taken }: Run, agent: string, key: string, message: string, isFirst: boolean): number | undefined {
+function assign(
+  { turns, assigned, taken }: Run,
+  agent: string,
+  key: string,
+  message: string,
+  isFirst: boolean,
+): number | undefined {
   const known = assigned.get(key);
   if (assigned.has(key) && !isFirst) return known;
   const free = turns.findIndex(
@@ -92,7 +98,10 @@ export function createScriptedModel(): ScriptedModel {
     const system = textOf(messages.find(({ role }) => role === 'system')?.content);
     const begin = lastUser(request);
     const agent = AGENT.exec(system)?.[1] ?? '';
-    const key = createHash('sha256').update(agent).update(JSON.stringify(messages.slice(0, begin + 1))).digest('hex');
+    const key = createHash('sha256')
+      .update(agent)
+      .update(JSON.stringify(messages.slice(0, begin + 1)))
+      .digest('hex');
     const number = messages.slice(begin).filter(({ role }) => role === 'assistant').length;
     const turn = assign(run, agent, key, textOf(messages[begin]?.content), number === 0);
     const step = turn === undefined ? undefined : run.turns[turn]?.steps[number];

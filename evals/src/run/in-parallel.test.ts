@@ -13,6 +13,12 @@ it('runs at most as many jobs as allowed at the same time, and returns all resul
     return value;
   };
   const results = await Promise.allSettled(inParallel([1, 2, 3, 4, 5].map(job), 2));
-  expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed'))).toEqual([1, 2, 'failed', 4, 5]);
+  expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed'))).toEqual([
+    1,
+    2,
+    'failed',
+    4,
+    5,
+  ]);
   expect(most).toBe(2);
 });

@@ -57,7 +57,12 @@ async function runAndJudge(stack: Stack, task: Task, user: TaskUser, run: string
 }
 
 /** Runs a task once with a new user, and judges the state afterwards. */
-export async function runTask(stack: Stack, task: Task, script: Script | undefined, options: RunOptions): Promise<Trial> {
+export async function runTask(
+  stack: Stack,
+  task: Task,
+  script: Script | undefined,
+  options: RunOptions,
+): Promise<Trial> {
   const startedAt = performance.now();
   const run = script === undefined ? undefined : `run-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   if (run !== undefined) stack.scripted?.model.add(run, script ?? []);

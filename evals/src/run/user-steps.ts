@@ -85,7 +85,8 @@ async function say({ user }: StepContext, step: StepOf<'say'>): Promise<void> {
   const path = `${workspaceOf(user)}/conversations/${conversation}/messages`;
   const { status, body } = await user.client.api('POST', path, { content: { type: 'text', text }, mentions });
   const code = status < 300 ? undefined : (body as { code: string }).code;
-  if (code !== step.refused) throw new StepFailed(`the message was ${code === undefined ? 'accepted' : `refused: ${code}`}`);
+  if (code !== step.refused)
+    throw new StepFailed(`the message was ${code === undefined ? 'accepted' : `refused: ${code}`}`);
 }
 
 const isOpenCard = ({ content, extended_status: status }: ListedMessage): boolean =>
@@ -93,9 +94,14 @@ const isOpenCard = ({ content, extended_status: status }: ListedMessage): boolea
 
 async function chooseOnCard({ user }: StepContext, { card, title }: StepOf<'card'>): Promise<void> {
   const open = (await allMessages(user)).filter(isOpenCard);
-  const found = open.find(({ content }) => 'title' in content && (title === undefined || matches(content.title, title)));
-  if (found === undefined || found.content.type !== 'action_card') throw new StepFailed(`there is no open card to ${card}`);
-  const action = found.content.actions.find(({ id, label }) => id === card || label.toLowerCase() === card.toLowerCase());
+  const found = open.find(
+    ({ content }) => 'title' in content && (title === undefined || matches(content.title, title)),
+  );
+  if (found === undefined || found.content.type !== 'action_card')
+    throw new StepFailed(`there is no open card to ${card}`);
+  const action = found.content.actions.find(
+    ({ id, label }) => id === card || label.toLowerCase() === card.toLowerCase(),
+  );
   if (action === undefined) throw new StepFailed(`the card has no action ${card}`);
   await user.must('POST', `${workspaceOf(user)}/messages/${found.id}/action`, { action_id: action.id });
 }

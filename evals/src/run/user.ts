@@ -111,7 +111,9 @@ export async function createTaskUser(stack: Stack, task: Task, run: string | und
     await must('POST', `/v1/agents/${agentId(user, agent)}/memories`, memory);
   for (const [slug, { instructions, ...settings }] of Object.entries(world.agents)) {
     const prompts =
-      instructions === undefined ? {} : { prompts: [{ id: 'task', name: 'Task', description: '', content: instructions }] };
+      instructions === undefined
+        ? {}
+        : { prompts: [{ id: 'task', name: 'Task', description: '', content: instructions }] };
     await must('PATCH', `/v1/agents/${agentId(user, slug)}/settings`, { ...settings, ...prompts });
   }
   await permit(world.permissions);
@@ -128,4 +130,3 @@ export function agentId({ agents }: Pick<TaskUser, 'agents'>, slug: string): str
   if (agent === undefined) throw new HarnessError(`there is no agent ${slug}`);
   return agent.id;
 }
-

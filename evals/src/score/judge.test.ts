@@ -3,7 +3,14 @@ import type { FinalState } from '../run/final-state.js';
 import { readTasks } from '../tasks/load-tasks.js';
 import { judge } from './judge.js';
 
-const event = { title: 'Dentist', start: '2030-01-01T09:00:00Z', end: '2030-01-01T09:30:00Z', location: '', description: '', attendees: [] };
+const event = {
+  title: 'Dentist',
+  start: '2030-01-01T09:00:00Z',
+  end: '2030-01-01T09:30:00Z',
+  location: '',
+  description: '',
+  attendees: [],
+};
 const memory = { agent: 'manager', key: 'tea', content: 'Green tea.', category: 'core' };
 const INITIAL = { calendar: [event], memories: [memory] };
 const STATE: FinalState = {

@@ -3,7 +3,8 @@ import type { TextRule } from '../tasks/task.js';
 /** Whether a text is what a rule says. */
 export function matches(text: string, rule: TextRule): boolean {
   if (Array.isArray(rule)) return rule.every((one) => matches(text, one));
-  if (typeof rule === 'object') return 'any' in rule ? rule.any.some((one) => matches(text, one)) : !matches(text, rule.not);
+  if (typeof rule === 'object')
+    return 'any' in rule ? rule.any.some((one) => matches(text, one)) : !matches(text, rule.not);
   const source = /^\/(.*)\/$/s.exec(rule)?.[1];
   return source === undefined ? text.toLowerCase().includes(rule.toLowerCase()) : new RegExp(source, 'is').test(text);
 }

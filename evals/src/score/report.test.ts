@@ -39,7 +39,10 @@ describe('the report', () => {
   });
 
   it('does not count runs that could not be judged', () => {
-    const [row] = summarize([...times(4, trial('a', 'tools', true)), { ...trial('a', 'tools', false), harnessError: 'x' }], PRICES);
+    const [row] = summarize(
+      [...times(4, trial('a', 'tools', true)), { ...trial('a', 'tools', false), harnessError: 'x' }],
+      PRICES,
+    );
     expect(row).toMatchObject({ trials: 4, harnessErrors: 1, pass1: 1, pass4: 1, tokens: 4_000 });
   });
 

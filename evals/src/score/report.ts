@@ -54,7 +54,13 @@ function rowOf(category: string, all: readonly Trial[], prices: Prices): Row {
 export function summarize(trials: readonly Trial[], prices: Prices): Row[] {
   const categories = CATEGORIES.filter((category) => trials.some((trial) => trial.category === category));
   return [
-    ...categories.map((category) => rowOf(category, trials.filter((trial) => trial.category === category), prices)),
+    ...categories.map((category) =>
+      rowOf(
+        category,
+        trials.filter((trial) => trial.category === category),
+        prices,
+      ),
+    ),
     rowOf('all', trials, prices),
   ];
 }

@@ -59,10 +59,16 @@ describe('a file of tasks', () => {
     ['a: 1', 'tools.yaml: must be a list of tasks'],
     [TASK + TASK, 'tools.yaml: the id a-task is used twice'],
     [TASK.replace('say: Hello', 'sya: Hello'), /task 1 \(a-task\): user\.0: must have one of say, card, stop/],
-    [TASK.replace('expect: {}', 'expect: { sent: [{ too: x }] }'), /\(a-task\): expect\.sent\.0: Unrecognized key: "too"/],
+    [
+      TASK.replace('expect: {}', 'expect: { sent: [{ too: x }] }'),
+      /\(a-task\): expect\.sent\.0: Unrecognized key: "too"/,
+    ],
     [TASK.replace('[{ say: Bye }]', '[]'), /\(a-task\): wrong\.0\.steps: .*>=1/],
     [TASK.replace('[{ say: Bye }]', '[{ hold: true }]'), /wrong\.0\.steps\.0: needs say, call or finish/],
-    [TASK.replace('expect: {}', 'expect: { reply: { text: "/(/" } }'), /expect\.reply\.text: is not a valid regular expression/],
+    [
+      TASK.replace('expect: {}', 'expect: { reply: { text: "/(/" } }'),
+      /expect\.reply\.text: is not a valid regular expression/,
+    ],
     [TASK.replace('  shows: Something.\n', ''), /\(a-task\): shows: .*expected string/],
     ['- [', /^tools\.yaml: .*at line 1/],
   ])('is refused with a message that names file, task and field: %j', (text, message) => {

@@ -14,7 +14,10 @@ export class TaskError extends Error {
   override name = 'TaskError';
 }
 
-const Entry = z.looseObject({ id: z.string().catch('without id'), world: z.looseObject({ time_zone: z.string() }).catch({ time_zone: 'UTC' }) });
+const Entry = z.looseObject({
+  id: z.string().catch('without id'),
+  world: z.looseObject({ time_zone: z.string() }).catch({ time_zone: 'UTC' }),
+});
 
 function parseFile(file: string, text: string): unknown[] {
   try {
@@ -39,7 +42,9 @@ export function readTasks(category: Category, text: string, now: Date): Task[] {
     const { id, world } = Entry.catch({ id: 'without id', world: { time_zone: 'UTC' } }).parse(entry);
     const { data, error } = Task.safeParse(datesIn(entry, now, world.time_zone));
     for (const { path, message } of error?.issues ?? [])
-      problems.push(`${file}: task ${index + 1} (${id}): ${[...path, ''].join('.').slice(0, -1) || 'task'}: ${message}`);
+      problems.push(
+        `${file}: task ${index + 1} (${id}): ${[...path, ''].join('.').slice(0, -1) || 'task'}: ${message}`,
+      );
     return data === undefined ? [] : [{ ...data, category }];
   });
   const ids = tasks.map(({ id }) => id);

@@ -157,7 +157,13 @@ const Script = z.preprocess(
 );
 
 const one = <Fields extends z.ZodRawShape>(fields: Fields) => z.strictObject(fields).partial();
-const EventRule = one({ title: Text, start: z.string(), end: z.string(), location: Text, attendees: z.array(z.string()) });
+const EventRule = one({
+  title: Text,
+  start: z.string(),
+  end: z.string(),
+  location: Text,
+  attendees: z.array(z.string()),
+});
 const MailRule = one({ to: z.array(z.string()), subject: Text, body: Text });
 const MemoryRule = one({ agent: Agent, key: Text, content: Text, category: Text });
 const ArtifactRule = one({

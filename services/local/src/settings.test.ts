@@ -78,7 +78,10 @@ describe('the settings of local mode', () => {
     [{ SIGNATURE_SECRET: SECRET.slice(1) }, 'SIGNATURE_SECRET is not valid: needs at least 16 characters.'],
     [{ SIGNATURE_MODE: 'on' }, 'SIGNATURE_MODE is not valid: must be off or required.'],
     [{ SVC_SEARCH_ENDPOINT: 'localhost:8888' }, 'SVC_SEARCH_ENDPOINT is not valid: needs an http or https URL.'],
-    [{ SVC_MCP_SIGNING_KEY: 'a:short' }, 'SVC_MCP_SIGNING_KEY is not valid: must be <id>:<secret> with at least 32 characters.'],
+    [
+      { SVC_MCP_SIGNING_KEY: 'a:short' },
+      'SVC_MCP_SIGNING_KEY is not valid: must be <id>:<secret> with at least 32 characters.',
+    ],
     [
       { SVC_MCP_ENDPOINT: 'http://127.0.0.1:8889/mcp' },
       'SVC_MCP_ENDPOINT needs SVC_MCP_SIGNING_KEY, with which the tool server checks tokens.',

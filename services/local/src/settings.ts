@@ -87,7 +87,8 @@ export function readSettings(
     dataDirectory: dataDirectory(environment),
     withSearch: options.search === true,
     searchEndpoint: env.SVC_SEARCH_ENDPOINT,
-    toolServer: toolEndpoint === undefined || signingKey === undefined ? undefined : { endpoint: toolEndpoint, signingKey },
+    toolServer:
+      toolEndpoint === undefined || signingKey === undefined ? undefined : { endpoint: toolEndpoint, signingKey },
     e2eToken: env.E2E_TOKEN,
     signature: { mode: env.SIGNATURE_MODE, secret: env.SIGNATURE_SECRET },
     modelProvider: configuredProvider(environment),
