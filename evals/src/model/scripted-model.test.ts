@@ -23,7 +23,7 @@ function modelWith(turns: ScriptTurn[]) {
 const turn = (steps: ScriptTurn['steps'], agent = 'manager', on?: string): ScriptTurn => ({ agent, steps, on });
 
 describe('the scripted model', () => {
-  it('does the steps of a turn in order, then says only "Done."', () => {
+  it('does the steps of a turn in order, then only answers "Done."', () => {
     const { ask } = modelWith([turn([{ call: { recall: { query: 'tea' } } }, { say: 'Green tea.' }])]);
     const asked = user('Which tea?');
     expect(ask([asked])).toEqual([{ toolCalls: [{ name: 'recall', arguments: { query: 'tea' } }] }]);

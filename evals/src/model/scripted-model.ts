@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ModelScript, type ModelServerRequest, type ModelStep, textOf } from '@uswarm/dev-servers';
 import type { ScriptStep, ScriptTurn } from '../tasks/task.js';
 
-/** What an agent says without a script, and after the end of one. */
+/** The answer without a script, and after the end of one. */
 const NOTHING = 'Done.';
 /** The user of a scripted run has the id of the run in their name, which each prompt contains. */
 const RUN = /The user's name is "[^"]*\b(run-[a-z0-9]+)"/g;

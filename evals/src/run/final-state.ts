@@ -18,7 +18,7 @@ export interface MailState {
   body: string;
 }
 
-/** What is there after a run: read from the API of the product, and from the servers outside. */
+/** The state after a run, read from the API of the product, and from the servers outside. */
 export interface FinalState {
   calendar: {
     title: string;

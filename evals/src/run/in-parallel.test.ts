@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { inParallel } from './in-parallel.js';
 
-it('runs at most as many jobs as allowed at the same time, and returns all results', async () => {
+it('does not exceed the limit of concurrent jobs, and returns all results', async () => {
   let running = 0;
   let most = 0;
   const job = (value: number) => async () => {

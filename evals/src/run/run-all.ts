@@ -4,7 +4,7 @@ import type { ScriptName } from '../settings.js';
 import { inParallel } from './in-parallel.js';
 import { runTask, type Script, type Trial } from './run-task.js';
 
-/** The script with this name. The empty one says only `Done.`. */
+/** The script with this name. With the empty one, the model only answers `Done.`. */
 export const scriptOf = ({ script, wrong }: Task, name: ScriptName): Script =>
   ({ reference: script, empty: [], wrong })[name];
 

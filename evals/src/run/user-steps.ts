@@ -7,7 +7,7 @@ import { agentId, type TaskUser } from './user.js';
 
 type StepOf<Name extends string> = Extract<UserStep, Record<Name, unknown>>;
 
-/** The user cannot do what the task says, because of what the agents did. */
+/** The user cannot take a step of the task, because of what the agents did. */
 export class StepFailed extends Error {
   override name = 'StepFailed';
 }
@@ -159,7 +159,7 @@ async function act(context: StepContext, step: UserStep): Promise<void> {
   if (status >= 300) throw new StepFailed(`there is no memory ${step.delete_memory} to delete`);
 }
 
-/** Does what the task says, in order. Waits for the agents after each step, unless the user stops them next. */
+/** Takes the steps in order. Waits for the agents after each step, unless the user stops them next. */
 export async function takeSteps(context: StepContext, steps: readonly UserStep[]): Promise<void> {
   for (const [index, step] of steps.entries()) {
     await act(context, step);

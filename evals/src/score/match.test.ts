@@ -21,7 +21,7 @@ describe('a rule for a text', () => {
 describe('pairing rules with items', () => {
   const fits = (item: string, rule: string): boolean => item.includes(rule);
 
-  it('gives each rule an item of its own, whichever rule comes first', () => {
+  it('gives each rule a separate item, whichever rule comes first', () => {
     expect(pair(['a', 'ab'], ['ab', 'a'], fits)).toEqual({ missing: [], unexpected: [] });
     expect(pair(['ab', 'a'], ['ab', 'a'], fits)).toEqual({ missing: [], unexpected: [] });
   });

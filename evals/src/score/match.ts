@@ -1,6 +1,6 @@
 import type { TextRule } from '../tasks/task.js';
 
-/** Whether a text is what a rule says. */
+/** Whether a text follows a rule. */
 export function matches(text: string, rule: TextRule): boolean {
   if (Array.isArray(rule)) return rule.every((one) => matches(text, one));
   if (typeof rule === 'object')
@@ -10,7 +10,7 @@ export function matches(text: string, rule: TextRule): boolean {
 }
 
 /**
- * Gives each rule an item of its own. @returns what does not fit: rules without an item, and items without a rule
+ * Gives each rule a separate item. @returns what does not fit: rules without an item, and items without a rule
  */
 export function pair<Rule, Item>(
   rules: readonly Rule[],

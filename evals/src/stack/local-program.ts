@@ -24,7 +24,7 @@ export class HarnessError extends Error {
   override name = 'HarnessError';
 }
 
-/** Starts local mode in a process of its own, with an empty data folder. @throws HarnessError */
+/** Starts local mode as a separate process, with an empty data folder. @throws HarnessError */
 export async function startLocalProgram(env: Record<string, string>): Promise<LocalProgram> {
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-evals-'));
   const directory = join(folder, 'data');

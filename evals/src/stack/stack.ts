@@ -60,7 +60,7 @@ export async function startStack(provider: 'scripted' | Record<string, string>):
     ...search.env,
     INTEGRATION_PROVIDERS: apps.providers,
     PLANS_FILE: plans,
-    // Titles and summaries are no part of a task.
+    // Tasks do not contain titles and summaries.
     SUMMARY_WORKERS: '0',
   });
   started.defer(local.stop);

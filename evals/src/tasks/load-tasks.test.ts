@@ -27,7 +27,7 @@ function problemsOf(text: string): string {
 describe('the tasks', () => {
   const tasks = loadTasks();
 
-  it('are at least 80, with ids of their own, in all categories', () => {
+  it('are at least 80, with unique ids, in all categories', () => {
     expect(tasks.length).toBeGreaterThanOrEqual(80);
     expect(new Set(tasks.map(({ id }) => id)).size).toBe(tasks.length);
     for (const category of CATEGORIES)
