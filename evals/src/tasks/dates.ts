@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 
 /** `@{+1}` is the date of tomorrow in the time zone, `@{+1 weekday}` the name of its day. */
-export function withDates(text: string, now: Date, timeZone: string): string {
+function withDates(text: string, now: Date, timeZone: string): string {
   return text.replaceAll(/@\{\+(\d+)( weekday)?\}/g, (_, days: string, weekday: string | undefined) => {
     const today = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(now);
     const day = new Date(Date.parse(`${today}T00:00:00Z`) + Number(days) * DAY_MS);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
 import { parse, YAMLParseError } from 'yaml';
@@ -6,8 +6,10 @@ import { z } from 'zod';
 import { datesIn } from './dates.js';
 import { CATEGORIES, type Category, Task } from './task.js';
 
-/** The task files; the path is the same from `src` and `dist`. */
-export const TASKS_FOLDER = join(import.meta.dirname, '..', '..', 'tasks');
+/** The files; the paths are the same from `src` and `dist`. */
+const TASKS = join(import.meta.dirname, '..', '..', 'tasks');
+/** Tasks that uncover a defect of the product: they fail with their reference script. */
+const KNOWN_FAILURES = join(import.meta.dirname, '..', '..', 'known-failures');
 
 /** Tasks that do not have the documented form. The message has one line per problem. */
 export class TaskError extends Error {
@@ -54,12 +56,18 @@ export function readTasks(category: Category, text: string, now: Date): Task[] {
   return tasks;
 }
 
-/** @returns the tasks of all categories. @throws TaskError */
-export function loadTasks(now = new Date(), folder = TASKS_FOLDER): Task[] {
-  return CATEGORIES.flatMap((category) =>
+function loadFolder(folder: string, now: Date): Task[] {
+  const files = readdirSync(folder);
+  return CATEGORIES.filter((category) => files.includes(`${category}.yaml`)).flatMap((category) =>
     readTasks(category, readFileSync(join(folder, `${category}.yaml`), 'utf8'), now),
   );
 }
+
+/** @throws TaskError */
+export const loadTasks = (now = new Date()): Task[] => loadFolder(TASKS, now);
+
+/** @throws TaskError */
+export const loadKnownFailures = (now = new Date()): Task[] => loadFolder(KNOWN_FAILURES, now);
 
 /** Whether the tool catalogue of the product has what the task needs. */
 export const isAvailable = ({ needs }: Pick<Task, 'needs'>): boolean =>

@@ -55,7 +55,6 @@ const Event = z.strictObject({
 export type WorldEvent = z.output<typeof Event>;
 
 const Mail = z.strictObject({ from: z.string(), subject: z.string(), body: z.string() });
-export type WorldMail = z.output<typeof Mail>;
 
 const Page = z.strictObject({ title: z.string(), url: z.url(), text: z.string() });
 export type WorldPage = z.output<typeof Page>;
