@@ -4,15 +4,14 @@ import { scriptOf } from './run/run-all.js';
 import { runTask, type Trial } from './run/run-task.js';
 import { SCRIPTS, type ScriptName } from './settings.js';
 import { type Stack, startStack } from './stack/stack.js';
-import { isAvailable, loadKnownFailures, loadTasks } from './tasks/load-tasks.js';
+import { loadTasks } from './tasks/load-tasks.js';
 
 /** Runs at the same time. Each has a runtime process, so that most of the time one of them waits for another. */
 const CONCURRENCY = 8;
 /** Milliseconds; only ends what hangs. */
 const DEADLINE_MS = 300_000;
 
-const tasks = loadTasks().filter(isAvailable);
-const knownFailures = loadKnownFailures().filter(isAvailable);
+const tasks = loadTasks();
 
 /** The runs of a task share nothing with other runs but the processes: each has its own user, workspace and world. */
 describe('the tasks, with the product in local mode and a scripted model', () => {
@@ -22,7 +21,7 @@ describe('the tasks, with the product in local mode and a scripted model', () =>
 
   beforeAll(async () => {
     stack = await startStack('scripted');
-    const runs = [...tasks, ...knownFailures].flatMap((task) => SCRIPTS.map((script) => ({ task, script })));
+    const runs = tasks.flatMap((task) => SCRIPTS.map((script) => ({ task, script })));
     const jobs = runs.map(
       ({ task, script }) =>
         () =>
@@ -54,15 +53,6 @@ describe('the tasks, with the product in local mode and a scripted model', () =>
       // It fails for its effects, and not because the script itself is broken.
       expect(trial?.problems.filter((problem) => !problem.startsWith('script:'))).not.toEqual([]);
       expect(trial?.problems.filter((problem) => problem.startsWith('script:'))).toEqual([]);
-    });
-  });
-
-  // A task that passes again belongs into the folder `tasks`.
-  it.each(knownFailures)('$category: $id is still failed with the reference script', async ({ id }) => {
-    const trial = await trialOf(id, 'reference');
-    expect({ passed: trial?.passed, harnessError: trial?.harnessError }).toEqual({
-      passed: false,
-      harnessError: undefined,
     });
   });
 });

@@ -66,8 +66,8 @@ export async function startSearchTools(): Promise<SearchTools> {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const workspaceId = await verifyMcpToken(keys, token).catch(() => '');
-    const web = webs.get(workspaceId);
+    const caller = await verifyMcpToken(keys, token).catch(() => undefined);
+    const web = webs.get(caller?.workspaceId ?? '');
     if (web === undefined) response.writeHead(401).end();
     else web.server.handler(request, response);
   }

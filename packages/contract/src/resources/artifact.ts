@@ -10,7 +10,9 @@ const version = {
   title: z.string(),
   status: ArtifactStatus,
   agent_slug: z.string().meta({ description: 'The agent that wrote the version.' }),
-  content_preview: z.string().meta({ description: 'The beginning of the content, as Markdown like the text of a message.' }),
+  content_preview: z
+    .string()
+    .meta({ description: 'The beginning of the content, as Markdown like the text of a message.' }),
   size: z.int().nonnegative().meta({ description: 'The size of the content in bytes of UTF-8.' }),
   created_at: Timestamp.meta({ description: 'The time at which the version was written.' }),
 };

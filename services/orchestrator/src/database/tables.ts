@@ -20,11 +20,11 @@ export interface AgentMemoriesTable {
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
   terms: Computed<number[]>;
+  untrusted: Generated<boolean>;
   created_by: Generated<'user' | 'agent'>;
   written_by: Generated<'user' | 'agent'>;
   turn_id: string | null;
   message_id: string | null;
-  untrusted: Generated<boolean>;
 }
 
 export interface AgentToolsTable {

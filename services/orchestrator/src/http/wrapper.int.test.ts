@@ -154,8 +154,9 @@ describe('the body of a successful response', () => {
   it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const paged =
-        /Messages$|History$|^listConversations$|^list(Artifacts|Receipts|Workflows)$|^getUsageReport$/.test(operationId);
+      const paged = /Messages$|History$|^listConversations$|^list(Artifacts|Receipts|Workflows)$|^getUsageReport$/.test(
+        operationId,
+      );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
       expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });

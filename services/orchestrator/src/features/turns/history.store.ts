@@ -28,8 +28,8 @@ const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m
 
 /**
  * Messages up to the user message, newest first. Messages of a turn follow its user message, also if the next user
- * message was stored before them. Messages of the same agent for this user message are excluded, those of other agents
- * are not. Messages up to `afterSeq` are excluded: a summary replaces them. Reads only recent messages,
+ * message was stored before them. Messages of the same agent for this user message are excluded, and those of tasks that it gave;
+ * those of other agents are not. Messages up to `afterSeq` are excluded: a summary replaces them. Reads only recent messages,
  * regardless of the length of the conversation.
  */
 export async function readHistory(
@@ -62,6 +62,7 @@ export async function readHistory(
     LEFT JOIN messages user_message ON user_message.id = coalesce(replying.user_message_id, writing.user_message_id)
     WHERE user_message.id IS DISTINCT FROM ${userMessage.messageId}::uuid
       OR coalesce(replying.agent_id, writing.agent_id) <> ${userMessage.agentId}::uuid
+        AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = coalesce(replying.id, writing.id))
     ORDER BY coalesce(user_message.seq, entry.seq) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
   return rows.map(({ id, role, agent_id, ...parts }) => ({
