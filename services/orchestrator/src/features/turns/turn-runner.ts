@@ -17,6 +17,7 @@ import { isBackground } from './background-turns.js';
 import { renewPeriodically } from './renew-periodically.js';
 import { createTokenDelivery } from './token-delivery.js';
 import { outcomeOf } from './runtime-outcome.js';
+import { createRuntimeTargets, RuntimeSuspended } from './runtime-target.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
 import type { SafeMarkdown } from './reply-text.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
@@ -71,11 +72,6 @@ const DEADLINE_MS = 30 * 60_000;
 /** The delay before a turn tries again to reserve tokens. */
 const RESERVED_MS = 1_000;
 
-/** The runtime is suspended. The turn is released and waits without a time limit. */
-class RuntimeSuspended extends Error {
-  override name = 'RuntimeSuspended';
-}
-
 /** Since when a turn has been interrupted without further events, and their number. */
 const NO_OUTAGE = { since: 0, events: -1 };
 
@@ -104,14 +100,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
   const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
   const loadRequest = createTurnRequestLoader(deps);
-
-  /** @throws RuntimeSuspended */
-  async function target(workspaceId: string): Promise<RuntimeTarget | undefined> {
-    const runtime = await runtimes.get(workspaceId);
-    if (runtime?.phase === 'Suspended') throw new RuntimeSuspended();
-    if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
-    return { workspaceId, address: runtime.address };
-  }
+  const target = createRuntimeTargets(runtimes);
 
   /** @returns the job result if the turn must wait; undefined if it can begin */
   async function waitResult(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {

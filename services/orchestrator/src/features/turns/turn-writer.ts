@@ -19,11 +19,12 @@ import type { UsageEntry } from '../usage/usage-entries.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import { type OfferedContent, storable } from './agent-content-schema.js';
 import { type AskedCall, showApproval } from './approval-cards.js';
-import { isBackground, type TaskOwner, type TaskResult } from './background-turns.js';
+import { isBackground, type TaskOwner } from './background-turns.js';
 import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
+import { createTurnEnding } from './turn-ending.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -207,20 +208,13 @@ export interface TurnWriter {
 const answeredReply = (text: string) =>
   ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
 
-/** What a background turn reports about its end. Pure. */
-function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult {
-  if (turnStatus === 'done') return { status: 'completed', text };
-  if (turnStatus === 'stopped') return { status: 'stopped', text };
-  const why = messageError(errorCode ?? 'internal_error').message;
-  return { status: 'failed', text: text === '' || text === why ? why : `${why}\n${text}` };
-}
-
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const { withTransaction, turns, messages, events, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
+  const endReply = createTurnEnding(deps, turn, job, leftovers);
   const setUserMessage = createUserMessageStatus(deps, turn);
   let replySeq: number | undefined;
 
@@ -255,47 +249,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
     if (state !== 'running') metrics?.toolEnded(tool, state);
-  }
-
-  /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
-  async function endTurn(
-    { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
-    tx: Transaction,
-    isSuspended: boolean,
-  ): Promise<void> {
-    if (isSuspended) return turns.suspend(turn.id, tx);
-    await leftovers.closeApprovals(tx);
-    await deps.tasks.cancel(turn.id, tx);
-    await turns.finish(turn.id, turnStatus, errorCode, tx);
-  }
-
-  /** Ends a background turn, which has no reply. */
-  async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<Ended> {
-    await leftovers.endTools(tx);
-    await deps.jobs.complete(job, tx);
-    await deps.events.lock(workspaceId, tx);
-    await endTurn(reply, tx, isSuspended);
-    const seq = isSuspended ? replySeq : await deps.tasks.ended(turn, taskResult(reply), tx);
-    await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
-    return { seq: seq ?? 0 };
-  }
-
-  async function endReply(reply: FinishedReply, tx: Transaction, isSuspended = false): Promise<Ended> {
-    if (isBackground(turn)) return endTask(reply, tx, isSuspended);
-    const { turnStatus, messageStatus, text, errorCode } = reply;
-    const replyId = turn.reply_message_id;
-    if (replyId === null) throw new Error('the turn has no reply yet');
-    await leftovers.endTools(tx);
-    await deps.jobs.complete(job, tx);
-    const shownSeq = await append('message.updated', replyId, tx);
-    await endTurn(reply, tx, isSuspended);
-    const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
-    const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
-    const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
-    await messages.update(replyId, { content: { type: 'text', text }, ...change }, tx);
-    const seq = await append('message.done', replyId, tx);
-    await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
-    return { seq };
   }
 
   /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */

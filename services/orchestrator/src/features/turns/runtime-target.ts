@@ -1,0 +1,17 @@
+import type { RuntimeTarget } from '../runtimes/runtime-client.js';
+import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+
+/** The runtime is suspended. The turn is released and waits without a time limit. */
+export class RuntimeSuspended extends Error {
+  override name = 'RuntimeSuspended';
+}
+
+/** Finds the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
+export const createRuntimeTargets =
+  (runtimes: Pick<RuntimeStore, 'get'>) =>
+  async (workspaceId: string): Promise<RuntimeTarget | undefined> => {
+    const runtime = await runtimes.get(workspaceId);
+    if (runtime?.phase === 'Suspended') throw new RuntimeSuspended();
+    if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
+    return { workspaceId, address: runtime.address };
+  };
