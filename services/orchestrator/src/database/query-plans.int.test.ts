@@ -18,7 +18,6 @@ import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../features/turns/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUserStore } from '../features/users/users.store.js';
-import { createWorkflowStore } from '../features/workflows/workflows.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import {
@@ -190,30 +189,6 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the search for an object of artifacts',
       (database) => createArtifactStore(database).hasObject(place.agentId, database),
-    ],
-    [
-      'a page of workflows with their steps',
-      async (database) => {
-        const workflows = createWorkflowStore(database);
-        const time = new Date().toISOString();
-        await workflows.list(place.workspaceId, 50);
-        await workflows.list(place.workspaceId, 50, { time, key: place.agentId });
-        await workflows.steps([place.workspaceId, place.agentId]);
-      },
-    ],
-    [
-      'the workflow of a turn or a message',
-      async (database) => {
-        const workflows = createWorkflowStore(database);
-        const gone = { turnIds: [place.agentId], messageIds: [place.messageId] };
-        await workflows.find(place.agentId);
-        await workflows.countRunning(place.workspaceId, database);
-        await workflows.ofTurn({ usage_turn_id: place.agentId }, database);
-        await workflows.turnsOf(place.agentId, database);
-        await workflows.shownBy(place.messageId);
-        await workflows.reportedBy(place.messageId);
-        await workflows.runningWithout(gone, database);
-      },
     ],
     [
       'the approvals of calls',
