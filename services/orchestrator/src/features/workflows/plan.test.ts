@@ -50,7 +50,7 @@ describe('the check of a plan', () => {
     fc.assert(
       fc.property(plan, (after) => {
         const steps = ids.map((id, index) => step(id, after[index]));
-        // Removes steps that wait for nothing until none is left, or none can be removed.
+        // Removes steps that wait for no other step until none is left, or none can be removed.
         let left = steps;
         for (let size = -1; size !== left.length;) {
           size = left.length;

@@ -13,7 +13,7 @@ export interface WorkflowCancellationDeps {
   stopInRuntime: CancelRuntimeTurn;
 }
 
-/** The methods return false if there is no such workflow that is running. */
+/** The methods return false if the workflow does not exist or has ended. */
 export interface WorkflowCancellation {
   cancel(workspaceId: string, id: string): Promise<boolean>;
   /** Cancels the workflow that a message shows. */

@@ -16,7 +16,7 @@ const DIAMOND = [
 describe('a workflow', () => {
   const world = useTurnFixture();
 
-  it('is shown by a message of the agent that starts it, and starts the steps that wait for nothing', async () => {
+  it('is shown by a message of the agent that starts it, and starts the steps that need no other', async () => {
     const run = await beginWorkflowTurn(world);
     const { text, showsMessage } = await run.start(DIAMOND);
     const { id, message_id, ...workflow } = await run.workflow();

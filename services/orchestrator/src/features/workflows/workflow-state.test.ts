@@ -7,7 +7,7 @@ const statuses = ({ steps }: WorkflowState): Record<string, StepStatus> =>
   Object.fromEntries(steps.map(({ id, status }) => [id, status]));
 
 describe('the state of a workflow', () => {
-  it('starts all steps that wait for nothing, and the others when what they need is completed', () => {
+  it('starts all steps that need no other, and the rest when what they need is completed', () => {
     const plan = [
       { id: 'a', after: [] },
       { id: 'b', after: [] },
