@@ -86,6 +86,10 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
       }
     },
   },
+  {
+    name: 'the lock of running turns',
+    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, db),
+  },
   { name: 'the usage of a user', run: (db, { userId }) => createUsageStore(db).ofUser(userId, PERIOD) },
   {
     name: 'the usage of a workspace',

@@ -3,6 +3,7 @@ import { ApiError, type Conversation, type MessagePage, type UsageReportPage } f
 import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { createWithTransaction } from '../../database/transaction.js';
+import { tasksOf } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { tasksOf } from '../../../test/stores.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
