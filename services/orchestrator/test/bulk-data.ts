@@ -151,6 +151,20 @@ export async function insertTurns(database: Database): Promise<void> {
     FROM turns t JOIN workspaces w ON w.id = t.workspace_id`.execute(database);
 }
 
+/** Lets half of the turns work on tasks that the other half gave. */
+export async function insertTasks(database: Database): Promise<void> {
+  await sql`
+    WITH numbered AS (
+      SELECT id, user_message_id, row_number() OVER (PARTITION BY workspace_id ORDER BY id) AS number,
+        lag(id) OVER (PARTITION BY workspace_id ORDER BY id) AS previous
+      FROM turns WHERE status = 'done'
+    ), tasks AS (
+      INSERT INTO turn_tasks (turn_id, depth, prompt) SELECT id, 1, 'Find tea.' FROM numbered WHERE number % 2 = 0
+    )
+    INSERT INTO delegations (turn_id, parent_turn_id, call_id, message_id, status)
+    SELECT id, previous, 'c', user_message_id, 'completed' FROM numbered WHERE number % 2 = 0`.execute(database);
+}
+
 /** Inserts for each user a device with a push token, a revoked token, usage of three months and an audit entry. */
 export async function insertUserData(database: Database): Promise<void> {
   await sql`

@@ -23,6 +23,7 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../test/databa
 import {
   insertAgentData,
   insertMessages,
+  insertTasks,
   insertUserData,
   insertTurns,
   insertWorkspaces,
@@ -50,6 +51,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
     await insertWorkspaces(db.database, WORKSPACES);
     await insertMessages(db.database, MESSAGES);
     await insertTurns(db.database);
+    await insertTasks(db.database);
     await insertUserData(db.database);
     await insertAgentData(db.database, 2);
     // As in production, nearly all events are published.

@@ -34,6 +34,16 @@ describe('the model catalogue of the service', () => {
     expect(limits(null)).toBe(sonnet);
   });
 
+  it('has the price of the model for the provider of the call, and the id of the catalogue', () => {
+    const catalog = loadModelCatalog({ provider: 'openai', defaultModel: 'sonnet' });
+    const prices = catalog.limits('flash')?.prices;
+    expect(catalog.price('flash', 'openai')).toEqual({ modelId: 'flash', prices });
+    expect(catalog.price(null, 'openai').modelId).toBe('sonnet');
+    expect(catalog.price('flash', 'anthropic').prices).not.toEqual(prices);
+    expect(catalog.price('flash', 'own')).toEqual({ modelId: 'flash', prices: null });
+    expect(catalog.price('some/model-1', 'openai')).toEqual({ modelId: null, prices: null });
+  });
+
   it("has unknown limits for a provider's model name and for a provider without an entry", () => {
     expect(loadModelCatalog({ provider: 'openai', defaultModel: 'some/model-1' }).limits(null)).toBeUndefined();
     const other = loadModelCatalog({ provider: 'own', defaultModel: 'sonnet' });

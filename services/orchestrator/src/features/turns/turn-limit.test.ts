@@ -11,6 +11,23 @@ import {
   tool,
   used,
 } from '../../../test/turn-harness.js';
+import type { LimitReached } from '../usage/usage-limits.js';
+import { limitNote } from './turn-limit.js';
+
+describe('the note about a limit', () => {
+  const resets_at = '2026-12-01T00:00:00.000Z';
+  it.each<[string, LimitReached]>([
+    ['The token limit of your plan', { scope: 'user', token_limit: 10, resets_at }],
+    ['The token limit of this workspace', { scope: 'workspace', token_limit: 10, resets_at }],
+    [
+      'The budget of this workspace ($2.50)',
+      { scope: 'budget', cost_limit_micros: 2_500_000, currency: 'USD', resets_at },
+    ],
+    ['The budget of this workspace (10,000 tokens)', { scope: 'budget', token_limit: 10_000, resets_at }],
+  ])('names it: %s', (named, limit) => {
+    expect(limitNote(limit)).toBe(`${named} for this month is reached. It resets on 2026-12-01 (UTC).`);
+  });
+});
 
 describe('the turn runner', () => {
   let harness: ReturnType<typeof createTurnHarness>;
