@@ -223,7 +223,12 @@ describe('account deletion with a runtime', () => {
         INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, status)
         SELECT ${crypto.randomUUID()}, workspace_id, conversation_id, agent_id, user_message_id, 'done'
         FROM turns WHERE workspace_id = ${home.workspaceId} LIMIT 1
-        RETURNING id
+        RETURNING id, user_message_id
+      ), tasks AS (
+        INSERT INTO turn_tasks (turn_id, depth, prompt) SELECT id, 1, ${traces[0]} FROM copy
+      ), delegated AS (
+        INSERT INTO delegations (turn_id, parent_turn_id, call_id, message_id, status)
+        SELECT id, id, ${traces[0]}, user_message_id, 'completed' FROM copy
       ), called AS (
         INSERT INTO tool_calls (turn_id, call_id, tool, text, failed, shows_message)
         SELECT id, 'c', 'recall', ${traces[0]}, false, false FROM copy
