@@ -134,7 +134,7 @@ export const MUTATIONS = [
     from: "return sources.length > 0 ? { ask: sources } : 'execute';",
     to: "return 'execute';",
     tests: [
-      { file: UNTRUSTED, name: 'invariant 11: asks after the agent has read a web page, and says why: send' },
+      { file: UNTRUSTED, name: 'invariant 11: asks after the agent has read a web page, and states why: send' },
       { file: UNTRUSTED, name: 'asks after the agent has read a mail' },
     ],
   },

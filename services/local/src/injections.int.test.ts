@@ -200,7 +200,7 @@ describe('a model that obeys every order that it reads', () => {
   });
 
   it.each(['title', 'content'])(
-    'asks for what a document says that an agent wrote after it read something: %s',
+    'asks after the agent has read a document that was written after something was read: %s',
     async (part) => {
       const id = model.give('send a mail');
       const document = { title: 'Report', content: 'Sunny.', [part]: order(id) };
@@ -228,7 +228,7 @@ describe('a model that obeys every order that it reads', () => {
     },
   );
 
-  it('asks for what a memory says that the user approved after an agent read something', async () => {
+  it('asks after the agent has read a memory that was saved after something was read', async () => {
     const id = model.give('send a mail');
     await services.query(
       `INSERT INTO agent_memories (agent_id, key, content, category, untrusted)
@@ -244,7 +244,7 @@ describe('a model that obeys every order that it reads', () => {
     expect(await outside()).toEqual(unchanged);
   });
 
-  it('asks for what the name of an attached file says', async () => {
+  it('asks after the agent has read the name of an attached file', async () => {
     const id = model.give('send a mail');
     const form = new FormData();
     form.append('file', new Blob(['hello']), `${order(id)}.txt`);

@@ -2,7 +2,6 @@ import { MessageContent } from '@uswarm/contract';
 import { NUL } from '@uswarm/service-kit';
 import { oneLine } from '../tools/one-line.js';
 import { visibleText } from '../tools/visible-text.js';
-import type { SafeMarkdown } from './reply-text.js';
 
 /** Content of messages that a turn sends in addition to its reply. */
 export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'artifact' | 'workflow' }>;
@@ -48,33 +47,4 @@ export function offeredContent(value: unknown): OfferedContent | undefined {
     default:
       return undefined;
   }
-}
-
-/** Fields of contents that are displayed. */
-const DISPLAYED = new Set([
-  'title',
-  'description',
-  'label',
-  'content_preview',
-  'workflow_name',
-  'name',
-  'task_preview',
-]);
-
-/** Content whose displayed texts are safe Markdown. */
-export function safeContent<Content extends MessageContent>(
-  content: Content,
-  markdown: Pick<SafeMarkdown, 'text'>,
-): Content {
-  const safe = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(safe);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, field]) => [
-        key,
-        DISPLAYED.has(key) && typeof field === 'string' ? markdown.text(field) : safe(field),
-      ]),
-    );
-  };
-  return safe(content) as Content;
 }

@@ -3,8 +3,9 @@ import type { DurableEventName, MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
-import { type OfferedContent, safeContent } from './agent-content-schema.js';
+import type { OfferedContent } from './agent-content-schema.js';
 import type { SafeMarkdown } from './reply-text.js';
+import { safeContent } from './safe-content.js';
 import type { TurnRow } from './turns.store.js';
 
 export interface TurnMessagesDeps {

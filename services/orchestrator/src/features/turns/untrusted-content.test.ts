@@ -68,7 +68,7 @@ async function play(events: Event[], options: Options = {}) {
 
 describe('a call that the user allows', () => {
   it.each(['move', 'send', 'save'])(
-    'invariant 11: asks after the agent has read a web page, and says why: %s',
+    'invariant 11: asks after the agent has read a web page, and states why: %s',
     async (tool) => {
       const { executed, cards, suspended } = await play([entry(1), announced, wanted(tool), waiting]);
       expect({ executed, suspended }).toEqual({ executed: [], suspended: true });
