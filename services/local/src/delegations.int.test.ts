@@ -167,6 +167,35 @@ describe('a manager that delegates', () => {
     expect(JSON.stringify(client.events)).not.toContain('Facts of');
   });
 
+  it('is pending while a sub-agent works, whose memories name the message of the user', async () => {
+    behave = (_agent, prompt, results) => {
+      if (!isTask(prompt)) return results.length === 0 ? delegate('researcher') : [{ text: 'Together.' }];
+      if (results.length > 0) return [{ hold: 'remembered' }, { text: 'Saved.' }];
+      return [{ toolCalls: [{ name: 'remember', arguments: { key: 'tea', content: 'Tea is green.' } }] }];
+    };
+    await client.send('Ask your team');
+    await model.reached('remembered');
+    const busy = () =>
+      services.query<{ id: string; kind: string; activity: string }>(
+        `SELECT id, kind, activity FROM agents WHERE workspace_id = $1 AND activity <> 'online' ORDER BY kind`,
+        [client.workspaceId],
+      );
+    await eventually(busy, { until: ([manager]) => manager?.activity === 'pending' });
+    const [manager, subAgent] = await busy();
+    expect([manager, subAgent]).toMatchObject([
+      { kind: 'manager', activity: 'pending' },
+      { kind: 'sub-agent', activity: 'thinking' },
+    ]);
+    const asked = (await listed()).find(({ role }) => role === 'user');
+    const memories = (await client.api('GET', `/v1/agents/${subAgent?.id}/memories`)).body;
+    expect(memories).toMatchObject({
+      data: [{ key: 'tea', created_by: 'agent', source: { message_id: asked?.id } }],
+    });
+    model.release('remembered');
+    await answer('Together.');
+    await expectNothingLeft();
+  });
+
   it('RES-074 documents that the agents of a task can be unknown', async () => {
     const { body } = await client.api('GET', '/v1/openapi.json');
     const { DelegationContent } = (body as { components: { schemas: Record<string, { required: string[] }> } })

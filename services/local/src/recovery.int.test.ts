@@ -98,10 +98,23 @@ describeWith('valkey', 'services as separate processes', () => {
     expect(await unreported()).toEqual([{ step: 1 }]);
   });
 
-  it('moves a turn to another orchestrator if its orchestrator is killed', async () => {
+  it('moves a turn to another orchestrator if its orchestrator is killed, and shows no agent as working in between', async () => {
     const { hold, replyId } = await askAndHold();
     const second = await services.addOrchestrator();
     await services.orchestrators[0]!.stop('SIGKILL');
+    const ofWorkspace = (sql: string) => services.query(sql, [client.workspaceId]);
+    const lease = (until: string) =>
+      ofWorkspace(`UPDATE work SET lease_expires_at = ${until} WHERE kind = 'turn' AND workspace_id = $1`);
+    // No process follows the turn, and two minutes pass.
+    await lease(`now() + interval '1 hour'`);
+    await ofWorkspace(`UPDATE turns SET activity_until = now() WHERE workspace_id = $1`);
+    await ofWorkspace(
+      `UPDATE agents SET activity_until = now() WHERE workspace_id = $1 AND activity_until IS NOT NULL`,
+    );
+    await services.query(`UPDATE work SET run_at = now() WHERE kind = 'agent-status-expiry'`);
+    const { payload } = await client.saw('agent.status', ({ status }: { status: string }) => status === 'pending');
+    expect(payload['expires_in_ms']).toEqual(expect.any(Number));
+    await lease('now()');
     // The turn ends only after the other orchestrator follows it.
     await second.printed(/expired lease taken over/);
     model.release(hold);
@@ -114,5 +127,9 @@ describeWith('valkey', 'services as separate processes', () => {
     expect(streamedText(client.events, replyId)).toBe(ANSWER);
     expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });
     expect(await unreported()).toEqual([]);
+    expect(
+      await ofWorkspace(`SELECT activity FROM agents
+        WHERE workspace_id = $1 AND (activity <> 'online' OR activity_until IS NOT NULL)`),
+    ).toEqual([]);
   });
 });

@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
-import { createAgentSettingsStore } from '../features/agents/agent-settings.store.js';
-import { createAgentStatusStore } from '../features/agents/agent-status.store.js';
-import { createAgentStore } from '../features/agents/agents.store.js';
 import { createApprovalStore } from '../features/approvals/approvals.store.js';
 import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
-import { createMemoryStore } from '../features/agents/memories.store.js';
 import { createAuditStore } from '../features/admin/audit.store.js';
 import { createSessionStore } from '../features/auth/sessions.store.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
@@ -19,6 +15,7 @@ import { createJournalStore } from '../features/turns/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
+import { agentStatements } from '../../test/agent-statements.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import {
   insertAgentData,
@@ -69,6 +66,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
   afterAll(() => db.close());
 
   it.each<Statement>([
+    ...agentStatements(() => place),
     [
       'the turns before a message, and their calls',
       async (database) => {
@@ -120,58 +118,9 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'the owner of a workspace',
       (database) => createWorkspaceStore(database).isOwnedBy(place.workspaceId, place.userId),
     ],
-    ['the agents of a workspace', (database) => createAgentStore(database).members(place.workspaceId)],
-    ['one agent', (database) => createAgentStore(database).find(place.userId, place.agentId)],
-    ['the details of an agent', (database) => createAgentStore(database).findDetails(place.userId, place.agentId)],
-    ['the owner of an agent', (database) => createAgentStore(database).isOwnedBy(place.agentId, place.userId)],
-    ['the settings of an agent', (database) => createAgentSettingsStore(database).find(place.userId, place.agentId)],
-    [
-      'a change of settings',
-      (database) => createAgentSettingsStore(database).update(place.userId, place.agentId, { model: 'opus' }),
-    ],
-    [
-      'the change of a tool setting',
-      (database) =>
-        createAgentSettingsStore(database).setTool(place.userId, place.agentId, 'x', {
-          enabled: true,
-          permission: null,
-        }),
-    ],
     ['runtimes by workspace', (database) => createRuntimeStore(database).list([place.workspaceId])],
     ['a page of runtimes', (database) => createRuntimeStore(database).page(place.workspaceId, 100)],
     ['jobs made due for runtimes', (database) => createJobStore(database).ensureDue('runtime', [place.workspaceId], 0)],
-    ['the memories of an agent', (database) => createMemoryStore(database).list(place.agentId, undefined)],
-    [
-      'the memories in the context of an agent',
-      async (database) => {
-        await createMemoryStore(database).rank(place.agentId, ['which tea?']);
-        await createMemoryStore(database).read(place.agentId, ['k']);
-      },
-    ],
-    ['the lock of memories', (database) => createMemoryStore(database).lock(place.userId, place.agentId, database)],
-    [
-      'a write of a memory',
-      (database) =>
-        createMemoryStore(database).put(
-          place.agentId,
-          { key: 'k', content: 'x', category: 'core' },
-          { turnId: place.messageId },
-          500,
-          database,
-        ),
-    ],
-    [
-      'an edit of a memory',
-      async (database) => {
-        const memories = createMemoryStore(database);
-        await memories.textOfUser(place.agentId, 'k', database);
-        await memories.edit(place.agentId, 'k', { content: 'y' }, database);
-      },
-    ],
-    [
-      'a memory that may be saved again',
-      (database) => createMemoryStore(database).permit(place.agentId, { key: 'k', content: 'x' }, database),
-    ],
     ['a page of artifacts', (database) => createArtifactStore(database).list(place.workspaceId, 50)],
     [
       'a later page of artifacts',
@@ -207,30 +156,6 @@ describe('frequent statements without a sequential scan of a large table', () =>
       },
     ],
     [
-      'the status of an agent',
-      async (database) => {
-        const statuses = createAgentStatusStore(database);
-        await statuses.setActivity(place.messageId, 'thinking', database);
-        await statuses.lock({ agentId: place.agentId }, database);
-        await statuses.derive({ agentId: place.agentId }, database);
-      },
-    ],
-    [
-      'the statuses of the agents of a workspace',
-      async (database) => {
-        const statuses = createAgentStatusStore(database);
-        await statuses.lock({ workspaceId: place.workspaceId }, database);
-        await statuses.derive({ workspaceId: place.workspaceId }, database);
-      },
-    ],
-    [
-      'the statuses that have ended',
-      async (database) => {
-        await createAgentStatusStore(database).ended(100);
-        await createAgentStatusStore(database).nextEndMs();
-      },
-    ],
-    [
       'receipts',
       async (database) => {
         const receipts = createReceiptStore(database);
@@ -247,7 +172,6 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await receipts.lockUnsigned(100, database);
       },
     ],
-    ['the deletion of a memory', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],
     [
       'an older page of the history',

@@ -1,9 +1,9 @@
 import type { AgentActivity } from '../../src/database/schema.js';
 
 /** The documented durations, in minutes. */
-export const ACTIVITY_MIN = 2;
-export const ERROR_MIN = 5;
-export const QUESTION_MIN = 24 * 60;
+const ACTIVITY_MIN = 2;
+const ERROR_MIN = 5;
+const QUESTION_MIN = 24 * 60;
 
 /** A turn as the user sees it. */
 export interface ModelTurn {

@@ -14,7 +14,7 @@ import { TURN_CONTEXT } from '../turn-context.js';
 import type { TurnFixture } from '../turn-fixture.js';
 import { type ModelTurn, statusOf } from './model.js';
 
-export const QUESTION: OfferedContent & { type: 'action_card' } = {
+const QUESTION: OfferedContent & { type: 'action_card' } = {
   type: 'action_card',
   title: 'Which one?',
   description: '',

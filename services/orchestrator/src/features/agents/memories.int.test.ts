@@ -302,9 +302,9 @@ describe('memories of an agent', () => {
 
     it('change content, category or both, and updated_at', async () => {
       const before = await remember('a/b c', { category: 'taste' });
-      const first = await edit('a/b c', { content: 'black' });
-      expect(first).toEqual({ ...before, content: 'black', updated_at: expect.any(String) });
-      expect(Date.parse(first.updated_at)).toBeGreaterThan(Date.parse(before.updated_at));
+      const edited = await edit('a/b c', { content: 'black' });
+      expect(edited).toEqual({ ...before, content: 'black', updated_at: expect.any(String) });
+      expect(Date.parse(edited.updated_at)).toBeGreaterThan(Date.parse(before.updated_at));
       expect(await edit('a/b c', { category: 'work' })).toMatchObject({ content: 'black', category: 'work' });
       expect(await edit('a/b c', { content: '', category: 'core' })).toMatchObject({ content: '', category: 'core' });
       expect((await list()).map(({ content, category }) => [content, category])).toEqual([['', 'core']]);

@@ -1,0 +1,98 @@
+import type { Database } from '../src/database/database.js';
+import { createAgentSettingsStore } from '../src/features/agents/agent-settings.store.js';
+import { createAgentStatusStore } from '../src/features/agents/agent-status.store.js';
+import { createAgentStore } from '../src/features/agents/agents.store.js';
+import { createMemoryStore } from '../src/features/agents/memories.store.js';
+
+interface Place {
+  userId: string;
+  workspaceId: string;
+  agentId: string;
+  messageId: string;
+}
+
+/** The frequent statements about agents, their statuses and memories. */
+export function agentStatements(place: () => Place): [string, (database: Database) => Promise<unknown>][] {
+  return [
+    ['the agents of a workspace', (database) => createAgentStore(database).members(place().workspaceId)],
+    ['one agent', (database) => createAgentStore(database).find(place().userId, place().agentId)],
+    ['the details of an agent', (database) => createAgentStore(database).findDetails(place().userId, place().agentId)],
+    ['the owner of an agent', (database) => createAgentStore(database).isOwnedBy(place().agentId, place().userId)],
+    [
+      'the settings of an agent',
+      (database) => createAgentSettingsStore(database).find(place().userId, place().agentId),
+    ],
+    [
+      'a change of settings',
+      (database) => createAgentSettingsStore(database).update(place().userId, place().agentId, { model: 'opus' }),
+    ],
+    [
+      'the change of a tool setting',
+      (database) =>
+        createAgentSettingsStore(database).setTool(place().userId, place().agentId, 'x', {
+          enabled: true,
+          permission: null,
+        }),
+    ],
+    ['the memories of an agent', (database) => createMemoryStore(database).list(place().agentId, undefined)],
+    [
+      'the memories in the context of an agent',
+      async (database) => {
+        await createMemoryStore(database).rank(place().agentId, ['which tea?']);
+        await createMemoryStore(database).read(place().agentId, ['k']);
+      },
+    ],
+    ['the lock of memories', (database) => createMemoryStore(database).lock(place().userId, place().agentId, database)],
+    [
+      'a write of a memory',
+      (database) =>
+        createMemoryStore(database).put(
+          place().agentId,
+          { key: 'k', content: 'x', category: 'core' },
+          { turnId: place().messageId },
+          500,
+          database,
+        ),
+    ],
+    [
+      'an edit of a memory',
+      async (database) => {
+        const memories = createMemoryStore(database);
+        await memories.textOfUser(place().agentId, 'k', database);
+        await memories.edit(place().agentId, 'k', { content: 'y' }, database);
+      },
+    ],
+    [
+      'a memory that may be saved again',
+      (database) => createMemoryStore(database).permit(place().agentId, { key: 'k', content: 'x' }, database),
+    ],
+    [
+      'the status of an agent',
+      async (database) => {
+        const statuses = createAgentStatusStore(database);
+        await statuses.setActivity(place().messageId, 'thinking', database);
+        await statuses.lock({ agentId: place().agentId }, database);
+        await statuses.derive({ agentId: place().agentId }, database);
+      },
+    ],
+    [
+      'the statuses of the agents of a workspace',
+      async (database) => {
+        const statuses = createAgentStatusStore(database);
+        await statuses.lock({ workspaceId: place().workspaceId }, database);
+        await statuses.derive({ workspaceId: place().workspaceId }, database);
+      },
+    ],
+    [
+      'the statuses that have ended',
+      async (database) => {
+        await createAgentStatusStore(database).ended(100);
+        await createAgentStatusStore(database).nextEndMs();
+      },
+    ],
+    [
+      'the deletion of a memory',
+      (database) => createMemoryStore(database).delete(place().userId, place().agentId, 'k'),
+    ],
+  ];
+}
