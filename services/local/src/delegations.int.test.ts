@@ -80,7 +80,7 @@ describe('a manager that delegates', () => {
       `SELECT task.depth, t.tokens_budget AS budget, t.first_turn_id IS NOT NULL AS resumed,
          (SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM usage_entries e
           WHERE e.turn_id = coalesce(t.first_turn_id, t.id)) AS used
-       FROM turns t LEFT JOIN turn_tasks task ON task.turn_id = t.id WHERE t.workspace_id = $1`,
+       FROM turns t LEFT JOIN turn_tasks task ON task.turn_id = t.id WHERE t.workspace_id = $1 ORDER BY t.id DESC`,
       [client.workspaceId],
     );
     const tasks = turns.filter(({ depth }) => depth !== null);

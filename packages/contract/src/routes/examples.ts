@@ -7,7 +7,7 @@ import type { ListedMessage, MessageContent, MessageData } from '../resources/me
 import type { Attachment } from '../resources/upload.js';
 import type { UsageAmount, UsageReport, WorkspaceBudget } from '../resources/usage.js';
 import type { UserProfile } from '../resources/user.js';
-import type { Workflow, WorkflowSummary } from '../resources/workflow.js';
+import type { WorkflowSummary } from '../resources/workflow.js';
 import { workspaceExample } from '../resources/workspace.js';
 
 /** A request that succeeds, with example ids, and its JSON response. */
@@ -42,7 +42,7 @@ export const EXAMPLE = {
   redirectUrl: 'https://app.example.com/callback',
 } as const;
 
-const MORNING = '2026-11-20T08:30:00.000Z';
+export const MORNING = '2026-11-20T08:30:00.000Z';
 const LATER = '2026-11-20T08:30:04.250Z';
 
 export const agentSummary: AgentSummary = {
@@ -125,7 +125,7 @@ export const chosenCard: MessageData = {
   mentions: [],
 };
 
-const workflowSteps: WorkflowSummary['steps'] = [
+export const workflowSteps: WorkflowSummary['steps'] = [
   {
     step_id: 'trains',
     name: 'Find trains',
@@ -350,29 +350,7 @@ export const artifact: Artifact = {
   ],
 };
 
-export const workflowSummary: WorkflowSummary = {
-  id: EXAMPLE.workflowId,
-  conversation_id: EXAMPLE.conversationId,
-  message_id: EXAMPLE.replyId,
-  name: 'Plan a trip',
-  agent_slug: 'manager',
-  status: 'running',
-  created_at: MORNING,
-  finished_at: null,
-  steps: workflowSteps,
-};
-
-export const workflow: Workflow = {
-  ...workflowSummary,
-  steps: workflowSteps.map((step) =>
-    step.step_id === 'trains'
-      ? { ...step, task: 'Find trains to Lyon on Friday.', after: [], result: 'There is a train at 9:07.' }
-      : { ...step, task: 'Write a plan with these trains.', after: ['trains'], result: null },
-  ),
-};
-
 export const inWorkspace = { workspaceId: EXAMPLE.workspaceId };
-export const inWorkflow = { ...inWorkspace, id: EXAMPLE.workflowId };
 export const inArtifact = { ...inWorkspace, id: EXAMPLE.artifactId };
 export const inConversation = { ...inWorkspace, id: EXAMPLE.conversationId };
 export const ofWorkspace = { id: EXAMPLE.workspaceId };

@@ -2,6 +2,7 @@ import { data } from '../resources/primitives.js';
 import { Workflow, WorkflowPage } from '../resources/workflow.js';
 import { defineRoute, id, noContent, ok } from './define.js';
 import * as examples from './examples.js';
+import * as workflowExamples from './workflow-example.js';
 import { optionalPageQuery } from './pages.js';
 
 const workspace = { workspaceId: id('workspace_not_found') };
@@ -24,7 +25,7 @@ export const workflowRoutes = [
     example: {
       params: examples.inWorkspace,
       query: { limit: 20 },
-      answer: { data: [examples.workflowSummary], pagination: examples.lastPage },
+      answer: { data: [workflowExamples.workflowSummary], pagination: examples.lastPage },
     },
   }),
   defineRoute({
@@ -37,7 +38,7 @@ export const workflowRoutes = [
     extension: true,
     params: workflow,
     responses: ok(data(Workflow)),
-    example: { params: examples.inWorkflow, answer: { data: examples.workflow } },
+    example: { params: workflowExamples.inWorkflow, answer: { data: workflowExamples.workflow } },
   }),
   defineRoute({
     operationId: 'cancelWorkflow',
@@ -53,6 +54,6 @@ export const workflowRoutes = [
     params: workflow,
     responses: noContent,
     errors: ['workflow_not_running'],
-    example: { params: examples.inWorkflow },
+    example: { params: workflowExamples.inWorkflow },
   }),
 ] as const;

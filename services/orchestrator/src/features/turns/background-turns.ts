@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import { TURN_JOB } from './turn-queue.js';
-import type { TurnRow, TurnStore } from './turns.store.js';
+import type { NewTask, TurnRow, TurnStore } from './turns.store.js';
 
 /** How a background turn ended. */
 export interface TaskResult {
@@ -21,24 +21,6 @@ export interface TaskOwner {
   ended(turn: TurnRow, result: TaskResult, tx: Transaction): Promise<number | undefined>;
   /** Stops the tasks that depend on a turn that ends. Call it after the workspace is locked. */
   cancel(turnId: string, tx: Transaction): Promise<void>;
-}
-
-export interface NewTask {
-  workspaceId: string;
-  conversationId: string;
-  /** The owner of the workspace. */
-  userId: string;
-  agentId: string;
-  /** The message of the user that led to the task. */
-  userMessageId: string;
-  /** The message that shows the task. Its id stops the turn. */
-  messageId: string;
-  /** The only message that the agent receives. */
-  prompt: string;
-  /** 1, or one more than the depth of the turn that gives the task. */
-  depth: number;
-  /** Tokens; null without a limit. */
-  budget: number | null;
 }
 
 /** Starts turns that do not answer a message of the user. They run beside the turns of the conversation. */

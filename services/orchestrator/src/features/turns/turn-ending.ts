@@ -18,6 +18,10 @@ export interface TurnEndingDeps {
   tasks: TaskOwner;
 }
 
+/** The final state of the reply of a turn that waits for the user. */
+export const answeredReply = (text: string) =>
+  ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
+
 /** What a background turn reports about its end. Pure. */
 function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult {
   if (turnStatus === 'done') return { status: 'completed', text };

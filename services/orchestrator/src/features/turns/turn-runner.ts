@@ -171,21 +171,15 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const { turn, writer, reply, signal } = run;
     const { instanceId, features } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
-    const {
-      request: runRequest,
-      context,
-      requestedTools,
-      untrusted,
-      callsTools,
-      needsSummary,
-    } = await loadRequest(turn, reply, { features, signal });
+    const loaded = await loadRequest(turn, reply, { features, signal });
+    const { request: runRequest, context, requestedTools } = loaded;
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
-    reply.callsTools = callsTools;
-    run.needed.summary = needsSummary;
+    reply.callsTools = loaded.callsTools;
+    run.needed.summary = loaded.needsSummary;
     if (turn.runtime_instance === null) {
       const stored = runRequest.journaled ? context : undefined;
-      await writer.setInstance(instanceId, runRequest.budgeted, stored, untrusted);
+      await writer.setInstance(instanceId, runRequest.budgeted, stored, loaded.untrusted);
       turn.runtime_instance = instanceId;
     }
     // Ends the stream: a stream without events would never leave the loop below.

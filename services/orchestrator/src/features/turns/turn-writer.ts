@@ -25,7 +25,7 @@ import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
-import { createTurnEnding } from './turn-ending.js';
+import { answeredReply, createTurnEnding } from './turn-ending.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -204,10 +204,6 @@ export interface TurnWriter {
   /** Fails a turn: the user message fails, and the reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }
-
-/** The final state of the reply of a turn that waits for the user. */
-const answeredReply = (text: string) =>
-  ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const { withTransaction, turns, messages, events, statuses, metrics } = deps;

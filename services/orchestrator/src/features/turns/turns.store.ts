@@ -4,7 +4,6 @@ import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
-import type { NewTask } from './background-turns.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 
 export interface NewTurn {
@@ -13,6 +12,24 @@ export interface NewTurn {
   conversationId: string;
   agentId: string;
   userMessageId: string;
+}
+
+export interface NewTask {
+  workspaceId: string;
+  conversationId: string;
+  /** The owner of the workspace. */
+  userId: string;
+  agentId: string;
+  /** The message of the user that led to the task. */
+  userMessageId: string;
+  /** The message that shows the task. Its id stops the turn. */
+  messageId: string;
+  /** The only message that the agent receives. */
+  prompt: string;
+  /** 1, or one more than the depth of the turn that gives the task. */
+  depth: number;
+  /** Tokens; null without a limit. */
+  budget: number | null;
 }
 
 export interface TurnRow {

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { createWithTransaction } from '../../database/transaction.js';
 import { tasksOf } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { tasksOf } from '../../../test/stores.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createModelCallService } from '../model-calls/model-calls.service.js';
 import { createModelCallStore } from '../model-calls/model-calls.store.js';
