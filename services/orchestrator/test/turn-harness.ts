@@ -16,7 +16,7 @@ import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { FoundApproval } from '../src/features/approvals/approvals.store.js';
 import type { CallRecord } from '../src/features/turns/journal.store.js';
 import type { Refusal } from '../src/features/turns/reply-limit.js';
-import { WITHOUT_TASKS } from './without-tasks.js';
+import { ABSENT_FEATURES } from './absent-features.js';
 import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
@@ -292,7 +292,6 @@ export function createTurnHarness(
       read: async () => undefined,
       wrote: async () => undefined,
     },
-    summaries: { find: async () => undefined },
     messages: {
       insert: async ({ id, content, turn: { key } = { key: '' } }) => {
         keys.set(key, id);
@@ -309,7 +308,7 @@ export function createTurnHarness(
       findOfTurn: async (_turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
     },
     events: { append: async () => (seq += 1), lock: async () => undefined },
-    ...WITHOUT_TASKS,
+    ...ABSENT_FEATURES,
     markdown: createSafeMarkdown('https://api.example.com'),
     limits: {
       reserve: async () => (more.reserved?.() === true ? undefined : { tokens: 1_000 }),

@@ -216,11 +216,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
-    const result = await withTransaction(async (tx) => {
+    return withTransaction(async (tx) => {
       if (!(await deps.jobs.holds(job, tx))) throw new LeaseLost();
       return run(tx);
     });
-    return result;
   }
 
   /** Stores a changed activity in the same transaction. */

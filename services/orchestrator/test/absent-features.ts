@@ -1,9 +1,10 @@
 import type { TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 
-/** What a turn needs to give tasks to other agents. There are none. */
-export const WITHOUT_TASKS: Pick<TurnRunnerDeps, 'delegations' | 'tasks' | 'queue' | 'reports'> = {
+/** Features that a turn uses and that do nothing: tasks for other agents, reports of workflows, summaries. */
+export const ABSENT_FEATURES: Pick<TurnRunnerDeps, 'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries'> = {
   delegations: { isOpen: async () => false, openOf: async () => [] },
   tasks: { ended: async () => undefined, cancel: async () => undefined },
   queue: { handOver: async () => undefined },
+  summaries: { find: async () => undefined },
   reports: { promptFor: async () => undefined },
 };
