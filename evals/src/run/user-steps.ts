@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ListedMessage, MessageData } from '@uswarm/contract';
+import type { ListedMessage, MessageData, ServerEventName } from '@uswarm/contract';
 import type { Stack } from '../stack/stack.js';
 import { matches } from '../score/match.js';
 import type { UserStep } from '../tasks/task.js';
@@ -12,8 +12,8 @@ export class StepFailed extends Error {
   override name = 'StepFailed';
 }
 
-/** Milliseconds between two looks at what the product does. */
-const POLL_MS = 120;
+/** Milliseconds after which the state is read again, although no event has announced a change. */
+const POLL_MS = 500;
 
 export interface StepContext {
   stack: Stack;
@@ -24,12 +24,12 @@ export interface StepContext {
   release(): void;
 }
 
-/** Waits until something may have changed. */
-async function pause({ user: { client }, signal }: StepContext): Promise<void> {
+/** Waits for an event, or until the state has to be read again. */
+async function pause({ user: { client }, signal }: StepContext, event: ServerEventName): Promise<void> {
   const changed = Promise.withResolvers<void>();
-  client.socket.once('message.done', changed.resolve);
+  client.socket.once(event, changed.resolve);
   await Promise.race([sleep(POLL_MS, undefined, { signal }), changed.promise]);
-  client.socket.off('message.done', changed.resolve);
+  client.socket.off(event, changed.resolve);
 }
 
 /** Resolves when no turn is queued or runs: all have ended, or wait for the user. */
@@ -39,7 +39,7 @@ async function idle(context: StepContext): Promise<void> {
   for (;;) {
     const { turns } = await stack.operator.call('workspace.show', { workspace_id: user.client.workspaceId });
     if (turns.queued + turns.running === 0) return;
-    await pause(context);
+    await pause(context, 'message.done');
   }
 }
 
@@ -57,7 +57,7 @@ async function waitFor(context: StepContext, what: string, fits: (message: Liste
     const found = (await allMessages(user)).findLast(fits);
     if (found !== undefined) return found;
     if (turns.queued + turns.running === 0) throw new StepFailed(`there is no ${what}`);
-    await pause(context);
+    await pause(context, 'message.chunk');
   }
 }
 
