@@ -8,7 +8,7 @@ import { type Prices, summarize, table } from './score/report.js';
 import { readSettings, type Settings, UsageError, USAGE } from './settings.js';
 import { HarnessError } from './stack/local-program.js';
 import { startStack } from './stack/stack.js';
-import { isAvailable, loadTasks, TaskError } from './tasks/load-tasks.js';
+import { loadTasks, TaskError } from './tasks/load-tasks.js';
 import type { Task } from './tasks/task.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -53,10 +53,7 @@ function save(settings: Settings, result: object): string {
 }
 
 async function evaluate(settings: Settings): Promise<number> {
-  const chosen = selected(loadTasks(), settings.only);
-  const tasks = chosen.filter(isAvailable);
-  const missing = chosen.filter((task) => !isAvailable(task));
-  for (const { id, needs } of missing) say(`not run: ${id} (needs ${needs}, which this version lacks)`);
+  const tasks = selected(loadTasks(), settings.only);
   const startedAt = new Date();
   const stack = await startStack(settings.provider);
   try {
@@ -68,7 +65,7 @@ async function evaluate(settings: Settings): Promise<number> {
     const { providerName: provider, model } = settings;
     const about = { provider, model, script, repeat, started_at: startedAt.toISOString() };
     say(`\n${table(rows)}\n`);
-    say(`Saved in ${save(settings, { ...about, not_run: missing.map(({ id }) => id), rows, trials })}`);
+    say(`Saved in ${save(settings, { ...about, rows, trials })}`);
     return trials.some(({ harnessError }) => harnessError !== undefined) ? 1 : 0;
   } finally {
     await stack.close();

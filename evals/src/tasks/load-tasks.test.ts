@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
-import { isAvailable, loadTasks, readTasks, TaskError } from './load-tasks.js';
+import { loadTasks, readTasks, TaskError } from './load-tasks.js';
 import { CATEGORIES } from './task.js';
 
 const NOW = new Date('2030-01-01T12:00:00Z');
@@ -32,15 +31,6 @@ describe('the tasks', () => {
     expect(new Set(tasks.map(({ id }) => id)).size).toBe(tasks.length);
     for (const category of CATEGORIES)
       expect(tasks.filter((task) => task.category === category).length).toBeGreaterThanOrEqual(8);
-  });
-
-  it('are all run, except these that need tools which the product lacks', () => {
-    const marked = { workflows: 8 };
-    const lacking = Object.entries(marked).filter(([needs]) => !AGENT_TOOLS.some(({ name }) => name === needs));
-    const waiting = tasks.filter((task) => !isAvailable(task)).map(({ needs }) => needs);
-    expect(waiting).toHaveLength(lacking.reduce((sum, [, count]) => sum + count, 0));
-    for (const [needs, count] of Object.entries(marked))
-      expect(tasks.filter((task) => task.needs === needs)).toHaveLength(count);
   });
 });
 

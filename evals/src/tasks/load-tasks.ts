@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
 import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 import { datesIn } from './dates.js';
@@ -9,7 +8,6 @@ import { CATEGORIES, type Category, Task } from './task.js';
 /** The files; the paths are the same from `src` and `dist`. */
 const TASKS = join(import.meta.dirname, '..', '..', 'tasks');
 /** Tasks that uncover a defect of the product: they fail with their reference script. */
-const KNOWN_FAILURES = join(import.meta.dirname, '..', '..', 'known-failures');
 
 /** Tasks that do not have the documented form. The message has one line per problem. */
 export class TaskError extends Error {
@@ -65,10 +63,3 @@ function loadFolder(folder: string, now: Date): Task[] {
 
 /** @throws TaskError */
 export const loadTasks = (now = new Date()): Task[] => loadFolder(TASKS, now);
-
-/** @throws TaskError */
-export const loadKnownFailures = (now = new Date()): Task[] => loadFolder(KNOWN_FAILURES, now);
-
-/** Whether the tool catalogue of the product has what the task needs. */
-export const isAvailable = ({ needs }: Pick<Task, 'needs'>): boolean =>
-  needs === undefined || AGENT_TOOLS.some(({ name }) => name === needs);

@@ -15,8 +15,6 @@ export const CATEGORIES = [
 export type Category = (typeof CATEGORIES)[number];
 
 /** Tools that a version of the product may lack; the names are entries of the tool catalogue. */
-const FEATURES = ['delegation', 'workflows'] as const;
-
 const Slug = z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be lower-case words with hyphens');
 const Agent = Slug.describe('The slug of an agent.');
 
@@ -207,7 +205,6 @@ export type Expectation = z.output<typeof Expectation>;
 
 export const Task = z.strictObject({
   id: Slug,
-  needs: z.enum(FEATURES).optional().describe('The entry of the tool catalogue that the task needs.'),
   shows: z.string().min(1).describe('What a passed task shows, as one sentence.'),
   world: World.prefault({}),
   user: z.array(Step).min(1),

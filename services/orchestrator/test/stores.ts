@@ -129,10 +129,21 @@ export function tasksOfStores(stores: Stores): Tasks {
   const queue = createTurnQueue(turns, jobs, { requireTokensLeft: () => Promise.resolve() });
   const background = createBackgroundTurns(turns, jobs);
   const publish = () => Promise.resolve(true);
-  const shown = { messages, events, approvals, statuses, publish };
+  const markdown = createSafeMarkdown('https://api.example.com');
+  const shown = { messages, events, approvals, statuses, markdown, publish };
   const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
   const delegations = createDelegations({ store, turns, background, queue, reservations, toolCalls, ended, ...shown });
-  const runs = { store: stores.workflows, background, delegations, queue, turns, messages, events, clock: systemClock };
+  const runs = {
+    store: stores.workflows,
+    background,
+    delegations,
+    queue,
+    turns,
+    messages,
+    events,
+    markdown,
+    clock: systemClock,
+  };
   const workflows = createWorkflows(runs);
   const owners = createTaskOwners([delegations, workflows]);
   return { delegations, workflows, owners };

@@ -5,6 +5,7 @@ import { createApprovalStore } from '../approvals/approvals.store.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createBackgroundTurns, type TaskOwner } from '../turns/background-turns.js';
+import type { SafeMarkdown } from '../turns/reply-text.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
@@ -15,6 +16,7 @@ import { createDelegationStore } from './delegations.store.js';
 export interface DelegationServices {
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
   statuses: AgentStatuses;
+  markdown: Pick<SafeMarkdown, 'text'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
   /** Passes the end of a turn to the owner of its task. */
   ended: TaskOwner['ended'];
@@ -23,7 +25,7 @@ export interface DelegationServices {
 /** Delegations that use the given connections. */
 export function delegationsOf(
   { database, jobs, events }: Pick<Connections, 'database' | 'jobs' | 'events'>,
-  { limits, statuses, publish, ended }: DelegationServices,
+  { limits, statuses, markdown, publish, ended }: DelegationServices,
 ): Delegations {
   const turns = createTurnStore(database);
   return createDelegations({
@@ -37,6 +39,7 @@ export function delegationsOf(
     events,
     approvals: createApprovalStore(),
     statuses,
+    markdown,
     publish,
     ended,
   });

@@ -10,6 +10,8 @@ import { failed } from '../tools/outcomes.js';
 import type { ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { ToolCallStore } from '../tools/tool-calls.store.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
+import type { SafeMarkdown } from '../turns/reply-text.js';
+import { safeContent } from '../turns/safe-content.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { TurnRow, TurnStore } from '../turns/turns.store.js';
 import type { ReservationStore } from '../usage/reservations.store.js';
@@ -27,6 +29,7 @@ export interface DelegationsDeps {
   events: Pick<EventStore, 'append' | 'lock'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
+  markdown: Pick<SafeMarkdown, 'text'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
   /** Passes the end of a suspended turn to the owner of its task. */
   ended: TaskOwner['ended'];
@@ -125,13 +128,14 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   const delegations: Delegations = {
-    async start(call, { agentId, prompt, content }, tx) {
+    async start(call, { agentId, prompt, content: given }, tx) {
       const { id: callId, turnId: parentTurnId, workspaceId, conversationId, userId, userMessageId, depth } = call;
       const open = await store.openOf(parentTurnId, tx);
       if (open.length >= LIMITS.parallelDelegations)
         return failed(`At most ${LIMITS.parallelDelegations} tasks can run at the same time. Wait for a result first.`);
       const budget = await budgetFor(parentTurnId, open.length, tx);
       if (budget === 0) return failed('No tokens are left for a task. Answer with what you have.');
+      const content = safeContent(given, deps.markdown);
       const messageId = randomUUIDv7();
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
       const context = { workspaceId, conversationId, agentId: call.agentId };

@@ -85,9 +85,10 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     plans: deps.plans,
     clock,
   });
+  const markdown = createSafeMarkdown(deps.config.PUBLIC_URL);
   const inBackground = {
     limits: backgroundLimits,
-    tasks: tasksOf({ connections: background, limits: backgroundLimits, statuses, publish, clock }),
+    tasks: tasksOf({ connections: background, limits: backgroundLimits, statuses, markdown, publish, clock }),
   };
   const platformTools = [
     ...deps.platformTools,
@@ -109,7 +110,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   });
   const turns = createTurnStore(requests.database);
   const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
-  const tasks = tasksOf({ connections: requests, limits, statuses, publish, clock });
+  const tasks = tasksOf({ connections: requests, limits, statuses, markdown, publish, clock });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
     store: createWorkflowStore(requests.database),
@@ -132,7 +133,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     approvals: createApprovalStore(),
     receipts: deps.receipts,
     untrusted: createUntrustedContentStore(),
-    markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
+    markdown,
     reservations: createReservationStore(),
     statuses: deps.statuses,
     warnAboutBudget: createBudgetWarningOn(requests, clock),

@@ -284,7 +284,11 @@ export function createTurnStore(database: Database): TurnStore {
           ), cards AS (
             UPDATE messages SET turn_id = ${id}
             WHERE id IN (SELECT card_message_id FROM approvals WHERE status = 'open')
-          ), tasks AS (UPDATE turn_tasks SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING turn_id),
+          ), tasks AS (
+            -- The suspended turn stays a background turn: it wrote messages.
+            INSERT INTO turn_tasks (turn_id, depth, prompt)
+            SELECT ${id}, depth, prompt FROM turn_tasks WHERE turn_id = ${suspendedId} RETURNING turn_id
+          ),
           delegations AS (
             UPDATE delegations SET
               turn_id = CASE WHEN turn_id = ${suspendedId} THEN ${id}::uuid ELSE turn_id END,

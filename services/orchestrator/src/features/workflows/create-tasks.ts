@@ -6,6 +6,7 @@ import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { Delegations } from '../delegations/delegations.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../turns/background-turns.js';
+import type { SafeMarkdown } from '../turns/reply-text.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
@@ -16,6 +17,7 @@ export interface TasksDeps {
   connections: Pick<Connections, 'database' | 'jobs' | 'events'>;
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
   statuses: AgentStatuses;
+  markdown: Pick<SafeMarkdown, 'text'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
   clock: Clock;
 }
@@ -29,11 +31,11 @@ export interface Tasks {
 }
 
 /** The owners of tasks, which use the given connections. */
-export function tasksOf({ connections, limits, statuses, publish, clock }: TasksDeps): Tasks {
+export function tasksOf({ connections, limits, statuses, markdown, publish, clock }: TasksDeps): Tasks {
   const { database, jobs, events } = connections;
   const turns = createTurnStore(database);
   const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
-  const delegations = delegationsOf(connections, { limits, statuses, publish, ended });
+  const delegations = delegationsOf(connections, { limits, statuses, markdown, publish, ended });
   const workflows = createWorkflows({
     store: createWorkflowStore(database),
     background: createBackgroundTurns(turns, jobs),
@@ -42,6 +44,7 @@ export function tasksOf({ connections, limits, statuses, publish, clock }: Tasks
     turns,
     messages: createMessageStore(database),
     events,
+    markdown,
     clock,
   });
   const owners = createTaskOwners([delegations, workflows]);

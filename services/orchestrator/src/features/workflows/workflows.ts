@@ -8,6 +8,8 @@ import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { storable } from '../turns/agent-content-schema.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
+import type { SafeMarkdown } from '../turns/reply-text.js';
+import { safeContent } from '../turns/safe-content.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import { moved, stateOf } from './workflow-steps.js';
@@ -33,6 +35,7 @@ export interface WorkflowsDeps {
   turns: Pick<TurnStore, 'requestStop'>;
   messages: Pick<MessageStore, 'update'> & { insert(...message: Parameters<MessageStore['insert']>): Promise<unknown> };
   events: Pick<EventStore, 'append' | 'lock'>;
+  markdown: Pick<SafeMarkdown, 'text'>;
   clock: Clock;
 }
 
@@ -71,6 +74,7 @@ function resultText({ status, text }: TaskResult): string {
 
 export function createWorkflows(deps: WorkflowsDeps): Workflows {
   const { store, messages, events, clock } = deps;
+  const shownContent = (...parts: Parameters<typeof contentOf>) => safeContent(contentOf(...parts), deps.markdown);
 
   /** Everything that changes a workflow locks its workspace. */
   async function locked(workspaceId: string, id: string, tx: Transaction): Promise<Snapshot | undefined> {
@@ -144,7 +148,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     const { workflow, steps, hasEnded } = await apply(snapshot, next, results, tx);
     const { workspace_id: workspaceId, message_id: messageId } = workflow;
     const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
-    await messages.update(messageId, { content: contentOf(workflow, steps) }, tx);
+    await messages.update(messageId, { content: shownContent(workflow, steps) }, tx);
     // The user who cancels a workflow knows that it has ended.
     if (hasEnded && workflow.status !== 'cancelled') await report(workflow, tx);
     return seq;
@@ -171,7 +175,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       if ((await store.countRunning(workspaceId, tx)) >= LIMITS.runningWorkflows) return undefined;
       const [id, messageId] = [randomUUIDv7(), randomUUIDv7()];
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
-      const content = contentOf({ id, name, status: 'running' }, []);
+      const content = shownContent({ id, name, status: 'running' }, []);
       const message = { id: messageId, workspaceId, conversationId, agentId, seq, content } as const;
       // A runtime cannot write a message with such a key.
       const turn = { id: turnId, key: `platform:workflow:${id}` };
@@ -185,7 +189,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
         NO_RESULTS,
         tx,
       );
-      await messages.update(messageId, { content: contentOf(workflow, steps) }, tx);
+      await messages.update(messageId, { content: shownContent(workflow, steps) }, tx);
       return id;
     },
 
