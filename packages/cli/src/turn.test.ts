@@ -18,6 +18,7 @@ interface MessageParts {
   conversation_id?: string;
   local_id?: string | null;
   agent?: typeof agent | typeof other;
+  updated_at?: string;
 }
 
 function message({
@@ -26,6 +27,7 @@ function message({
   conversation_id = conversation,
   local_id = null,
   agent: from = agent,
+  updated_at = at,
   ...rest
 }: MessageParts) {
   const sender = role === 'agent' ? from : null;
@@ -39,7 +41,7 @@ function message({
     attachments: [],
     mentions: [],
     created_at: at,
-    updated_at: at,
+    updated_at,
     position: '0000000000000001b',
     error: null,
     edited_at: null,
@@ -163,6 +165,18 @@ describe('a turn that events update', () => {
     expect(outcomeAfter(...events)).toBeUndefined();
     expect(outcomeAfter(...ended)).toBeUndefined();
     expect(outcomeAfter(...ended, ...reply(12))).toBe('delivered');
+  });
+
+  it('ends with the reply that contains the results of delegations', () => {
+    const later = '2026-11-21T10:00:01.000Z';
+    const events = [
+      created({ id: answer, content: loading }),
+      created(delegated(41, 'running')),
+      updated(delegated(41, 'completed')),
+      updated({ id: answer, content: text('Together.'), status: 'delivered', updated_at: later }),
+      done(answer, 'delivered'),
+    ];
+    expect(outcomeAfter(...events)).toBe('delivered');
   });
 
   it('ends if the user stopped it while it waited for delegations', () => {

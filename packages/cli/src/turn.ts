@@ -11,6 +11,8 @@ interface Produced {
   readonly content: MessageContent;
   readonly agentId: string | undefined;
   readonly status: Status;
+  /** ISO 8601. */
+  readonly updatedAt: string;
   /** Whether a reply is finished. */
   readonly ended: boolean;
 }
@@ -96,6 +98,7 @@ function applyMessage(turn: Turn, message: AnyMessage, isNew: boolean): Turn {
     content: message.content,
     agentId: message.agent?.id,
     status: exactStatus(message),
+    updatedAt: message.updated_at,
     ended: known?.ended ?? false,
   };
   return { ...turn, produced: new Map(turn.produced).set(message.id, state) };
@@ -131,10 +134,11 @@ export function outcomeOf({ produced, stopped, lost, waitsForWorkflows }: Turn):
 function isFollowed(all: readonly Produced[], last: Produced): boolean {
   if (last.status === 'delegated') return true;
   const agents = new Set(all.flatMap(({ content, agentId }) => (isReply(content) ? [agentId] : [])));
-  return all.slice(all.indexOf(last) + 1).some(({ content }) => {
+  return all.slice(all.indexOf(last) + 1).some(({ content, updatedAt }) => {
     if (content.type === 'workflow') return content.status !== 'cancelled';
-    // A sub-agent that delegates does not reply to the user.
-    return content.type === 'delegation' && (!content.from || agents.has(content.from.id));
+    // A reply whose delegations ended first contains their results. A sub-agent that delegates does not reply to the user.
+    const isFrom = content.type === 'delegation' && (!content.from || agents.has(content.from.id));
+    return isFrom && updatedAt >= last.updatedAt;
   });
 }
 

@@ -153,7 +153,7 @@ describe('apps that the user has connected', () => {
     expect(results).toEqual([expect.stringContaining('unknown tool')]);
   });
 
-  it('ask before they change something, and show the whole call', async () => {
+  it('REST-038 ask before they change something, and show the whole call', async () => {
     await connect('gmail');
     await client.send('send the mail');
     const card = await approve();

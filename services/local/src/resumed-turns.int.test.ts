@@ -51,6 +51,8 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
     });
     const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
     client = await startTestClient({ ...services, token });
+    // Killed model calls count with their output limit, which exceeds the budget of a turn of the smallest plan.
+    await services.query(`UPDATE users SET plan_code = 'pro'`);
   });
   afterAll(async () => {
     client?.close();

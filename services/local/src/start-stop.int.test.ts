@@ -43,7 +43,7 @@ describe('local mode as a process', () => {
     client = await ada(local);
   };
   const remember = async (): Promise<void> => {
-    await client.ask('Please remember this');
+    await client.ask('Please keep this');
     before = await belongingsOf(client);
     children = childrenOf(local.program.pid);
     client.close();

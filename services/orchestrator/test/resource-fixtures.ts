@@ -46,7 +46,7 @@ export async function createUserResources(
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
   const artifactId = await storeArtifact(uswarm, home, 'Groceries', ['- tea\n', '- tea\n- bread\n']);
-  const workflowId = await storeWorkflow(uswarm, home, { messageId: answerId });
+  const workflowId = await storeWorkflow(uswarm, home, { messageId: cardId });
   const receiptId = await storeReceipt(uswarm, home);
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');

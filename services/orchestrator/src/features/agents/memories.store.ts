@@ -162,7 +162,8 @@ export function createMemoryStore(database: Database): MemoryStore {
     async edit(agentId, key, { content = null, category = null }, db) {
       const { rows } = await sql<MemoryRow>`
         UPDATE agent_memories m SET content = coalesce(${content}, content), category = coalesce(${category}, category),
-          written_by = CASE WHEN ${content}::text IS NULL THEN written_by ELSE 'user' END, updated_at = now()
+          written_by = CASE WHEN ${content}::text IS NULL THEN written_by ELSE 'user' END,
+          untrusted = untrusted AND ${content}::text IS NULL, updated_at = now()
         WHERE agent_id = ${agentId} AND key = ${key}
         RETURNING ${COLUMNS}`.execute(db);
       return rows[0];

@@ -64,7 +64,7 @@ describe('content of others', () => {
     const { call, agentId, conversationId } = await begin();
     await world.uswarm.database
       .insertInto('agent_memories')
-      .values({ agent_id: agentId, ...tea, category: 'general', untrusted: true })
+      .values({ agent_id: agentId, ...tea, category: 'general', untrusted: true, written_by: 'agent' })
       .execute();
     await call('remember', { ...tea, content: 'The user drinks black tea.' });
     expect(await flags(agentId)).toEqual({ tea: false });

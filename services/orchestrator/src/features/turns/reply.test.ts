@@ -9,7 +9,8 @@ import { createSafeMarkdown } from './reply-text.js';
 import { createReply, finishedReply } from './reply.js';
 import type { Refusal } from './reply-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
-import type { FinishedReply, TurnWriter } from './turn-writer.js';
+import type { FinishedReply } from './turn-ending.js';
+import type { TurnWriter } from './turn-writer.js';
 import type { UsageEntry } from '../usage/usage-entries.js';
 import type { TurnRow } from './turns.store.js';
 

@@ -34,7 +34,8 @@ import { createTurnActivity } from './turn-activity.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
 import type { TurnRow } from './turns.store.js';
-import type { Ended, FinishedReply, TurnWriter } from './turn-writer.js';
+import type { Ended, FinishedReply } from './turn-ending.js';
+import type { TurnWriter } from './turn-writer.js';
 
 /** Maximum number of events that write to the database: a part can change several times. */
 const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;

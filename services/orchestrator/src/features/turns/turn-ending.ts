@@ -1,13 +1,25 @@
-import { messageError } from '@uswarm/contract';
+import { messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
+import type { TurnStatus } from '../../database/schema.js';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { EventStore } from '../events/events.store.js';
 import { isBackground, type TaskOwner, type TaskResult } from './background-turns.js';
 import type { TurnLeftovers } from './turn-leftovers.js';
 import type { TurnMessagesDeps } from './turn-messages.js';
-import type { Ended, FinishedReply } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
+
+/** State after a turn has ended. */
+export interface Ended {
+  seq: number;
+}
+
+export interface FinishedReply {
+  turnStatus: Exclude<TurnStatus, 'queued' | 'running'>;
+  messageStatus: MessageStatus;
+  text: string;
+  errorCode: string | null;
+}
 
 export interface TurnEndingDeps {
   jobs: Pick<JobStore, 'complete'>;

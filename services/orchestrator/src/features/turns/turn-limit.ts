@@ -1,7 +1,7 @@
 import { MESSAGE_ERRORS } from '@uswarm/contract';
 import { costText } from '../usage/budget.js';
 import type { LimitReached } from '../usage/usage-limits.js';
-import type { FinishedReply } from './turn-writer.js';
+import type { FinishedReply } from './turn-ending.js';
 
 export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
 

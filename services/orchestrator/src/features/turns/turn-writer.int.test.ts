@@ -12,7 +12,8 @@ import {
 import { createTestTurnWorker, LEASE_MS, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import { TURN_JOB } from './turn-queue.js';
-import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js';
+import type { FinishedReply } from './turn-ending.js';
+import { LeaseLost, type TurnWriter } from './turn-writer.js';
 
 const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };
 const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state: 'running' } as const;

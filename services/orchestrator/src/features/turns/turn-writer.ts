@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { type DurableEventName, messageError, type MessageStatus } from '@uswarm/contract';
+import { type DurableEventName, messageError } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
-import type { AgentActivity, TurnStatus } from '../../database/schema.js';
+import type { AgentActivity } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { ApprovalStore, FoundApproval } from '../approvals/approvals.store.js';
@@ -25,7 +25,7 @@ import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
 import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
-import { answeredReply, createTurnEnding } from './turn-ending.js';
+import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -110,18 +110,6 @@ export interface StoredCall {
   approval?: FoundApproval | undefined;
   /** Whether another agent works on the task of the call. */
   isDelegated: boolean;
-}
-
-/** State after a turn has ended. */
-export interface Ended {
-  seq: number;
-}
-
-export interface FinishedReply {
-  turnStatus: Exclude<TurnStatus, 'queued' | 'running'>;
-  messageStatus: MessageStatus;
-  text: string;
-  errorCode: string | null;
 }
 
 /** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
