@@ -132,14 +132,14 @@ export const workflowSteps: WorkflowSummary['steps'] = [
     status: 'completed',
     agent_slug: 'researcher',
     started_at: '2026-11-20T08:30:02.125Z',
-    finished_at: '2026-11-20T08:30:03.500Z',
+    finished_at: '2026-11-20T08:30:03.512Z',
   },
   {
     step_id: 'plan',
     name: 'Write the plan',
     status: 'running',
     agent_slug: 'writer',
-    started_at: '2026-11-20T08:30:03.500Z',
+    started_at: '2026-11-20T08:30:03.512Z',
     finished_at: null,
   },
 ];
