@@ -261,7 +261,7 @@ export class ScheduleRun {
     const page = await this.world.user.get<MessagePage>(`${here.path}/messages?direction=forward&limit=100`);
     return page.body.data.filter(
       ({ content, extended_status }) =>
-        content.type === 'action_card' && content.selected_action_id === undefined && extended_status !== 'failed',
+        content.type === 'action_card' && (content.selected_action_id ?? null) === null && extended_status !== 'failed',
     );
   }
 
