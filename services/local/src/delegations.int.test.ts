@@ -76,8 +76,8 @@ describe('a manager that delegates', () => {
 
   /** Checks that tasks keep exactly the tokens that they used. @returns their number, and whether the answer has tokens left */
   async function budgets() {
-    const turns = await services.query<{ depth: number | null; budget: string; used: string; resumed: boolean }>(
-      `SELECT task.depth, t.tokens_budget AS budget, t.first_turn_id IS NOT NULL AS resumed,
+    const turns = await services.query<{ depth: number | null; budget: string; used: string }>(
+      `SELECT task.depth, t.tokens_budget AS budget,
          (SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM usage_entries e
           WHERE e.turn_id = coalesce(t.first_turn_id, t.id)) AS used
        FROM turns t LEFT JOIN turn_tasks task ON task.turn_id = t.id WHERE t.workspace_id = $1 ORDER BY t.id DESC`,
@@ -85,7 +85,8 @@ describe('a manager that delegates', () => {
     );
     const tasks = turns.filter(({ depth }) => depth !== null);
     for (const { budget, used } of tasks) expect(budget).toBe(used);
-    const [answering] = turns.filter(({ depth, resumed }) => depth === null && resumed);
+    // The newest one: the turn that continued, if the tasks had not ended before it was suspended.
+    const answering = turns.find(({ depth }) => depth === null);
     return { tasks: tasks.length, left: Number(answering?.budget) > Number(answering?.used) };
   }
 
