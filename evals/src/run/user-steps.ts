@@ -56,7 +56,7 @@ async function waitFor(context: StepContext, what: string, fits: (message: Liste
     const { turns } = await stack.operator.call('workspace.show', { workspace_id: user.client.workspaceId });
     const found = (await allMessages(user)).findLast(fits);
     if (found !== undefined) return found;
-    if (turns.queued + turns.running === 0) throw new StepFailed(`there is no ${what}`);
+    if (turns.queued + turns.running === 0) throw new StepFailed(`no ${what} exists`);
     await pause(context, 'message.chunk');
   }
 }
@@ -98,7 +98,7 @@ async function chooseOnCard({ user }: StepContext, { card, title }: StepOf<'card
     ({ content }) => 'title' in content && (title === undefined || matches(content.title, title)),
   );
   if (found === undefined || found.content.type !== 'action_card')
-    throw new StepFailed(`there is no open card to ${card}`);
+    throw new StepFailed(`the card to ${card} is missing`);
   const action = found.content.actions.find(
     ({ id, label }) => id === card || label.toLowerCase() === card.toLowerCase(),
   );
@@ -134,7 +134,7 @@ async function lastMessage(user: TaskUser, role: MessageData['role']): Promise<L
   const found = (await allMessages(user)).findLast(
     ({ role: of, content }) => of === role && (content.type === 'text' || content.type === 'loading'),
   );
-  if (found === undefined) throw new StepFailed(`there is no message of role ${role}`);
+  if (found === undefined) throw new StepFailed(`no message of role ${role} exists`);
   return found;
 }
 
@@ -156,7 +156,7 @@ async function act(context: StepContext, step: UserStep): Promise<void> {
   }
   const path = `/v1/agents/${agentId(user, step.agent)}/memories/${encodeURIComponent(step.delete_memory)}`;
   const { status } = await user.client.api('DELETE', path);
-  if (status >= 300) throw new StepFailed(`there is no memory ${step.delete_memory} to delete`);
+  if (status >= 300) throw new StepFailed(`the memory ${step.delete_memory} does not exist`);
 }
 
 /** Takes the steps in order. Waits for the agents after each step, unless the user stops them next. */

@@ -127,6 +127,6 @@ export async function createTaskUser(stack: Stack, task: Task, run: string | und
 /** @throws HarnessError if the swarm has no such agent */
 export function agentId({ agents }: Pick<TaskUser, 'agents'>, slug: string): string {
   const agent = agents.get(slug);
-  if (agent === undefined) throw new HarnessError(`there is no agent ${slug}`);
+  if (agent === undefined) throw new HarnessError(`the agent ${slug} does not exist`);
   return agent.id;
 }

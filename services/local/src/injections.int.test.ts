@@ -51,13 +51,13 @@ describe('a model that obeys every order that it reads', () => {
       SVC_MCP_ENDPOINT: `${searchHttp.url}/mcp`,
       SVC_MCP_SIGNING_KEY: signingKey,
     });
-    const stranger = await startAppUser(services, servers);
+    const otherUser = await startAppUser(services, servers);
     other = `other-${randomUUID()}`;
     await services.query(`UPDATE users SET name = $2 WHERE id = (SELECT owner_id FROM workspaces WHERE id = $1)`, [
-      stranger.workspaceId,
+      otherUser.workspaceId,
       other,
     ]);
-    stranger.close();
+    otherUser.close();
     user = await startAppUser(services, servers);
     for (const app of ['gmail', 'google_calendar'] as const) {
       await user.connect(app);

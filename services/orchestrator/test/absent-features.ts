@@ -4,7 +4,7 @@ import type { TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 export const ABSENT_FEATURES: Pick<TurnRunnerDeps, 'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries'> = {
   delegations: { isOpen: async () => false, openOf: async () => [] },
   tasks: { ended: async () => undefined, cancel: async () => undefined },
-  queue: { handOver: async () => undefined },
+  queue: { follow: async () => undefined },
   summaries: { find: async () => undefined },
   reports: { promptFor: async () => undefined },
 };

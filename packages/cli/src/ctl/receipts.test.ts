@@ -14,7 +14,7 @@ function exampleOf(operation: OperationId): unknown {
 const EXAMPLE = (exampleOf('getReceipt') as { data: Receipt }).data;
 const { jws: _, ...SIGNED } = EXAMPLE;
 
-const [old, current, stranger] = [0, 1, 2].map(() => createReceiptSigner(generateCallKeys().privateKey)) as [
+const [old, current, unknownSigner] = [0, 1, 2].map(() => createReceiptSigner(generateCallKeys().privateKey)) as [
   ReturnType<typeof createReceiptSigner>,
   ReturnType<typeof createReceiptSigner>,
   ReturnType<typeof createReceiptSigner>,
@@ -164,8 +164,8 @@ describe('uswarmctl receipt verify', () => {
   });
 
   it('refuses a key that never existed', async () => {
-    const { reasons } = await verify({ ...SIGNED, jws: await stranger.sign(SIGNED) });
-    expect(reasons).toEqual([`the key ${stranger.kid} is unknown`]);
+    const { reasons } = await verify({ ...SIGNED, jws: await unknownSigner.sign(SIGNED) });
+    expect(reasons).toEqual([`the key ${unknownSigner.kid} is unknown`]);
   });
 
   it('refuses a signature of something else', async () => {

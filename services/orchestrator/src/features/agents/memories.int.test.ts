@@ -334,13 +334,13 @@ describe('memories of an agent', () => {
       const change = { content: 'black' };
       expect(await user.refusal('PATCH', editPath('coffee'), change)).toBe('memory_not_found');
       expect(await user.refusal('PATCH', editPath('a').replace(/a$/, '%00'), change)).toBe('memory_not_found');
-      const stranger = await uswarm.user();
-      const theirs = await uswarm.home(stranger);
+      const otherUser = await uswarm.user();
+      const theirs = await uswarm.home(otherUser);
       const foreign = first(theirs.agents).id;
       expect(await user.refusal('PATCH', editPath('tea', foreign), change)).toBe('agent_not_found');
-      expect(await stranger.refusal('PATCH', editPath('tea'), change)).toBe('workspace_not_found');
+      expect(await otherUser.refusal('PATCH', editPath('tea'), change)).toBe('workspace_not_found');
       const inTheirs = `${theirs.workspace}/agents/${agentId}/memories/tea`;
-      expect(await stranger.refusal('PATCH', inTheirs, change)).toBe('agent_not_found');
+      expect(await otherUser.refusal('PATCH', inTheirs, change)).toBe('agent_not_found');
       expect((await list()).map(({ content }) => content)).toEqual(['green']);
     });
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { storable } from '../turns/agent-content-schema.js';
+import { answersUser } from '../turns/answers-user.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
@@ -107,7 +108,7 @@ export function createApprovalStore(): ApprovalStore {
       ), ended AS (
         SELECT id FROM turns t
         WHERE id IN (SELECT turn_id FROM named WHERE status = 'open') AND status NOT IN ('queued', 'running')
-          AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+          AND ${answersUser('t.id')}
           AND NOT EXISTS (SELECT FROM delegations d WHERE d.parent_turn_id = t.id AND d.status = 'running')
       ), closing AS (
         SELECT card_message_id FROM named
@@ -244,7 +245,7 @@ export function createApprovalStore(): ApprovalStore {
       close(
         'superseded',
         sql`SELECT card_message_id FROM tool_approvals a WHERE conversation_id = ${conversationId} AND status = 'open'
-          AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = a.turn_id)`,
+          AND ${answersUser('a.turn_id')}`,
         db,
       ),
 

@@ -1,4 +1,4 @@
-import { type AgentData, LIMITS } from '@uswarm/contract';
+import { LIMITS } from '@uswarm/contract';
 import { DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { agentData, type AgentRow, type AgentViewContext } from '../agents/agent-view.js';
@@ -64,8 +64,8 @@ export function createDelegationTools({
       const found = await find(call.workspaceId, call.agentId, input.agent);
       if ('failed' in found) return () => Promise.resolve(found);
       const viewContext = createViewContext();
-      const [from, to]: AgentData[] = [agentData(found.from, viewContext), agentData(found.to, viewContext)];
-      if (from === undefined || to === undefined) throw new TypeError('an agent has no data');
+      const from = agentData(found.from, viewContext);
+      const to = agentData(found.to, viewContext);
       const content = startedDelegation(from, to, input.task);
       return (tx) => delegations.start(call, { agentId: to.id, prompt: taskPrompt(from, input), content }, tx);
     },

@@ -13,6 +13,7 @@ import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background
 import type { SafeMarkdown } from '../turns/reply-text.js';
 import { safeContent } from '../turns/safe-content.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
+import { isUnfinished } from '../turns/turn-status.js';
 import type { TurnRow, TurnStore } from '../turns/turns.store.js';
 import type { ReservationStore } from '../usage/reservations.store.js';
 import { boundedResult, type DelegationContent, endedDelegation } from './delegation-message.js';
@@ -190,7 +191,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
         const turn = await turns.get(delegation.turnId, tx);
         if (turn === undefined) continue;
         // Its worker ends the turn. Nothing waits for the result.
-        if (turn.status === 'queued' || turn.status === 'running') await turns.requestStop(turn.id, tx);
+        if (isUnfinished(turn)) await turns.requestStop(turn.id, tx);
         else {
           await close(delegation, turn, 'failed', tx);
           await endSuspended(turn, tx);

@@ -11,6 +11,7 @@ import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
+import { isUnfinished } from '../turns/turn-status.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import type { Workflows } from '../workflows/workflows.js';
 import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
@@ -66,9 +67,6 @@ class TurnsChanged extends Error {
 }
 
 const ATTEMPTS = 5;
-
-export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean =>
-  status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
   const { withTransaction, changes, turns, jobs, approvals, events, conversations, summaries } = deps;

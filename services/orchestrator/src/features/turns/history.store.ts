@@ -2,6 +2,7 @@ import { LIMITS } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { type MessageParts, messageToText } from './message-to-text.js';
+import { answersUser } from './answers-user.js';
 
 export interface HistoryRow {
   id: string;
@@ -62,7 +63,7 @@ export async function readHistory(
     LEFT JOIN messages user_message ON user_message.id = coalesce(replying.user_message_id, writing.user_message_id)
     WHERE user_message.id IS DISTINCT FROM ${userMessage.messageId}::uuid
       OR coalesce(replying.agent_id, writing.agent_id) <> ${userMessage.agentId}::uuid
-        AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = coalesce(replying.id, writing.id))
+        AND ${answersUser('coalesce(replying.id, writing.id)')}
     ORDER BY coalesce(user_message.seq, entry.seq) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
   return rows.map(({ id, role, agent_id, ...parts }) => ({

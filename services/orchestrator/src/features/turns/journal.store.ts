@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { answersUser } from './answers-user.js';
 
 /** What later turns of the conversation are told about a tool call. */
 export interface CallRecord {
@@ -153,7 +154,7 @@ export function createJournalStore(database: Database): JournalStore {
         SELECT t.id FROM messages asked
         JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
         JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
-          AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+          AND ${answersUser('t.id')}
         WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${limit}`.execute(database);
       return rows.map(({ id }) => id);
     },

@@ -109,6 +109,10 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     return [{ id: turn.user_message_id, role: 'user', agent_id: null, text: turn.task_prompt }];
   }
 
+  /** A token for calls is only sent if it is known that the conversation has content of others. */
+  const callsToolsOf = async (turn: TurnRow, features: readonly string[]): Promise<boolean> =>
+    !features.includes(TOOL_GRANTS) || (await deps.rules.untrustedSources(turn.conversation_id)).includes('web');
+
   /** The entries for a runtime that starts the turn. One that has it already does not need them. */
   async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
@@ -126,18 +130,18 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const reading = historyOf(answered, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
-    const [context, newestFirst, firstStep, journal, report] = await Promise.all([
+    const [context, newestFirst, firstStep, journal, callsTools] = await Promise.all([
       stored ?? startContext(answered, summary, question),
       reading,
       deps.turns.nextStep(turn.usage_turn_id),
       features.includes(JOURNAL) ? entriesFor(turn, reply.events, signal) : [],
-      isBackground(turn) ? undefined : deps.reports.promptFor(answered.user_message_id),
+      callsToolsOf(turn, features),
     ]);
     const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);
     const { tools, requestedTools } = context.agentContext;
-    // A token for calls is only sent if it is known that the conversation has content of others.
-    const callsTools =
-      !features.includes(TOOL_GRANTS) || (await deps.rules.untrustedSources(turn.conversation_id)).includes('web');
+    // A message of the user is part of the history, unlike that of a workflow that has ended.
+    const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
+    const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);
     // An agent without tools needs no token.
     const toolToken = tools.length === 0 ? '' : await deps.toolTokens({ ...tokenTurn(turn), listsOnly: !callsTools });
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });

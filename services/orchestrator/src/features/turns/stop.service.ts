@@ -9,6 +9,7 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { STOPPED_SENTENCE } from './reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { TURN_JOB } from './turn-queue.js';
+import { isUnfinished } from './turn-status.js';
 import { createTurnWriter, LeaseLost, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
@@ -25,16 +26,14 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
 
 export interface StopService {
   /**
-   * Stops a reply by its id, all replies to a user message by the id of that message, or the task of a sub-agent by the id of
-   * its delegation, or the workflow that a message shows. A running turn ends soon and keeps its text so far; a queued one ends immediately. A turn that waits for
-   * sub-agents ends when they have stopped.
+   * Stops a reply by its id, all replies to a user message by the id of that message, the task of a sub-agent by the id of its
+   * delegation, or the workflow that a message shows. A running turn ends soon and keeps its text so far; a queued one ends
+   * immediately. A turn that waits for sub-agents ends when they have stopped.
    *
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
   stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
 }
-
-const isUnfinished = ({ status }: TurnRow): boolean => status === 'queued' || status === 'running';
 
 /** The turn has ended in the meantime. */
 function ignoreEnded(error: unknown): void {

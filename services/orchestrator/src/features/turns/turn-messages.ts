@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { DurableEventName, MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
+import { insertSystemMessage } from '../messages/system-message.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { SafeMarkdown } from './reply-text.js';
@@ -85,13 +86,7 @@ export function createTurnMessages({ messages, events, markdown }: TurnMessagesD
 
     async note(key, text, tx) {
       if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
-      const id = randomUUIDv7();
-      const seq = await append('message.new', id, tx);
-      const content = { type: 'system', text } as const;
-      await messages.insert(
-        { id, ...context, seq, role: 'system', content, status: 'delivered', turn: { id: turn.id, key } },
-        tx,
-      );
+      await insertSystemMessage({ messages, events }, { ...context, text, turn: { id: turn.id, key } }, tx);
     },
   };
 }

@@ -81,7 +81,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
   /** Tasks of background turns. */
   tasks: TaskOwner;
-  queue: Pick<TurnQueue, 'handOver'>;
+  queue: Pick<TurnQueue, 'follow'>;
   untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
@@ -358,10 +358,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async handOver(text, agentId) {
       const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
       const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
+      const { conversation_id: conversationId, user_id: userId } = turn;
       const ended = await fenced(async (tx) => {
         const handedOver = await endReply(reply, tx);
         const [userMessage] = await messages.find([userMessageId], tx);
-        await deps.queue.handOver(turn, agentId, userMessage?.seq ?? handedOver.seq, tx);
+        const ordinal = userMessage?.seq ?? handedOver.seq;
+        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
         return handedOver;
       });
       metrics?.ended(turn, reply);

@@ -5,6 +5,7 @@ import type { TurnStatus } from '../../database/schema.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { type HistoryRow, readHistory } from './history.store.js';
+import { answersUser } from './answers-user.js';
 
 export interface NewTurn {
   id: string;
@@ -169,7 +170,7 @@ export function createTurnStore(database: Database): TurnStore {
         SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
         WHERE (
           SELECT count(*) FROM turns t WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
-            AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+            AND ${answersUser('t.id')}
         ) < ${most}
         RETURNING id`.execute(db);
       return inserted.length === 1;
@@ -244,7 +245,7 @@ export function createTurnStore(database: Database): TurnStore {
         SELECT EXISTS (
           SELECT FROM turns t LEFT JOIN messages reply ON reply.id = t.reply_message_id
           WHERE t.user_message_id = ${messageId} AND t.id <> ${id}
-            AND NOT EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+            AND ${answersUser('t.id')}
             AND (t.status IN ('queued', 'running', 'done') OR reply.status = 'incomplete')
         ) AS found`.execute(db);
       return answered.rows[0]?.found ?? false;

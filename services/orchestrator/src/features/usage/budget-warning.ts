@@ -1,9 +1,7 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
-import type { EventStore } from '../events/events.store.js';
-import type { MessageStore } from '../messages/messages.store.js';
+import { insertSystemMessage, type SystemMessageDeps } from '../messages/system-message.js';
 import { type BudgetUse, type StoredBudget, WARNED, warningText } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
 
@@ -26,22 +24,19 @@ export interface WarnedCall {
 /** Warns the user in the transaction that records usage, after the usage. */
 export type WarnAboutBudget = (call: WarnedCall, tx: Transaction) => Promise<void>;
 
-export interface BudgetWarningDeps {
+export interface BudgetWarningDeps extends SystemMessageDeps {
   store: BudgetWarningStore;
-  messages: { insert(...message: Parameters<MessageStore['insert']>): Promise<unknown> };
-  events: Pick<EventStore, 'append'>;
   clock: Clock;
 }
 
-export function createBudgetWarning({ store, messages, events, clock }: BudgetWarningDeps): WarnAboutBudget {
+export function createBudgetWarning({ store, clock, ...deps }: BudgetWarningDeps): WarnAboutBudget {
   return async (call, tx) => {
     const now = clock.now();
     const marked = await store.mark(call, periodOf(now), tx);
     if (marked === undefined) return;
-    const id = randomUUIDv7();
-    const seq = await events.append({ workspaceId: call.workspaceId, type: 'message.new', subjectId: id }, tx);
-    const content = { type: 'system', text: warningText(marked, marked, nextPeriodAt(now)) } as const;
-    await messages.insert({ id, ...call, seq, role: 'system', content, status: 'delivered' }, tx);
+    const { workspaceId, conversationId } = call;
+    const text = warningText(marked, marked, nextPeriodAt(now));
+    await insertSystemMessage(deps, { workspaceId, conversationId, text }, tx);
   };
 }
 

@@ -5,12 +5,14 @@ import type { Transaction } from '../../database/database.js';
 import { boundedResult } from '../delegations/delegation-message.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { EventStore } from '../events/events.store.js';
+import { insertSystemMessage } from '../messages/system-message.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { storable } from '../turns/agent-content-schema.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply-text.js';
 import { safeContent } from '../turns/safe-content.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
+import { isUnfinished } from '../turns/turn-status.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import { moved, stateOf } from './workflow-steps.js';
 import { begun, cancelled, stepEnded, type WorkflowState } from './workflow-state.js';
@@ -105,16 +107,10 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
   /** Tells the end of a workflow. The agent that started it answers with a report. */
   async function report({ id, ...workflow }: WorkflowRow, tx: Transaction): Promise<void> {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId, user_id: userId } = workflow;
-    const messageId = randomUUIDv7();
-    const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
-    const content = { type: 'system', text: endNote(workflow) } as const;
-    const message = { id: messageId, workspaceId, conversationId, seq, content } as const;
-    await messages.insert({ ...message, role: 'system', status: 'delivered' }, tx);
-    await store.setReport(id, messageId, tx);
-    await deps.queue.follow(
-      { workspaceId, conversationId, agentId, userMessageId: messageId, userId, ordinal: seq },
-      tx,
-    );
+    const note = await insertSystemMessage(deps, { workspaceId, conversationId, text: endNote(workflow) }, tx);
+    await store.setReport(id, note.id, tx);
+    const turn = { workspaceId, conversationId, agentId, userMessageId: note.id, userId, ordinal: note.seq };
+    await deps.queue.follow(turn, tx);
   }
 
   /** Stores the next state of a workflow, and starts the turns of the steps that begin. */
@@ -157,9 +153,9 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
   /** Stops the turns of the running steps of a cancelled workflow. @returns those that end later */
   async function stopTurns({ workflow }: Snapshot, tx: Transaction): Promise<StepTurn[]> {
     const turns = await store.turnsOf(workflow.id, tx);
-    const stopping = turns.filter(({ status }) => status === 'queued' || status === 'running');
+    const stopping = turns.filter(isUnfinished);
     for (const { id } of stopping) await deps.turns.requestStop(id, tx);
-    for (const { id } of turns.filter((turn) => !stopping.includes(turn))) await deps.delegations.stopSuspended(id, tx);
+    for (const { id } of turns.filter((turn) => !isUnfinished(turn))) await deps.delegations.stopSuspended(id, tx);
     return stopping;
   }
 
