@@ -30,11 +30,13 @@ describe('Markdown of an agent', () => {
     ['an address with a backslash', '[x](/\\evil.com)', '[x] (/\\evil.com)'],
     ['a scheme that runs code', '[x](javascript:alert(1))', '[x] (javascript:alert(1))'],
     ['an address with a user name', '[x](https://bank.com@evil.com)', '[x] (https:// bank.com@evil.com)'],
+    ['a reference to an address with a user name', '[r]://bank.com@evil.com', '[r] :// bank.com@evil.com'],
     ['a bare address with a user name', 'https://bank.com@evil.com', 'https:// bank.com@evil.com'],
     ['an image in HTML', '<img src="https://evil.com/x">', '< img src="https://evil.com/x">'],
     ['a link in HTML', '<A HREF = //evil.com>x</a>', '< A HREF = //evil.com>x</a>'],
     ['a tag with a quoted bracket', '<a title=">" href="//evil.com">', '< a title=">" href="//evil.com">'],
     ['a tag with mixed quotes', `<a x='"' y=">" href=//evil.com>`, `< a x='"' y=">" href=//evil.com>`],
+    ['an image in an address in angle brackets', '<https://evil.com/![>', '< https://evil.com/! [>'],
     ['a style in HTML', '<p style="a">', '< p style="a">'],
     ['a comment', '[x <!-- evil.com](https://evil.com) -->', '[x < !-- evil.com](https://evil.com) -->'],
     ['characters that reorder text', '[\u202emoc.knab](https://evil.com)', '[moc.knab (evil.com)](https://evil.com)'],
@@ -48,7 +50,7 @@ describe('Markdown of an agent', () => {
     ['a link that ends with its host', '[The guide (example.com)](https://example.com/guide)'],
     ['a link that is its host', '[example.com](https://example.com/guide)'],
     ['a bare address', 'See https://example.com/a?b=c#d.'],
-    ['an address in angle brackets', '<https://example.com/a>'],
+    ['an address in angle brackets', '<https://example.com/a?b=c&d=e>'],
     ['a mail address', '<ada@example.com>'],
     ['an image of our own', `![a](${OWN}/v1/assets/icon.svg)`],
     ['an image without a host', '![a](/v1/uploads/1/content?signature=a&expires=1)'],
@@ -137,7 +139,7 @@ const document = fc
 function violations(text: string): string[] {
   const foreign = (address: string): boolean =>
     /^[\s>]*<?\s*(?:[a-z][a-z0-9+.-]*(?::|&)|[a-z0-9-]+\.|\/[\\/&]|\\|&)/i.test(address) &&
-    !address.trimStart().startsWith(`${OWN}/v1/`);
+    !address.replace(/^[\s>]*<?\s*/, '').startsWith(`${OWN}/v1/`);
   const found: string[] = [];
   for (const { index } of text.matchAll(/!\[/g)) {
     const inline = /^!\[[^[\]]*\]\(([^]*)/.exec(text.slice(index));
@@ -162,7 +164,7 @@ function violations(text: string): string[] {
 const tags = (text: string): string[] =>
   text.includes('```') || text.includes('~~~')
     ? []
-    : Array.from(text.matchAll(/<(?:img|a) [^<>]*[:/][^<>]*>|<!--/g), ([tag]) => tag);
+    : Array.from(text.matchAll(/<(?:img|a) [^<>]*(?::|\/(?!>))[^<>]*>|<!--/g), ([tag]) => tag);
 
 describe('any Markdown', () => {
   it('invariant 11: loads no image of another host, and hides no host', () => {

@@ -34,7 +34,8 @@ const HIDING =
 const ATTRIBUTES = /^(?:\s+[^\s"'<>/=`]+(?:=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>`]+))?)*\s*$/;
 /** Attributes that can load, link or hide. Addresses of our own host have none of the characters. */
 const RISKY = /[:/\\&(`]|hidden|style/i;
-const AUTOLINK = /^<https?:\/\/[^\s<>\\@]*>$/i;
+/** It has no character that another rule changes: with a space in it, it would be a tag. */
+const AUTOLINK = /^<https?:\/\/(?:[^\s<>\\@[\]&]|&(?![#a-z0-9]*;))*>$/i;
 const MAIL = /^<(?:mailto:)?[\w.+-]+@[\w.-]+>$/;
 const ENTITY = /&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});/y;
 const PARTIAL_ENTITY = /&#?[A-Za-z0-9]{0,31}$/y;
@@ -80,7 +81,7 @@ function linkAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Step
   const to = destinationAt(source, at + 2, { isLast, isOwn, isDefinition: next === ':' });
   if (to.kind === 'hold') return 'hold';
   if (next === '(') return { taken: 2, output: changedLink(source, at, to) };
-  return { taken: 2, output: to.kind === 'own' ? ']:' : '] :' };
+  return { taken: 1, output: to.kind === 'own' ? ']' : '] ' };
 }
 
 function tagAt(source: string, at: number, isLast: boolean): Step {
