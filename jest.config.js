@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 // Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
   testEnvironment: 'node',
@@ -38,8 +40,9 @@ export default {
       globalTeardown: '<rootDir>/hack/jest/stop-servers.mjs',
     },
   ],
-  // Most tests wait for servers: a core for each worker, none kept free.
-  maxWorkers: '100%',
+  testSequencer: '<rootDir>/hack/jest/sequencer.mjs',
+  // Most tests wait for servers, so more workers than cores are busy. A number: jest takes 150% for 150 workers.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A worker keeps what the modules of finished files took; above this it is replaced before it runs out of memory.
   workerIdleMemoryLimit: '1500MB',
   // Ends what hangs. The first run on a machine builds programs meanwhile, for minutes.
