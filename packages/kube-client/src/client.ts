@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseJson } from '@uswarm/service-kit';
+import { parseJson, startDeadline } from '@uswarm/service-kit';
 import { request } from 'undici';
 import type { Credentials } from './credentials.js';
 import { KubeError, type StatusAnswer } from './errors.js';
@@ -176,16 +176,20 @@ function readList(answer: unknown): ObjectList {
 
 async function sendWithRetries(deps: KubeClientDeps, call: Call, cancel?: AbortSignal): Promise<unknown> {
   const { credentials, timeoutMs = 30_000, busyRetries = BUSY_RETRIES } = deps;
-  const deadline = AbortSignal.timeout(timeoutMs);
-  const signal = cancel === undefined ? deadline : AbortSignal.any([deadline, cancel]);
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await sendOnce(credentials, call, signal);
-    } catch (error) {
-      const wait = error instanceof KubeError && error.status === 429 ? error.retryAfter : undefined;
-      if (wait === undefined || tries >= busyRetries) throw error;
-      await sleep(Math.min(wait * 1_000, BUSY_WAIT_MS), undefined, { signal });
+  const deadline = startDeadline(timeoutMs, cancel);
+  const { signal } = deadline;
+  try {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await sendOnce(credentials, call, signal);
+      } catch (error) {
+        const wait = error instanceof KubeError && error.status === 429 ? error.retryAfter : undefined;
+        if (wait === undefined || tries >= busyRetries) throw error;
+        await sleep(Math.min(wait * 1_000, BUSY_WAIT_MS), undefined, { signal });
+      }
     }
+  } finally {
+    deadline.end();
   }
 }
 

@@ -5,6 +5,7 @@ export { type Clock, systemClock } from './clock.js';
 export { ConfigError, flag, json, list, loadConfig, namespacedName, port } from './config.js';
 export { currentContext, type RequestContext, runInContext } from './context.js';
 export { corsOriginOption, corsOrigins } from './cors-origins.js';
+export { type Deadline, startDeadline } from './deadline.js';
 export { type Device, deviceLogFields, isDescribed, readDevice } from './device.js';
 export { startHeartbeat } from './heartbeat.js';
 export { listen, type RunningServer } from './http-server.js';

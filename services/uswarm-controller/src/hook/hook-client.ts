@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
-import { parseJson } from '@uswarm/service-kit';
+import { parseJson, startDeadline } from '@uswarm/service-kit';
 import type { Dispatcher } from 'undici';
 import { createConnections } from './connections.js';
 import { HookBusy, HookError, type HookOutcome, retryAfterSeconds } from './hook-error.js';
@@ -136,10 +136,10 @@ function createPost(
   };
   return {
     async send(body, fresh, signal) {
-      const deadline = AbortSignal.timeout(timeoutMs);
+      const deadline = startDeadline(timeoutMs, signal);
       const client = connections.take(fresh);
       try {
-        const given = await client.request({ ...call, body, signal: AbortSignal.any([signal, deadline]) });
+        const given = await client.request({ ...call, body, signal: deadline.signal });
         const { statusCode: status, headers } = given;
         const text = await readText(given.body);
         const version = versionOf(headers);
@@ -151,10 +151,12 @@ function createPost(
         connections.drop(client);
         if (cause instanceof HookError) throw cause;
         if (signal.aborted) throw signal.reason;
-        if (deadline.aborted) {
+        if (deadline.expired()) {
           throw new HookError('timeout', `the webhook did not respond within ${timeoutMs} ms`, cause);
         }
         throw new HookError('unreachable', `the webhook is unreachable (${codeOf(cause)})`, cause);
+      } finally {
+        deadline.end();
       }
     },
     close: () => connections.close(),
