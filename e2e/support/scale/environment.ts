@@ -78,7 +78,7 @@ export async function openScaleEnvironment(target: Target, folder: string): Prom
           SYNC_URL: syncUrl,
           SYNC_TOKEN,
           // As in its image.
-          NODE_OPTIONS: '--max-semi-space-size=32',
+          NODE_OPTIONS: '--max-semi-space-size=16',
         };
         const script = built('e2e/dist/scale/controller-main.js');
         const controller = await startService(script, env, path.join(folder, 'controller.log'));

@@ -190,6 +190,15 @@ describe('createStore', () => {
     expect(store.indexed('red')).toEqual([]);
   });
 
+  it('stores reduced objects of watches, lists and our own writes', () => {
+    const store = createStore({ reduce: ({ spec: _spec, ...rest }) => rest as KubernetesObject });
+    const whole = (name: string, version: number): KubernetesObject => ({ ...object(name, version), spec: { a: 1 } });
+    store.replace([whole('a', 1)], '1');
+    store.put(whole('b', 2));
+    store.written(whole('c', 3));
+    expect(store.list()).toEqual([object('a', 1), object('b', 2), object('c', 3)]);
+  });
+
   it.each([false, true])('keeps managed fields only if configured: %s', (keepManagedFields) => {
     const store = createStore({ keepManagedFields });
     const plain = object('a', 1);

@@ -36,6 +36,8 @@ export interface StoreOptions {
   indexBy?: (object: KubernetesObject) => string | undefined;
   /** Keeps `managedFields`, which are often half of an object. Default: false */
   keepManagedFields?: boolean;
+  /** Removes fields that no reader needs, to save memory. It must keep the metadata. */
+  reduce?: (object: KubernetesObject) => KubernetesObject;
   onChange?: (change: Change) => void;
 }
 
@@ -43,8 +45,9 @@ export const keyOf = ({ metadata }: Pick<KubernetesObject, 'metadata'>): string 
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
 export function createStore(options: StoreOptions = {}): Store {
-  const { indexBy = () => undefined, onChange = () => {}, keepManagedFields = false } = options;
-  const strip = keepManagedFields ? (object: KubernetesObject) => object : withoutManagedFields;
+  const { indexBy = () => undefined, onChange = () => {}, keepManagedFields = false, reduce = same } = options;
+  const strip = (object: KubernetesObject): KubernetesObject =>
+    reduce(keepManagedFields ? object : withoutManagedFields(object));
   const objects = new Map<string, KubernetesObject>();
   const index = new Map<string, Set<string>>();
   /** Objects that we deleted and whose watch event is pending. */
@@ -126,6 +129,8 @@ export function createStore(options: StoreOptions = {}): Store {
     },
   };
 }
+
+const same = (object: KubernetesObject): KubernetesObject => object;
 
 function withoutManagedFields(object: KubernetesObject): KubernetesObject {
   const { managedFields: _unused, ...metadata } = object.metadata;

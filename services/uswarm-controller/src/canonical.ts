@@ -14,3 +14,20 @@ export function canonical(value: unknown): string {
   }
   return `{${text}}`;
 }
+
+/** Whether two JSON values have the same canonical form, without building it. */
+export function sameContent(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) {
+    return (left ?? null) === (right ?? null);
+  }
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    return left.every((item, at) => sameContent(item, right[at]));
+  }
+  const [fields, others] = [left as Record<string, unknown>, right as Record<string, unknown>];
+  for (const name of Object.keys(fields)) if (!sameContent(fields[name], others[name])) return false;
+  for (const name of Object.keys(others))
+    if (fields[name] === undefined && !sameContent(null, others[name])) return false;
+  return true;
+}

@@ -9,6 +9,8 @@ export interface AppliedView {
   view: string;
   /** Hash of the desired content, to distinguish our own changes from those of other clients. */
   hash: string | undefined;
+  /** The object in the cache that was compared with this view last, and is equal to it. */
+  compared: WeakRef<KubernetesObject> | undefined;
 }
 
 /** The view to remember after each write of a child, from the response of the server. */
@@ -16,6 +18,7 @@ export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): 
   uid: stored.metadata.uid ?? '',
   view: viewOf(stored, desired),
   hash: desired.metadata.annotations?.[APPLIED_ANNOTATION],
+  compared: undefined,
 });
 
 /**
@@ -46,8 +49,20 @@ export function needsWrite(
 ): boolean {
   const desiredHash = desired.metadata.annotations?.[APPLIED_ANNOTATION];
   if (observed.metadata.annotations?.[APPLIED_ANNOTATION] !== desiredHash) return true;
-  if (applied?.uid === observed.metadata.uid) return viewOf(observed, desired) !== applied?.view;
+  if (applied !== undefined && applied.uid === observed.metadata.uid) return differsFrom(applied, observed, desired);
   return !covers(observed, desired);
+}
+
+/**
+ * Objects in the cache never change, so an object is compared once: most children do not change between two resyncs. Compares
+ * identities and not versions, because versions repeat after the API server is restored from a backup.
+ */
+function differsFrom(applied: AppliedView, observed: KubernetesObject, desired: KubernetesObject): boolean {
+  const isSameContent = applied.hash === desired.metadata.annotations?.[APPLIED_ANNOTATION];
+  if (isSameContent && applied.compared?.deref() === observed) return false;
+  if (viewOf(observed, desired) !== applied.view) return true;
+  if (isSameContent) applied.compared = new WeakRef(observed);
+  return false;
 }
 
 interface PodTemplate {

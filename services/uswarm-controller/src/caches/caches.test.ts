@@ -66,6 +66,27 @@ describe('the caches', () => {
   const state = (name: string): string | undefined => caches.scope(name)?.state();
   const becomes = (name: string, wanted: string): Promise<true> => eventually(() => state(name) === wanted);
 
+  it('keeps no spec of a pod except its node', async () => {
+    api.put(NAMESPACES, namespace('good'));
+    const labels = { 'app.kubernetes.io/name': 'agent-runtime', 'app.kubernetes.io/instance': 'w' };
+    const pod = (name: string, spec: object): KubernetesObject => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: 'good', labels },
+      spec,
+      status: { phase: 'Pending' },
+    });
+    api.put('/api/v1/namespaces/good/pods', pod('a', { nodeName: 'node-1', containers: [{ name: 'c' }] }));
+    api.put('/api/v1/namespaces/good/pods', pod('b', { containers: [{ name: 'c' }] }));
+    start('good');
+    await becomes('good', 'ready');
+    const pods = caches.scope('good')?.pods.list() ?? [];
+    expect(pods.map(({ spec, status }) => ({ spec, status }))).toEqual([
+      { spec: { nodeName: 'node-1' }, status: { phase: 'Pending' } },
+      { spec: {}, status: { phase: 'Pending' } },
+    ]);
+  });
+
   it('syncs the other namespaces when one may not be read', async () => {
     for (const name of ['good', 'bad']) api.put(NAMESPACES, namespace(name));
     api.put('/api/v1/namespaces/good/services', serviceOf('good', 'u1'));

@@ -56,6 +56,12 @@ const SELECTED = { children: LABEL.controllerUid, pods: `${LABEL.name}=${RUNTIME
 export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
+/** The pod without its spec, except its node: the spec is that of the Deployment, and the larger part of a pod. */
+function withoutPodSpec(pod: KubernetesObject): KubernetesObject {
+  const { nodeName } = (pod['spec'] ?? {}) as { nodeName?: string };
+  return { ...pod, spec: nodeName === undefined ? {} : { nodeName } };
+}
+
 export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
   const { name, start, onChild, onPod, onState } = deps;
   const warnings = createPodWarnings({ list: deps.listWarnings, onFound: (pod) => onPod({ after: pod }) });
@@ -71,6 +77,7 @@ export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
   const children = Object.fromEntries(CHILD_GROUPS.map((group) => [group, childStore()])) as Record<ChildGroup, Store>;
   const pods = createStore({
     indexBy: ({ metadata }) => metadata.labels?.[LABEL.instance],
+    reduce: withoutPodSpec,
     onChange: (change) => {
       warnings.changed(change);
       if (podChanged(change)) onPod(change);

@@ -1,5 +1,5 @@
 import type { Change, KubernetesObject, StatusCondition } from '@uswarm/kube-client';
-import { canonical } from '../canonical.js';
+import { canonical, sameContent } from '../canonical.js';
 
 // Event filters. Most changes of a Deployment and its pod during a normal start need no reconcile: five of six would
 // find nothing to do. Changes that are filtered out are seen at the next reconcile or resync.
@@ -10,7 +10,7 @@ export function childChanged({ before, after }: Change, hasReadyPod: (child: Kub
   const becameAvailable = after !== undefined && isAvailable(after) && !wasAvailable;
   // The pod of a Deployment whose spec never changed has already triggered a reconcile: see `isAvailable` of the webhook.
   const triggered = becameAvailable && generationOf(after) === 1 && hasReadyPod(after);
-  return childConcern(before, wasAvailable) !== childConcern(after, triggered ? false : undefined);
+  return !sameContent(childConcern(before, wasAvailable), childConcern(after, triggered ? false : undefined));
 }
 
 /** Whether a pod was deleted (a finalizer waits for that), became Ready, or is not Ready for a new cause. */
@@ -20,17 +20,13 @@ export const podChanged = ({ before, after }: Change): boolean =>
 /** Written by the Deployment controller. */
 const ROLLOUT_ANNOTATION = 'deployment.kubernetes.io/revision';
 
-function childConcern(child: KubernetesObject | undefined, available?: boolean): string | undefined {
+function childConcern(child: KubernetesObject | undefined, available?: boolean): object | undefined {
   if (child === undefined) return undefined;
   const { metadata, status, ...fields } = child;
   const { annotations = {}, deletionTimestamp, finalizers, labels, ownerReferences, uid } = metadata;
   const { [ROLLOUT_ANNOTATION]: _revision, ...others } = annotations;
   const kept = { annotations: others, deletionTimestamp, finalizers, labels, ownerReferences, uid };
-  return canonical({
-    ...fields,
-    metadata: kept,
-    status: child.kind === 'Deployment' ? rolloutState(child, available) : status,
-  });
+  return { ...fields, metadata: kept, status: child.kind === 'Deployment' ? rolloutState(child, available) : status };
 }
 
 interface DeploymentStatus {

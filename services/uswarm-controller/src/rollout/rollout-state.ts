@@ -42,7 +42,16 @@ const PENDING_REASONS: ReadonlySet<string | undefined> = new Set([
   'Evicted',
 ]);
 
+/** By stored object, which never changes: each pass looks at all UserSwarms, and few of them have changed. */
+const members = new WeakMap<KubernetesObject, Member>();
+
 export function memberOf(parent: KubernetesObject): Member {
+  const known = members.get(parent) ?? readMember(parent);
+  members.set(parent, known);
+  return known;
+}
+
+function readMember(parent: KubernetesObject): Member {
   const { annotations = {} } = parent.metadata;
   const status = (parent['status'] ?? {}) as UserSwarmStatus;
   const upToDate = conditionOf(status, 'UpToDate');
