@@ -30,7 +30,9 @@ module.exports = {
     forbid(
       'testkit-is-for-tests',
       'Programs do not import test helpers.',
-      { pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|evals|hack)/', testCode, tests] },
+      {
+        pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|evals|hack|bench/src/controller)/', testCode, tests],
+      },
       { path: '^packages/(testkit|hook-conformance)/' },
     ),
     forbid(

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { LocalError } from '@uswarm/dev-servers';
 import { runAgents } from './agents/run-agents.js';
+import { runController } from './controller/run-controller.js';
 import { compare } from './report/compare.js';
 import { baselineFile, saveBaseline, newestFile, readResult, writeResult } from './report/saved-results.js';
 import { comparisonTable, resultTables } from './report/tables.js';
@@ -34,6 +35,10 @@ async function main(args: string[]): Promise<number> {
   }
   if (args[0] === 'agents') {
     await runAgents(args.slice(1), say);
+    return 0;
+  }
+  if (args[0] === 'controller') {
+    await runController(args.slice(1), say);
     return 0;
   }
   const command = readCommand(args);

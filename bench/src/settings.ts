@@ -40,6 +40,9 @@ export const USAGE = `Usage: npm run bench -- [options]             run the benc
        npm run bench -- agents [--answers N] [--seconds N] [--rounds N] [--part answers|turns] [--small]
                                               compare answers of the runtime and calls of the model gateway with calls
                                               of the model server; measure turns with tools, stops, crashes, approvals
+       npm run bench -- controller [--swarms N] [--profile FOLDER]
+                                              measure the controller with a simulated cluster: CPU, garbage collection
+                                              and writes per UserSwarm; write CPU profiles to the folder
 
 Options (default):
   --messages N       number of messages (1000000)

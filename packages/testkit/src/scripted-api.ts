@@ -1,7 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { KubernetesObject } from '@uswarm/kube-types';
+import type { ServerCertificate } from './certificate.js';
 
 export interface ApiRequest {
   method: string;
@@ -24,6 +26,8 @@ export interface ScriptedApi {
   script(script: Script): () => void;
   put(collection: string, object: KubernetesObject): KubernetesObject;
   get(collection: string, name: string): KubernetesObject | undefined;
+  /** The names of the objects of a collection. */
+  names(collection: string): string[];
   remove(collection: string, name: string): void;
   /** Sends a line to every running watch of the collection. */
   sendToWatches(collection: string, text: string): void;
@@ -53,11 +57,13 @@ const APPLY = 'application/apply-patch+yaml';
 const NAMESPACED = /^(.*\/namespaces\/[^/]+\/[^/]+)(?:\/([^/]+))?(?:\/(status))?$/;
 const CLUSTERED = /^(\/apis?\/(?:[^/]+\/)?v[^/]*\/[^/]+)(?:\/([^/]+))?(?:\/(status))?$/;
 
-export async function startScriptedApi(): Promise<ScriptedApi> {
+/** @param certificate for TLS, with HTTP/2 and HTTP/1.1 as a real API server; without it, HTTP/1.1 in clear text */
+export async function startScriptedApi(certificate?: ServerCertificate): Promise<ScriptedApi> {
   const collections = new Map<string, Map<string, KubernetesObject>>();
   const requests: ApiRequest[] = [];
   const scripts: Script[] = [];
   const watchers = new Set<Watcher>();
+  const sockets = new Set<Socket>();
   let history: HistoryEntry[] = [];
   let version = 100;
   let compacted = 0;
@@ -160,21 +166,25 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     answer(request, response);
   };
   const open = async (port: number): Promise<Server> => {
-    const server = createServer((incoming, response) => {
-      void handle(incoming, response);
-    });
+    const onRequest = (incoming: unknown, response: unknown): void =>
+      void handle(incoming as IncomingMessage, response as ServerResponse);
+    const server: Server =
+      certificate === undefined
+        ? createServer(onRequest)
+        : createSecureServer({ cert: certificate.certificate, key: certificate.key, allowHTTP1: true }, onRequest);
+    server.on('connection', (socket) => sockets.add(socket.once('close', () => sockets.delete(socket))));
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
     return server;
   };
   const shut = async (server: Server): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
     await closed;
   };
   let server = await open(0);
   const { port } = server.address() as AddressInfo;
   return {
-    config: configFor(port),
+    config: configFor(port, certificate),
     requests,
     writes: () => requests.filter(({ method, path }) => method !== 'GET' && !/\/(leases|events)/.test(path)),
     watches: () => watchers.size,
@@ -184,6 +194,7 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     },
     put,
     get: (collection, name) => collectionOf(collection).get(name),
+    names: (collection) => [...collectionOf(collection).keys()],
     remove(collection, name) {
       const object = collectionOf(collection).get(name);
       if (object !== undefined) record(collection, 'DELETED', object);
@@ -258,10 +269,12 @@ async function readRequest(incoming: IncomingMessage): Promise<ApiRequest> {
   return { method: incoming.method ?? 'GET', path: pathname, query: searchParams, contentType, body };
 }
 
-function configFor(port: number): KubeConfig {
+function configFor(port: number, certificate: ServerCertificate | undefined): KubeConfig {
   const config = new KubeConfig();
+  const server = `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
+  const trust = certificate === undefined ? {} : { caData: Buffer.from(certificate.ca).toString('base64') };
   config.loadFromClusterAndUser(
-    { name: 'scripted', server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
+    { name: 'scripted', server, skipTLSVerify: certificate === undefined, ...trust },
     { name: 'anonymous' },
   );
   return config;

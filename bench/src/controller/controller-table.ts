@@ -1,0 +1,57 @@
+/** The cost of one phase for all UserSwarms. */
+export interface PhaseFigures {
+  /** Processor seconds of the controller. */
+  cpuS: number;
+  /** Seconds of garbage collection on its main thread. */
+  collectionS: number;
+  syncs: number;
+  writes: number;
+  seconds: number;
+}
+
+export interface ControllerFigures {
+  swarms: number;
+  peakMiB: number;
+  phases: Record<'ready' | 'rest' | 'deleted', PhaseFigures>;
+}
+
+const CPU_GOAL_MS = 8;
+/** The finalizer, three children, two statuses and one Event. */
+const WRITES_GOAL = 7;
+
+/** Markdown tables of the figures and of the goals. */
+export function controllerTable({ swarms, peakMiB, phases }: ControllerFigures): string {
+  const rows = Object.entries(phases).map(([phase, { cpuS, collectionS, syncs, writes, seconds }]) => {
+    const cells = [
+      phase,
+      cpuS.toFixed(2),
+      ((cpuS / swarms) * 1_000).toFixed(2),
+      ((cpuS / syncs) * 1_000).toFixed(2),
+      collectionS.toFixed(2),
+      (syncs / swarms).toFixed(2),
+      (writes / swarms).toFixed(2),
+      seconds.toFixed(1),
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  const { ready, rest } = phases;
+  const goals: [goal: string, measured: number, most: number][] = [
+    ['CPU until Ready, per UserSwarm', (ready.cpuS / swarms) * 1_000, CPU_GOAL_MS],
+    ['writes until Ready, per UserSwarm', ready.writes / swarms, WRITES_GOAL],
+    ['writes at rest', rest.writes, 0],
+  ];
+  return [
+    `${swarms} UserSwarms; controller memory at most ${peakMiB.toFixed(0)} MiB`,
+    '',
+    '| phase | CPU, s | CPU per UserSwarm, ms | CPU per sync, ms | GC, s | syncs each | writes each | seconds |',
+    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |',
+    ...rows,
+    '',
+    '| goal | measured | met |',
+    '| --- | ---: | --- |',
+    ...goals.map(([goal, measured, most]) => {
+      const unit = goal.startsWith('CPU') ? ' ms' : '';
+      return `| ${goal} ≤ ${most}${unit} | ${measured.toFixed(2)}${unit} | ${measured <= most ? 'yes' : 'no'} |`;
+    }),
+  ].join('\n');
+}
