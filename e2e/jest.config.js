@@ -17,6 +17,8 @@ const serial = '\\.serial\\.e2e\\.test\\.ts$';
 
 export default {
   ...global,
+  // The cluster uses the same cores.
+  maxWorkers: '100%',
   rootDir,
   projects: [
     // Needs the cluster alone.

@@ -7,8 +7,6 @@ const VANISHING_NAMESPACE = 'e2e-vanishing';
 let session: Session;
 beforeAll(async () => {
   session = await openSession();
-  // For some seconds after its installation, the API server refuses owners of the new kind.
-  await session.ready(await session.create({}));
 });
 afterAll(() => session?.close());
 

@@ -126,8 +126,12 @@ export async function isInstalled(tools: Tools): Promise<boolean> {
   return (await tools.helm(['status', RELEASE, '-n', NAMESPACE.release], { mayFail: true })).code === 0;
 }
 
-/** Installs the chart, or upgrades the release of an earlier run to it. The output of helm goes to the artifacts. */
-export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<void> {
+/**
+ * Installs the chart, or upgrades the release of an earlier run to it. The output of helm goes to the artifacts.
+ *
+ * @returns what it did
+ */
+export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<'install' | 'upgrade'> {
   await mkdir(settings.artifacts, { recursive: true });
   const values = valuesFile(settings);
   await writeFile(values, JSON.stringify(releaseValues(settings.images), undefined, 2));
@@ -143,6 +147,7 @@ export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<v
     path.join(settings.artifacts, `helm-${verb}.txt`),
     `${command}\n${stdout}${stderr}\n(${seconds} s until everything was available)\n`,
   );
+  return verb;
 }
 
 /** Installs the release again after a test has removed it. */

@@ -14,6 +14,7 @@ import {
 import { createKubeApi, type KubeApi, loadKubeConfig } from './kube-api.js';
 import { type Recorder, startRecorder } from './recorder.js';
 import { ensureRelease, isInstalled } from './release.js';
+import { openSession } from './session.js';
 import { imageOf, loadSettings, type Settings } from './settings.js';
 import { createTools, type Tools } from './tools.js';
 
@@ -25,7 +26,7 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
   await refuseForeignRelease(tools, api);
   await applyFixtures(tools, settings);
   await ensureCertificate({ api });
-  await ensureRelease({ tools, settings });
+  const done = await ensureRelease({ tools, settings });
   const recorder = await startRecorder(api, tools, `${settings.artifacts}/cluster`);
   await deployEdge({ api, tools }, imageOf(settings.images, 'edge'));
   for (const [namespace, name] of [
@@ -37,7 +38,18 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
       timeoutMs: 90_000,
     });
   }
+  if (done === 'install') await startFirstRuntime();
   return recorder;
+}
+
+/** For some seconds after the installation of a kind, the API server refuses objects that its objects own. */
+async function startFirstRuntime(): Promise<void> {
+  const session = await openSession();
+  try {
+    await session.ready(await session.create());
+  } finally {
+    await session.close();
+  }
 }
 
 /** A production release has the same names; only a release of these tests may be changed. */

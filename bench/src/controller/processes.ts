@@ -3,15 +3,13 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '@uswarm/dev-servers';
 import type { CloseStack } from '@uswarm/service-kit';
 import { request } from 'undici';
 import { BenchError } from '../settings.js';
-import { cpuSeconds, ended, endWithThisProcess } from '../world/processes.js';
+import { answers, cpuSeconds, ended, endWithThisProcess, program } from '../world/processes.js';
 import { RUNTIME_NAMESPACE } from './simulated-cluster.js';
 
-const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const SYNC_TOKEN = randomBytes(24).toString('hex');
 const DEADLINE_MS = 300_000;
 /** Each check reads the metrics, which costs the controller some milliseconds. */
@@ -121,13 +119,7 @@ export async function startWebhook(folder: string, stack: CloseStack): Promise<s
 
 async function isOk(url: string, child: ChildProcess): Promise<boolean> {
   if (child.exitCode !== null) throw new BenchError(`A process of the benchmark exited with ${child.exitCode}.`);
-  try {
-    const { statusCode, body } = await request(url);
-    await body.dump();
-    return statusCode === 200;
-  } catch {
-    return false;
-  }
+  return answers(url);
 }
 
 /** @throws BenchError when `what` does not hold in time */

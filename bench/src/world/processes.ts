@@ -17,7 +17,8 @@ export interface Side {
 }
 
 const START_DEADLINE_MS = 60_000;
-const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+/** The path of a program, relative to this folder. */
+export const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** The production entry point of the image; logs to a file. */
 export async function startOrchestrator(environment: Record<string, string>, logFile: string): Promise<Side> {
@@ -46,7 +47,8 @@ export function endWithThisProcess(child: ChildProcess): void {
   child.once('exit', () => process.off('exit', kill));
 }
 
-async function answers(url: string): Promise<boolean> {
+/** Whether the server responds with 200. */
+export async function answers(url: string): Promise<boolean> {
   try {
     const { statusCode, body } = await request(url);
     await body.dump();

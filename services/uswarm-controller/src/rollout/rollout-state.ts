@@ -46,9 +46,11 @@ const PENDING_REASONS: ReadonlySet<string | undefined> = new Set([
 const members = new WeakMap<KubernetesObject, Member>();
 
 export function memberOf(parent: KubernetesObject): Member {
-  const known = members.get(parent) ?? readMember(parent);
-  members.set(parent, known);
-  return known;
+  const known = members.get(parent);
+  if (known !== undefined) return known;
+  const member = readMember(parent);
+  members.set(parent, member);
+  return member;
 }
 
 function readMember(parent: KubernetesObject): Member {

@@ -2,7 +2,7 @@ import { ApiError } from '@uswarm/contract';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { MessageChangeStore } from './message-changes.store.js';
 import type { MessageStore } from './messages.store.js';
-import { type Withdraw } from './withdrawal.js';
+import type { Withdraw } from './withdrawal.js';
 import { isUnfinished } from '../turns/turn-status.js';
 
 export interface MessageDeletionDeps {

@@ -10,7 +10,7 @@ import type { MessageChangeStore } from './message-changes.store.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import type { MessageIntake } from './message-intake.js';
-import { type MessageContext, type Withdraw, type Withdrawal } from './withdrawal.js';
+import type { MessageContext, Withdraw, Withdrawal } from './withdrawal.js';
 import { isUnfinished } from '../turns/turn-status.js';
 
 export interface MessageRevisionDeps {
