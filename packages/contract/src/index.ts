@@ -23,6 +23,10 @@ export {
   AuthenticateAnswer,
   AuthenticateBody,
   CREDENTIAL_HEADERS,
+  DevicePositionsBody,
+  EVENTS_PAGE_BYTES,
+  EventsAnswer,
+  EventsBody,
   INTERNAL_PATHS,
   MODEL_CALLS_PATH,
   TURN_BUDGET_REACHED,
@@ -30,6 +34,8 @@ export {
   ModelCallReservation,
   ModelCallTerms,
   ModelCallUsage,
+  PositionsAnswer,
+  PositionsBody,
   SendAnswer,
   SendBody,
   SessionsAnswer,
@@ -101,6 +107,7 @@ export {
   CreateConversationBody,
   UpdateConversationBody,
 } from './resources/conversation.js';
+export { Epoch, EpochSeq } from './resources/primitives.js';
 export { Workspace, workspaceExample } from './resources/workspace.js';
 export {
   IntegrationCatalog,
@@ -112,6 +119,7 @@ export {
   CLIENT_EVENTS,
   type ClientEventName,
   MessageSend,
+  PositionReport,
   WorkspaceSubscribe,
   WorkspaceUnsubscribe,
 } from './events/client.js';
@@ -123,6 +131,7 @@ export {
   type ServerEventName,
   type ServerEventPayload,
 } from './events/server.js';
+export { AgentState, StreamState } from './events/states.js';
 export { type BusEnvelope, parseEnvelope } from './events/bus.js';
 export { SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
 export {

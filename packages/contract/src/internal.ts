@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { ErrorCode } from './errors.js';
 import { MessageSend } from './events/client.js';
 import { TokenHash } from './events/sessions.js';
-import { Id, Timestamp } from './resources/primitives.js';
+import { AgentState, StreamState } from './events/states.js';
+import { Epoch, Id, Timestamp } from './resources/primitives.js';
 
 /** The internal API of the orchestrator for the realtime gateways and the model gateway. Not part of the public documents. */
 
@@ -36,12 +37,74 @@ export const AuthenticateAnswer = z.object({
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
 
+const seq = z.int().nonnegative();
+
 export const SubscriptionsBody = z.object({ workspace_ids: z.array(z.string().max(64)).max(1_000) });
 export const SubscriptionsAnswer = z.object({
-  accepted: z.array(z.object({ workspace_id: Id, last_seq: z.int().nonnegative() })),
+  accepted: z.array(
+    z.object({
+      workspace_id: Id,
+      last_seq: seq,
+      // Absent in release 0.2, as the following fields.
+      epoch: Epoch.optional(),
+      /** Agents that work or have failed. */
+      agents: z.array(AgentState).optional(),
+      /** The beginnings of the replies that agents write. */
+      streams: z.array(StreamState).optional(),
+    }),
+  ),
   rejected: z.array(z.object({ workspace_id: z.string(), code: ErrorCode })),
 });
 export type SubscriptionsAnswer = z.output<typeof SubscriptionsAnswer>;
+
+/** Reads the last sequences of workspaces, for a check of many hubs. */
+export const PositionsBody = z.object({ workspace_ids: z.array(Id).max(1_000) });
+export const PositionsAnswer = z.object({
+  epoch: Epoch,
+  /** Deleted workspaces are absent. */
+  positions: z.array(z.object({ workspace_id: Id, last_seq: seq })),
+});
+export type PositionsAnswer = z.output<typeof PositionsAnswer>;
+
+/** Bytes of a page of events. */
+export const EVENTS_PAGE_BYTES = 256 * 1024;
+
+/** Reads a page of the log of a workspace, in order and without gaps from `after` + 1. */
+export const EventsBody = z.object({
+  workspace_id: Id,
+  after: seq,
+  max_bytes: z.int().positive().max(EVENTS_PAGE_BYTES).default(EVENTS_PAGE_BYTES),
+});
+export const EventsAnswer = z.object({
+  epoch: Epoch,
+  last_seq: seq,
+  /**
+   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: only the last event of a
+   * resource has a body, and the earlier ones are skipped, as are the events of deleted resources.
+   */
+  events: z.array(
+    z.union([
+      z.object({ seq, skip: z.literal(true) }),
+      z.object({
+        seq,
+        event: z.string(),
+        subject_id: Id,
+        rev: seq.optional(),
+        payload: z.record(z.string(), z.unknown()),
+      }),
+    ]),
+  ),
+  /** The events after `after` are no longer all stored; `events` is empty. */
+  resync: z.literal('too_old').optional(),
+});
+export type EventsAnswer = z.output<typeof EventsAnswer>;
+
+/** Stores what devices have applied; a device that is up to date gets no notification. */
+export const DevicePositionsBody = z.object({
+  positions: z
+    .array(z.object({ user_id: Id, device_id: z.string().min(1).max(128), workspace_id: Id, seq }))
+    .max(1_000),
+});
 
 export const SendBody = MessageSend;
 export const SendAnswer = z.object({ message_id: Id });
@@ -121,4 +184,7 @@ export const INTERNAL_PATHS = {
   subscriptions: '/internal/v1/subscriptions',
   send: '/internal/v1/messages',
   sessions: '/internal/v1/sessions',
+  positions: '/internal/v1/positions',
+  events: '/internal/v1/events',
+  devicePositions: '/internal/v1/device-positions',
 } as const;

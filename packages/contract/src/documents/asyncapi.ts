@@ -4,7 +4,7 @@ import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
 import { SESSION_ENDINGS } from '../events/sessions.js';
 import { LIMITS } from '../limits.js';
-import { hoistedSchema, withPlainNullables } from './json-schema.js';
+import { hoistedSchema, withPlainUnions } from './json-schema.js';
 import { headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
 
@@ -35,8 +35,13 @@ Each message is one socket.io event: the event name is the message name, and the
 - A \`connect_error\` with \`data\` is final for these credentials; \`data\` is the documented error object. If the
   service is temporarily unable to authenticate, it closes the transport instead, and the client reconnects with back-off.
 - Events with \`x-durable\` carry \`seq\`, the gapless sequence of their workspace, and are kept for 7 days. Other events
-  are broadcast to connected clients only. An event contains the state of the resource at the time of sending; merge
-  by \`updated_at\` (last write wins).
+  are broadcast to connected clients only. An event contains the state of the resource at the time of sending.
+- Messages, conversations and workspaces have \`rev\`, the \`seq\` of their last change. Replace a copy only by an event or
+  a response with a higher \`rev\`; then events and responses may arrive in any order and more than once.
+  \`updated_at\` is for display only.
+- A response of the REST interface has \`X-Workspace-Position: <epoch>:<seq>\`: it contains all events up to \`seq\`. Send
+  it as \`since\` of \`workspace.subscribe\` to receive the events after it. The epoch changes if the database may
+  have lost writes; \`workspace.resync\` then tells the client to reload.
 - \`local_id\` is a permanent idempotency key: the same id and body return the first result.
 - Limits: ${LIMITS.socketsPerUser} sockets per user (a further one closes the oldest); ${LIMITS.eventsPerSocket.perSecond} events per second and socket,
   with bursts of ${LIMITS.eventsPerSocket.burst}. Events above the limit fail with \`rate_limited\` and \`retry_after_ms\`; a socket that keeps exceeding
@@ -59,7 +64,7 @@ export function buildAsyncApi(): AsyncApiDocument {
     ...mapEntries(CLIENT_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'input'))),
     ...mapEntries(SERVER_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'output'))),
   };
-  return withPlainNullables<AsyncApiDocument>({
+  return withPlainUnions<AsyncApiDocument>({
     asyncapi: '3.0.0',
     info: {
       title: 'uswarm realtime',
@@ -79,7 +84,7 @@ export function buildAsyncApi(): AsyncApiDocument {
     },
     channels: { v1: channel(Object.keys(messages)) },
     operations: {
-      ...mapEntries(CLIENT_EVENTS, (name, event) => receiveOperation(name, event.summary)),
+      ...mapEntries(CLIENT_EVENTS, (name, event) => receiveOperation(name, event)),
       ...mapEntries(SERVER_EVENTS, (name, event) => sendOperation(name, event)),
     },
     components: { messages, schemas: schemas.sorted(), securitySchemes: handshakeSchemes() },
@@ -124,12 +129,13 @@ function channel(messageNames: string[]): JsonObject {
 const channelReference = { $ref: '#/channels/v1' };
 const messageReference = (name: string) => ({ $ref: `#/channels/v1/messages/${name}` });
 
-function receiveOperation(name: ClientEventName, summary: string): JsonObject {
+function receiveOperation(name: ClientEventName, event: EventDefinition): JsonObject {
   const answers = REPLIES[name];
   return {
     action: 'receive',
     channel: channelReference,
-    summary,
+    summary: event.summary,
+    ...marksOf(name, event),
     messages: [messageReference(name)],
     ...(answers === undefined ? {} : { reply: { channel: channelReference, messages: answers.map(messageReference) } }),
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { hoistedSchema, relax, withPlainNullables } from './json-schema.js';
+import { hoistedSchema, relax, withPlainUnions } from './json-schema.js';
 
 const Inner = z.strictObject({ at: z.iso.datetime() }).meta({ id: 'HoistedInner' });
 const Outer = z.strictObject({ inner: Inner, all: z.array(Inner) }).meta({ id: 'HoistedOuter' });
@@ -65,19 +65,33 @@ describe('relax', () => {
   });
 });
 
-describe('withPlainNullables', () => {
+describe('withPlainUnions', () => {
   it('adds null to the type of a nullable value', () => {
     const anyOf = [{ type: 'string', format: 'date-time' }, { type: 'null' }];
-    expect(withPlainNullables({ at: { anyOf, description: 'When.' } })).toEqual({
+    expect(withPlainUnions({ at: { anyOf, description: 'When.' } })).toEqual({
       at: { type: ['string', 'null'], format: 'date-time', description: 'When.' },
     });
   });
 
+  it('lists the types of a union, each with its own keywords', () => {
+    const anyOf = [
+      { type: 'integer', minimum: 0 },
+      { type: 'string', pattern: '^[a-z]+$' },
+    ];
+    expect(withPlainUnions({ anyOf })).toEqual({ type: ['integer', 'string'], minimum: 0, pattern: '^[a-z]+$' });
+  });
+
   it.each([
     ['a reference or null', [{ $ref: '#/x' }, { type: 'null' }]],
-    ['a union of two types', [{ type: 'string' }, { type: 'integer' }]],
+    [
+      'a union of two kinds of one type',
+      [
+        { type: 'string', pattern: 'a' },
+        { type: 'string', pattern: 'b' },
+      ],
+    ],
     ['one of some values or null, since null is not one of them', [{ type: 'string', enum: ['a'] }, { type: 'null' }]],
   ])('does not change %s', (_what, anyOf) => {
-    expect(withPlainNullables({ anyOf })).toEqual({ anyOf });
+    expect(withPlainUnions({ anyOf })).toEqual({ anyOf });
   });
 });

@@ -32,22 +32,29 @@ function isEmptyObject(value: unknown): boolean {
 type JsonObject = { [key: string]: unknown };
 
 /**
- * A copy of a document in which nullable values have the type `["string", "null"]` instead of a union with null: client
- * generators create an optional field from a type, but some create a class from a union. Nullable references and unions
- * stay unions.
+ * A copy of a document in which unions of plain types, such as nullable values, have a list of types like
+ * `["string", "null"]` instead of `anyOf`: client generators create an optional field from a type, but some create a class
+ * from a union. Nullable references and unions stay unions.
  */
-export function withPlainNullables<Document>(document: Document): Document {
-  return JSON.parse(JSON.stringify(document), (_, node: unknown) => plainNullable(node)) as Document;
+export function withPlainUnions<Document>(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (_, node: unknown) => plainUnion(node)) as Document;
 }
 
-function plainNullable(node: unknown): unknown {
+function plainUnion(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const { anyOf, ...rest } = node as JsonObject;
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return node;
-  const value = (anyOf as JsonObject[]).find(({ type }) => typeof type === 'string' && type !== 'null');
-  const nothing = (anyOf as JsonObject[]).find(({ type }) => type === 'null');
-  if (value === undefined || nothing === undefined || 'enum' in value || 'const' in value) return node;
-  return { ...rest, ...value, type: [value['type'], 'null'] };
+  const variants = (anyOf as JsonObject[]).toSorted(
+    (a, b) => Number(a['type'] === 'null') - Number(b['type'] === 'null'),
+  );
+  const types = variants.map(({ type }) => type);
+  const plain = variants.every(
+    (variant) => typeof variant['type'] === 'string' && !('enum' in variant || 'const' in variant),
+  );
+  // The keywords of one type do not apply to the others.
+  return plain && new Set(types).size === types.length
+    ? { ...rest, ...Object.assign({}, ...variants), type: types }
+    : node;
 }
 
 export interface HoistedSchema {

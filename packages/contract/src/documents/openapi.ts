@@ -3,7 +3,7 @@ import { ERRORS, ErrorBody } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { ROUTES, type RouteDefinition } from '../routes/index.js';
 import { sharedErrorResponses } from './error-responses.js';
-import { relax, withPlainNullables } from './json-schema.js';
+import { relax, withPlainUnions } from './json-schema.js';
 import { operationOf } from './operation.js';
 import { headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
@@ -81,7 +81,7 @@ export function buildOpenApi(): OpenApiDocument {
     { override: ({ jsonSchema }) => relax(jsonSchema) },
   );
   const { schemas = {} } = document.components ?? {};
-  return withPlainNullables({ ...document, components: { ...document.components, schemas: sortedByKey(schemas) } });
+  return withPlainUnions({ ...document, components: { ...document.components, schemas: sortedByKey(schemas) } });
 }
 
 function pathsOf(routes: readonly RouteDefinition[]): ZodOpenApiPathsObject {

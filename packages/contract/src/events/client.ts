@@ -1,12 +1,31 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { LocalId, MessageDraft } from '../resources/message.js';
+import { EpochSeq } from '../resources/primitives.js';
 
 /** Events from clients. */
 
 const workspaceIds = z.array(z.string().max(64)).max(LIMITS.subscriptionsPerSocket);
 
-export const WorkspaceSubscribe = z.object({ workspace_ids: workspaceIds }).meta({ id: 'WorkspaceSubscribe' });
+/** The last seq that the client has applied. */
+const appliedSeq = z.int().nonnegative();
+
+const sinceByWorkspace = z.record(z.string().max(64), z.union([appliedSeq, EpochSeq])).meta({
+  description:
+    'By workspace id: the position of the client, as `seq` or `epoch:seq`. The events after it follow `workspace.subscribed` in ' +
+    'order, then `workspace.position`. A `seq` without epoch does not show whether the database has lost writes since.',
+  'x-extension': true,
+});
+
+export const WorkspaceSubscribe = z
+  .object({ workspace_ids: workspaceIds, since: sinceByWorkspace.optional() })
+  .meta({ id: 'WorkspaceSubscribe' });
+
+/** The positions of a device, by workspace id. */
+export const PositionReport = z
+  .record(z.string().max(64), appliedSeq)
+  .refine((seqs) => Object.keys(seqs).length <= LIMITS.subscriptionsPerSocket, 'too many workspaces')
+  .meta({ id: 'PositionReport' });
 
 export const WorkspaceUnsubscribe = z.object({ workspace_ids: workspaceIds }).meta({ id: 'WorkspaceUnsubscribe' });
 
@@ -24,5 +43,12 @@ export const CLIENT_EVENTS = {
     payload: MessageSend,
     summary: 'Send a message; the reply is `message.send.ack` or `message.send.error`.',
   },
-} as const;
+  position: {
+    payload: PositionReport,
+    summary:
+      'Report the last sequence that the device has applied, by workspace id. Optional, at most every 10 seconds. It prevents ' +
+      'notifications about messages that the device has shown.',
+    extension: true,
+  },
+} as const satisfies Record<string, { payload: z.ZodType; summary: string; extension?: true }>;
 export type ClientEventName = keyof typeof CLIENT_EVENTS;

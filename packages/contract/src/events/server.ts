@@ -4,9 +4,10 @@ import { ErrorCode } from '../errors.js';
 import { Conversation } from '../resources/conversation.js';
 import { MessageData } from '../resources/message.js';
 import { MessageError } from '../resources/message-error.js';
-import { Id } from '../resources/primitives.js';
+import { Epoch, Id } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
 import { SessionEndingCode } from './sessions.js';
+import { AgentState, StreamState } from './states.js';
 
 /** Events to clients. */
 
@@ -19,6 +20,14 @@ const ephemeral = { workspace_id: Id };
 /** Additional fields of streamed text: a new generation restarts the text, `chunk_seq` starts at 1. */
 const generation = z.int().positive();
 
+/** What the ephemeral events of a workspace have shown so far. */
+const WorkspaceState = z
+  .strictObject({
+    agents: z.array(AgentState).meta({ description: 'The agents that work or have failed; all others are `online`.' }),
+    streams: z.array(StreamState),
+  })
+  .meta({ id: 'WorkspaceState' });
+
 export const SERVER_EVENTS = {
   'workspace.subscribed': {
     summary: 'The result of `workspace.subscribe`.',
@@ -27,6 +36,14 @@ export const SERVER_EVENTS = {
         workspace_ids: z.array(Id),
         rejected: z.array(z.strictObject({ workspace_id: z.string(), code: ErrorCode })),
         last_seq: z.record(z.string(), z.int().nonnegative()),
+        epoch: z.record(z.string(), Epoch).optional().meta({
+          description: 'By workspace id: the history that `last_seq` belongs to. Send both as `epoch:seq` in `since`.',
+          'x-extension': true,
+        }),
+        state: z.record(z.string(), WorkspaceState).optional().meta({
+          description: 'By workspace id: what no stored event contains, and later events change.',
+          'x-extension': true,
+        }),
       })
       .meta({ id: 'WorkspaceSubscribed' }),
   },
@@ -75,8 +92,9 @@ export const SERVER_EVENTS = {
           .optional()
           .meta({
             description:
-              'A position in the streamed text in UTF-16 code units. If present, remove the text after it before you append ' +
-              '`chunk`: the model repeats this part. Clients that ignore it have the final text with `message.done`.',
+              'The position of `chunk` in the streamed text in UTF-16 code units: the text of this generation becomes its first ' +
+              '`offset` units and `chunk`. If the client has less text than `offset`, a part is missing; the final text ' +
+              'arrives with `message.done`.',
             'x-extension': true,
           }),
       })
@@ -144,10 +162,44 @@ export const SERVER_EVENTS = {
     extension: true,
     payload: z.strictObject({ ...durable, workspace: Workspace }).meta({ id: 'WorkspaceUpdated' }),
   },
-  'workspace.resync': {
-    summary: 'The requested events are no longer available; reload the workspace.',
+  'workspace.position': {
+    summary: 'All events of the workspace up to `seq` were sent, or need no change of the client.',
     extension: true,
-    payload: z.strictObject({ workspace_id: Id, last_seq: z.int().nonnegative() }).meta({ id: 'WorkspaceResync' }),
+    payload: z.strictObject({ workspace_id: Id, seq: z.int().nonnegative() }).meta({ id: 'WorkspacePosition' }),
+  },
+  'workspace.resync': {
+    summary:
+      'The server cannot send the events after the position of the client. No more events of the workspace follow: reload ' +
+      'it after `in_ms`, and subscribe again.',
+    extension: true,
+    payload: z
+      .strictObject({
+        workspace_id: Id,
+        last_seq: z.int().nonnegative(),
+        epoch: Epoch,
+        reason: z.enum(['too_old', 'too_far', 'diverged']).meta({
+          description:
+            '`too_old`: the events are no longer stored. `too_far`: too many events to send. `diverged`: the position belongs ' +
+            'to another epoch, or is higher than the last sequence.',
+        }),
+        in_ms: z
+          .int()
+          .nonnegative()
+          .meta({ description: 'Milliseconds to wait, so that not all clients reload together.' }),
+      })
+      .meta({ id: 'WorkspaceResync' }),
+  },
+  'workspace.new': {
+    summary:
+      'The user created a workspace. A hint, sent to all sockets of the user; `GET /v1/workspaces` is authoritative.',
+    extension: true,
+    payload: z.strictObject({ workspace: Workspace }).meta({ id: 'WorkspaceNew' }),
+  },
+  'workspace.deleted': {
+    summary:
+      'The user deleted a workspace. A hint, sent to all sockets of the user; `GET /v1/workspaces` is authoritative.',
+    extension: true,
+    payload: z.strictObject({ workspace_id: Id }).meta({ id: 'WorkspaceDeleted' }),
   },
   'session.ending': {
     summary: 'The server closes this connection. With `reconnect` only the transport closes, and a client reconnects.',

@@ -3,7 +3,7 @@ import { ConversationType } from '../enums.js';
 import { AgentSummary } from './agent.js';
 import { LIMITS } from '../limits.js';
 import { MessageData, Pagination } from './message.js';
-import { Id, Timestamp } from './primitives.js';
+import { Id, Rev, Timestamp } from './primitives.js';
 
 export const Conversation = z
   .strictObject({
@@ -15,6 +15,7 @@ export const Conversation = z
     }),
     created_at: Timestamp,
     updated_at: Timestamp,
+    rev: Rev.optional(),
     unread_count: z.int().nonnegative(),
     last_read_message_id: Id.nullable().meta({
       description: 'The last message at or before the read position; null if there is none.',

@@ -13,7 +13,7 @@ import {
 import { LIMITS } from '../limits.js';
 import { AgentData } from './agent.js';
 import { MessageError } from './message-error.js';
-import { Id, Timestamp } from './primitives.js';
+import { Id, Rev, Timestamp } from './primitives.js';
 import { Attachment } from './upload.js';
 
 /** A kind of content. Client generators derive the class name from its id. */
@@ -132,6 +132,7 @@ const messageFields = {
   content: MessageContent,
   created_at: Timestamp,
   updated_at: Timestamp,
+  rev: Rev.optional(),
   position: Position,
   error: MessageError.nullable().meta(ERROR),
   edited_at: EditedAt,

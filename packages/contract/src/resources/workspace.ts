@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RuntimePhase, RuntimeStatus } from '../enums.js';
-import { Id, Timestamp } from './primitives.js';
+import { Id, Rev, Timestamp } from './primitives.js';
 
 const LastMessagePreview = z
   .strictObject({ text: z.string(), sender_name: z.string(), timestamp: Timestamp })
@@ -22,6 +22,7 @@ export const Workspace = z
     name: z.string(),
     created_at: Timestamp,
     updated_at: Timestamp,
+    rev: Rev.optional(),
     unread_count: z.int().nonnegative().meta({
       description: 'The number of unread messages in all conversations of the workspace.',
       'x-extension': true,

@@ -21,7 +21,7 @@ export interface ClientEventHandler {
   refused(error: ErrorBody, payload: unknown): void;
 }
 
-export type ClientEventHandlers = Record<ClientEventName, ClientEventHandler>;
+export type ClientEventHandlers = Partial<Record<ClientEventName, ClientEventHandler>>;
 
 export interface DispatchDeps {
   handlers: ClientEventHandlers;
