@@ -5,6 +5,7 @@ import { runController } from './controller/run-controller.js';
 import { compare } from './report/compare.js';
 import { baselineFile, saveBaseline, newestFile, readResult, writeResult } from './report/saved-results.js';
 import { comparisonTable, resultTables } from './report/tables.js';
+import { runRealtime } from './realtime/run-realtime.js';
 import { run } from './run.js';
 import { runStarts } from './runtime/run-starts.js';
 import { BenchError, readCommand, type Settings, USAGE } from './settings.js';
@@ -39,6 +40,10 @@ async function main(args: string[]): Promise<number> {
   }
   if (args[0] === 'controller') {
     await runController(args.slice(1), say);
+    return 0;
+  }
+  if (args[0] === 'realtime') {
+    await runRealtime(args.slice(1), say);
     return 0;
   }
   const command = readCommand(args);

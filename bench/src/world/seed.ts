@@ -87,7 +87,7 @@ export async function seed(url: string, settings: Settings): Promise<void> {
 }
 
 const RELAY_DEADLINE_MS = 120_000;
-const UNPUBLISHED = 'SELECT FROM workspace_events WHERE published_at IS NULL LIMIT 1';
+const UNPUBLISHED = 'SELECT FROM event_outbox LIMIT 1';
 
 /** Waits until all events are published: the rest of one measurement must not be load in the next. */
 export async function waitForRelay(url: string): Promise<void> {
@@ -106,11 +106,11 @@ export async function waitForRelay(url: string): Promise<void> {
  */
 export async function settle(url: string): Promise<void> {
   await withClient(url, async (client) => {
-    await client.query('UPDATE workspace_events SET published_at = now() WHERE published_at IS NULL');
+    await client.query('TRUNCATE event_outbox');
     await client.query(`UPDATE turns SET status = 'done' WHERE status = 'queued'`);
     await client.query(`DELETE FROM work WHERE kind = 'turn'`);
     // Not during the next measurement.
-    await client.query('VACUUM turns, work, workspace_events, workspaces, conversations');
+    await client.query('VACUUM turns, work, event_outbox, workspaces, conversations');
     await client.query('CHECKPOINT');
   });
 }

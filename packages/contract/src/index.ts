@@ -126,13 +126,22 @@ export {
 export {
   DURABLE_EVENTS,
   type DurableEventName,
+  type EphemeralEventName,
   EPHEMERAL_EVENTS,
   SERVER_EVENTS,
   type ServerEventName,
   type ServerEventPayload,
 } from './events/server.js';
 export { AgentState, StreamState } from './events/states.js';
-export { type BusEnvelope, parseEnvelope } from './events/bus.js';
+export {
+  BUS_VERSION_HEADER,
+  BUS_VERSIONS,
+  type BusEnvelope,
+  type BusVersion,
+  GATEWAY_ID_HEADER,
+  type OutgoingEnvelope,
+  parseEnvelope,
+} from './events/bus.js';
 export { SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
 export {
   allowedMethods,

@@ -1,7 +1,11 @@
-import { type BusEnvelope, parseEnvelope, SessionEnd } from '@uswarm/contract';
+import { type BusEnvelope, type BusVersion, parseEnvelope, SessionEnd } from '@uswarm/contract';
+import { toVersion1 } from './version-1.js';
 
-export function encodeEnvelope(envelope: BusEnvelope): string {
-  return JSON.stringify(envelope);
+/** Version 1 is undefined for envelopes that it cannot express. */
+export function encodeEnvelope(envelope: BusEnvelope, version: 2): string;
+export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): string | undefined;
+export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): string | undefined {
+  return JSON.stringify(version === 1 ? toVersion1(envelope) : envelope);
 }
 
 /**

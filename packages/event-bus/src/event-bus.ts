@@ -1,4 +1,4 @@
-import type { BusEnvelope, SessionEnd } from '@uswarm/contract';
+import type { BusEnvelope, BusVersion, SessionEnd } from '@uswarm/contract';
 import type { SocketAdapter } from './socket-adapter.js';
 
 /** Ends one subscription; calling it again does nothing. */
@@ -14,9 +14,10 @@ export type SessionEndListener = (end: SessionEnd) => void;
 export interface EventBus {
   /**
    * Never rejects. Sequential calls keep their order.
+   * @param version that the oldest running gateway reads, by default 2. Envelopes that it cannot read are not sent.
    * @returns whether the transport accepted the envelope; a failure is logged.
    */
-  publish(envelope: BusEnvelope): Promise<boolean>;
+  publish(envelope: BusEnvelope, version?: BusVersion): Promise<boolean>;
   /**
    * Resolves when the subscription is active; waits while the transport is unavailable.
    * @throws Error if the bus is closed or the transport rejects the subscription.

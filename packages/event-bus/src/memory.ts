@@ -26,7 +26,8 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
     return !closed;
   };
   return {
-    publish: (envelope) => send(envelope.workspace_id, encodeEnvelope(envelope)),
+    // All listeners are in this process, so they read the newest version.
+    publish: (envelope) => send(envelope.workspace_id, encodeEnvelope(envelope, 2)),
     subscribe: (workspaceId, listener) => envelopes.subscribe(workspaceId, listener),
     publishSessionEnd: (end) => send(SESSIONS, encodeSessionEnd(end)),
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),

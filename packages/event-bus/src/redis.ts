@@ -163,7 +163,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
 
   /** Retries a message that was in flight during a disconnect: receivers detect or tolerate duplicates. */
   const publishWithRetry = (channel: string, message: string | Buffer): Promise<unknown> =>
-    retry(() => publisher.sPublish(channel, message), {
+    retry(() => withinDeadline(publisher.sPublish(channel, message), PUBLISH_DEADLINE_MS), {
       ...RECONNECT,
       deadlineMs: PUBLISH_DEADLINE_MS,
       signal: stop.signal,
@@ -186,20 +186,20 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   // Ephemeral events are not retried: a late chunk is worthless.
   const send = (envelope: BusEnvelope, text: string): Promise<unknown> =>
     envelope.kind === 'ephemeral'
-      ? publisher.sPublish(channelName(envelope.workspace_id), text)
+      ? withinDeadline(publisher.sPublish(channelName(envelope.workspace_id), text), PUBLISH_DEADLINE_MS)
       : sendWithRetry(envelope.workspace_id, text);
 
   return {
-    async publish(envelope) {
+    async publish(envelope, version = 2) {
+      const text = encodeEnvelope(envelope, version);
+      if (text === undefined) return true;
       try {
-        await send(envelope, encodeEnvelope(envelope));
+        await send(envelope, text);
         return true;
       } catch (error) {
-        const level = envelope.kind === 'durable' ? 'warn' : 'debug';
-        logger[level](
-          { err: error, workspaceId: envelope.workspace_id, event: envelope.event },
-          'publishing an event failed',
-        );
+        const level = envelope.kind === 'ephemeral' ? 'debug' : 'warn';
+        const event = envelope.kind === 'skip' ? envelope.kind : envelope.event;
+        logger[level]({ err: error, workspaceId: envelope.workspace_id, event }, 'publishing an event failed');
         return false;
       }
     },

@@ -5,18 +5,22 @@ import type { BusOptions, EventBus } from '../src/event-bus.js';
 
 /** A valid durable envelope. */
 export function deleted(workspaceId: string, seq: number): BusEnvelope {
+  const subject = randomUUID();
   return {
-    v: 1,
+    v: 2,
     kind: 'durable',
     workspace_id: workspaceId,
+    epoch: 'e0',
     seq,
     event: 'conversation.deleted',
-    payload: { workspace_id: workspaceId, seq, conversation_id: randomUUID() },
+    subject_id: subject,
+    at: '2026-11-24T12:00:00.000Z',
+    payload: { workspace_id: workspaceId, seq, conversation_id: subject },
   };
 }
 
 export const seqs = (envelopes: readonly BusEnvelope[]): unknown[] =>
-  envelopes.map((envelope) => (envelope.kind === 'durable' ? envelope.seq : envelope.event));
+  envelopes.map((envelope) => (envelope.kind === 'ephemeral' ? envelope.event : envelope.seq));
 
 /** Records envelopes; `until` resolves when the one with `seq` arrives. */
 export function collect(): {
@@ -27,7 +31,7 @@ export function collect(): {
   const received: BusEnvelope[] = [];
   const waiting: { seq: number; resolve: () => void }[] = [];
   const has = (seq: number): boolean =>
-    received.some((envelope) => envelope.kind === 'durable' && envelope.seq === seq);
+    received.some((envelope) => envelope.kind !== 'ephemeral' && envelope.seq === seq);
   return {
     received,
     listener(envelope) {
@@ -125,11 +129,29 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     const inbox = collect();
     await subscriber.subscribe(workspaceId, inbox.listener);
     await publisher.publish({ ...deleted(workspaceId, 1), seq: -1 } as BusEnvelope);
-    await publisher.publish({ ...deleted(workspaceId, 1), event: 'no.such' } as unknown as BusEnvelope);
+    await publisher.publish({ ...deleted(workspaceId, 1), v: 3 } as unknown as BusEnvelope);
     await publisher.publish(deleted(workspaceId, 2));
     await inbox.until(2);
     expect(seqs(inbox.received)).toEqual([2]);
     expect(onInvalid).toHaveBeenCalledTimes(2);
+  });
+
+  it('delivers events and fields of later releases unchanged, except fields of the header', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    const later = { ...deleted(workspaceId, 1), event: 'later.event', payload: { later: { field: 1 } } } as BusEnvelope;
+    await publisher.publish(Object.assign({ later: true }, later));
+    await inbox.until(1);
+    expect(inbox.received).toEqual([later]);
+  });
+
+  it('delivers skipped events', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    const skip = { v: 2, kind: 'skip', workspace_id: workspaceId, epoch: 'e0', seq: 1, at: '' } as const;
+    await publisher.publish(skip);
+    await inbox.until(1);
+    expect(inbox.received).toEqual([skip]);
   });
 
   it('delivers to other listeners when a listener throws', async () => {

@@ -1,3 +1,4 @@
+import { Transform } from 'node:stream';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /** A TCP proxy that simulates network failures between a client and a server. */
@@ -14,7 +15,23 @@ export interface FaultInjectionProxy {
   close(): Promise<void>;
 }
 
-export async function startFaultInjectionProxy(url: string): Promise<FaultInjectionProxy> {
+/** Delays data by a constant time, without limiting its rate. */
+function delayed(ms: number): Transform {
+  return new Transform({
+    highWaterMark: 64 * 1024 * 1024,
+    transform(data: Buffer, _encoding, done) {
+      setTimeout(() => this.push(data), ms);
+      done();
+    },
+    flush: (done) => void setTimeout(done, ms),
+  });
+}
+
+/** @param delayMs delay of the data in each direction. Such a proxy does not freeze. Default: none */
+export async function startFaultInjectionProxy(
+  url: string,
+  { delayMs }: { delayMs?: number } = {},
+): Promise<FaultInjectionProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   const pairs = new Map<Socket, Socket>();
@@ -29,6 +46,11 @@ export async function startFaultInjectionProxy(url: string): Promise<FaultInject
       keep(client).once('close', () => upstream.destroy());
       upstream.once('close', () => client.destroy());
       if (frozen) return;
+      if (delayMs !== undefined) {
+        client.pipe(delayed(delayMs)).pipe(upstream);
+        upstream.pipe(delayed(delayMs)).pipe(client);
+        return;
+      }
       client.pipe(upstream);
       upstream.pipe(client);
       pairs.set(client, upstream);

@@ -28,6 +28,8 @@ const COLUMN_TYPES: Record<string, string> = {
 const SQL_TYPES: Record<string, string> = {
   bool: 'boolean',
   bytea: 'Buffer',
+  date: 'Timestamp',
+  int2: 'number',
   int4: 'number',
   int8: 'number',
   text: 'string',
@@ -61,7 +63,7 @@ const COLUMNS = `
   FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   JOIN pg_type t ON t.oid = a.atttypid
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_migrations'
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'schema_migrations'
   ORDER BY c.relname COLLATE "C", a.attnum`;
 
 /**

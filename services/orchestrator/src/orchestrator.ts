@@ -5,7 +5,7 @@ import type { Handlers } from './http/handlers.js';
 import { createInternalApp } from './http/internal-app.js';
 import { createRequestContext } from './http/request-context.js';
 import { startWorkers } from './jobs/start-workers.js';
-import { startRelay } from './outbox/start-relay.js';
+import { startOrchestratorRelay } from './outbox/start-relay.js';
 import { createModules, handlersOf, type Modules, type OrchestratorOptions } from './features/modules.js';
 
 export type { OrchestratorOptions };
@@ -54,15 +54,17 @@ async function startBackground(
     metrics,
     logger,
   });
-  const relay = startRelay({
+  const relay = startOrchestratorRelay({
     background,
     createViewContext: workspaces.createViewContext,
     bus,
-    wakeUps,
+    publisher: platform.publisher,
+    committed: platform.committed,
     metrics,
     logger,
   });
   const watch = workspaces.runtimes.startWatch();
+  const gatewayWatch = platform.gateways.watch();
   return {
     async close() {
       const maintenanceClosed = workers.maintenance.close();
@@ -70,6 +72,7 @@ async function startBackground(
       await workers.urgent.close();
       await workspaces.runtimes.close();
       await relay.close();
+      await gatewayWatch.close();
       await maintenanceClosed;
     },
   };
@@ -101,6 +104,7 @@ export async function startOrchestrator(
     }),
     internalApp: createInternalApp({
       keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
+      gateways: platform.gateways,
       authenticator: users.auth.authenticator,
       adminRouter: users.admin.router,
       modelCallRouter: chat.modelCalls.router,

@@ -1,10 +1,15 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.js';
 
+/** Rows that running processes change at any time. */
+const VOLATILE = ['event_outbox', 'gateways', 'relays'];
+
 /** Reads the table names from the catalogue, so that new tables are included. */
 async function tables(database: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
-    SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`.execute(database);
+    SELECT relname AS name FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> ALL(${VOLATILE})
+    ORDER BY 1`.execute(database);
   return rows.map(({ name }) => name);
 }
 

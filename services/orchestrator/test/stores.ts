@@ -49,17 +49,17 @@ import { createWorkflows } from '../src/features/workflows/workflows.js';
 import { createWorkflowStore } from '../src/features/workflows/workflows.store.js';
 import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
 import { createTurnQueue, TURN_JOB } from '../src/features/turns/turn-queue.js';
-import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from '../src/jobs/wake-ups.js';
+import { createWakeUps, type WakeUps } from '../src/jobs/wake-ups.js';
 import { createJobStore } from '../src/jobs/job-store.js';
 
 const SIGNER = createReceiptSigner(generateCallKeys().privateKey);
 
 /**
  * Creates the stores of all features on one pool.
- * @param wakeUps wakes the workers and the relay of this process
+ * @param wakeUps wakes the workers of this process
  */
 export function createStores(database: Database, wakeUps: WakeUps = createWakeUps()) {
-  const events = createEventStore(database, wakeUps.notifier(OUTBOX_TOPIC));
+  const events = createEventStore(database);
   const messages = createMessageStore(database);
   return {
     changes: createMessageChangeStore(),

@@ -1,5 +1,8 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { BusEnvelope } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
+import { io } from 'socket.io-client';
 import { messageNew, WORKSPACE } from '../test/envelopes.js';
 import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../test/test-gateway.js';
 
@@ -22,6 +25,30 @@ describe('the gateway', () => {
     await gateway.publish(messageNew(1));
     expect(await client.next('message.new')).toMatchObject({ seq: 1 });
     expect(client.socket.io.engine.transport.name).toBe(transport);
+  });
+
+  it('delivers envelopes, events and messages with fields of later releases', async () => {
+    await start();
+    // Not the test client, which rejects what the contract of this release does not have.
+    const client = io(`${gateway.url}/v1`, { auth: { 'x-token': 't' }, forceNew: true, reconnection: false });
+    const received: unknown[][] = [];
+    client.onAny((...event: unknown[]) => received.push(event));
+    await client.emitWithAck('workspace.subscribe', { workspace_ids: [WORKSPACE] });
+    const [first, second, third] = [messageNew(1), messageNew(2), messageNew(3)];
+    const message = { ...(third.payload as { message: object }).message, later: { field: [1] } };
+    const later = { ...third.payload, message };
+    await gateway.publish(
+      Object.assign(first, { later_field: 1 }),
+      { ...second, event: 'later.event', payload: { any: 'payload' } } as BusEnvelope,
+      { ...third, payload: later } as BusEnvelope,
+    );
+    await eventually(() => received.length, { until: (count) => count === 4 });
+    expect(received.slice(1)).toEqual([
+      ['message.new', first.payload],
+      ['later.event', { any: 'payload' }],
+      ['message.new', later],
+    ]);
+    client.close();
   });
 
   it('delivers all events while a client upgrades from polling to WebSocket', async () => {

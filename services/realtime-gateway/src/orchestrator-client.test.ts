@@ -88,6 +88,17 @@ describe('the orchestrator client', () => {
     expect(await Promise.all(seen.map(subjectOf))).toEqual(['realtime-gateway']);
   });
 
+  it('announces the version of the bus that it reads, with one id per process', async () => {
+    const { client, seen } = await clientOf(json(200, { ended: [] }));
+    await client.endedSessions([], 'r');
+    await client.endedSessions([], 'r');
+    const announced = seen.map(({ headers }) => [headers['x-bus-version'], headers['x-gateway-id']]);
+    expect(announced).toEqual([
+      ['2', expect.stringMatching(/^[\da-f-]{36}$/)],
+      ['2', announced[0]?.[1]],
+    ]);
+  });
+
   it('calls subscriptions and send with a token for the user', async () => {
     const subscriptions = { accepted: [{ workspace_id: WORKSPACE, last_seq: 4 }], rejected: [] };
     const first = await clientOf(json(200, subscriptions));

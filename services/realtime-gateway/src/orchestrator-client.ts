@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import {
   ApiError,
   AuthenticateAnswer,
+  BUS_VERSION_HEADER,
+  type BusVersion,
   ErrorBody,
+  GATEWAY_ID_HEADER,
   INTERNAL_PATHS,
   type MessageSend,
   SendAnswer,
@@ -43,6 +47,8 @@ export interface OrchestratorClientOptions {
 const SERVICE = 'realtime-gateway';
 const CONNECTIONS = 64;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
+/** The version of bus envelopes that this gateway reads. */
+const BUS_VERSION: BusVersion = 2;
 
 interface Call<Answer extends z.ZodType> {
   name: OrchestratorCall;
@@ -59,6 +65,7 @@ export function createOrchestratorClient({
   timeoutMs = 5_000,
   metrics,
 }: OrchestratorClientOptions): OrchestratorClient & { close(): Promise<void> } {
+  const announcement = { [BUS_VERSION_HEADER]: String(BUS_VERSION), [GATEWAY_ID_HEADER]: randomUUID() };
   const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
 
   const exchange = async ({ name, subject, body, requestId, headers }: Call<z.ZodType>) => {
@@ -70,6 +77,7 @@ export function createOrchestratorClient({
         headers: {
           ...headers,
           ...traceHeaders(),
+          ...announcement,
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
           'x-request-id': requestId,

@@ -1,15 +1,20 @@
-import type { BusEnvelope, ServerEventPayload } from '@uswarm/contract';
+import type { OutgoingEnvelope, ServerEventPayload } from '@uswarm/contract';
 
 export const WORKSPACE = '01890000-0000-7000-8000-000000000001';
 export const OTHER_WORKSPACE = '01890000-0000-7000-8000-000000000002';
 export const CONVERSATION = '01890000-0000-7000-8000-0000000000c1';
+/** A durable or an ephemeral envelope of this release. */
+type EventEnvelope = Exclude<OutgoingEnvelope, { kind: 'skip' }>;
+
+const HEADER = { v: 2, epoch: 'e0', at: '2026-11-24T12:00:00.000Z' } as const;
 const AGENT = '01890000-0000-7000-8000-0000000000a1';
 export const MESSAGE = '01890000-0000-7000-8000-0000000000e1';
 
-export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
+export function messageNew(seq: number, workspaceId = WORKSPACE): EventEnvelope {
   return {
-    v: 1,
+    ...HEADER,
     kind: 'durable',
+    subject_id: MESSAGE,
     workspace_id: workspaceId,
     seq,
     event: 'message.new',
@@ -36,12 +41,20 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
   };
 }
 
-export function messageDeleted(seq: number, messageId = MESSAGE): BusEnvelope {
+export function messageDeleted(seq: number, messageId = MESSAGE): EventEnvelope {
   const payload = { message_id: messageId, conversation_id: CONVERSATION, workspace_id: WORKSPACE, seq };
-  return { v: 1, kind: 'durable', workspace_id: WORKSPACE, seq, event: 'message.deleted', payload };
+  return {
+    ...HEADER,
+    kind: 'durable',
+    subject_id: messageId,
+    workspace_id: WORKSPACE,
+    seq,
+    event: 'message.deleted',
+    payload,
+  };
 }
 
-export function messageDone(seq: number, messageId = MESSAGE): BusEnvelope {
+export function messageDone(seq: number, messageId = MESSAGE): EventEnvelope {
   const payload = {
     message_id: messageId,
     conversation_id: CONVERSATION,
@@ -50,8 +63,9 @@ export function messageDone(seq: number, messageId = MESSAGE): BusEnvelope {
     status: 'delivered',
   } as const;
   return {
-    v: 1,
+    ...HEADER,
     kind: 'durable',
+    subject_id: MESSAGE,
     workspace_id: WORKSPACE,
     seq,
     event: 'message.done',
@@ -62,9 +76,9 @@ export function messageDone(seq: number, messageId = MESSAGE): BusEnvelope {
 export function chunk(
   after: number,
   fields: Partial<Pick<ServerEventPayload<'message.chunk'>, 'message_id' | 'generation' | 'chunk_seq' | 'chunk'>> = {},
-): BusEnvelope {
+): EventEnvelope {
   return {
-    v: 1,
+    ...HEADER,
     kind: 'ephemeral',
     workspace_id: WORKSPACE,
     after_seq: after,
@@ -82,10 +96,15 @@ export function chunk(
   };
 }
 
+/** The event `seq` of a deleted subject. */
+export function skipped(seq: number): OutgoingEnvelope {
+  return { ...HEADER, kind: 'skip', workspace_id: WORKSPACE, seq };
+}
+
 /** An ephemeral event; `tool` identifies it in assertions. */
-export function agentTool(after: number, tool = 'web_search_tool'): BusEnvelope {
+export function agentTool(after: number, tool = 'web_search_tool'): EventEnvelope {
   return {
-    v: 1,
+    ...HEADER,
     kind: 'ephemeral',
     workspace_id: WORKSPACE,
     after_seq: after,

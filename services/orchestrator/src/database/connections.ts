@@ -1,7 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
-import { createEventStore, type EventStore } from '../features/events/events.store.js';
+import { type CommittedEvent, createEventStore, type EventStore } from '../features/events/events.store.js';
 import { createJobStore, type JobStore } from '../jobs/job-store.js';
-import { OUTBOX_TOPIC, type WakeUps } from '../jobs/wake-ups.js';
+import type { WakeUps } from '../jobs/wake-ups.js';
 import type { Database, WithTransaction } from './database.js';
 import { createWithTransaction } from './transaction.js';
 
@@ -11,13 +11,22 @@ export interface Connections {
   withTransaction: WithTransaction;
   jobs: JobStore;
   events: EventStore;
+  /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
+  committed: (event: CommittedEvent) => void;
 }
 
-export function createConnections(database: Database, wakeUps: WakeUps, logger: Logger): Connections {
+/** @param committed receives each event after the commit of its transaction */
+export function createConnections(
+  database: Database,
+  wakeUps: WakeUps,
+  committed: (event: CommittedEvent) => void,
+  logger: Logger,
+): Connections {
   return {
     database,
     withTransaction: createWithTransaction(database, logger),
     jobs: createJobStore(database, wakeUps),
-    events: createEventStore(database, wakeUps.notifier(OUTBOX_TOPIC)),
+    events: createEventStore(database, committed),
+    committed,
   };
 }

@@ -38,6 +38,8 @@ function grants(client: pg.Client, names: { role: string; schema: string }): str
     `REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ${schema}.schema_migrations FROM ${role}`,
     `GRANT EXECUTE ON FUNCTION ${schema}.forget_user_in_audit(uuid) TO ${role}`,
     `GRANT EXECUTE ON FUNCTION ${schema}.prune_sessions_in_audit(timestamptz, integer) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${schema}.create_event_partitions(integer) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${schema}.drop_event_partitions(date) TO ${role}`,
     `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT ${rows} ON TABLES TO ${role}`,
     `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT USAGE ON SEQUENCES TO ${role}`,
   ];

@@ -159,6 +159,15 @@ export interface DevicesTable {
   last_seen_at: Generated<Timestamp>;
 }
 
+export interface EventOutboxTable {
+  workspace_id: string;
+  shard: Computed<number>;
+  from_seq: number;
+  upto_seq: number;
+  since: Generated<Timestamp>;
+  due_at: Generated<Timestamp>;
+}
+
 export interface ExportsTable {
   id: string;
   user_id: string | null;
@@ -167,6 +176,12 @@ export interface ExportsTable {
   size: number | null;
   created_at: Generated<Timestamp>;
   expires_at: Timestamp | null;
+}
+
+export interface GatewaysTable {
+  id: string;
+  bus_version: number;
+  seen_at: Generated<Timestamp>;
 }
 
 export interface IdempotencyKeysTable {
@@ -276,6 +291,11 @@ export interface ReceiptsTable {
   kid: string | null;
   jws: string | null;
   integration_id: string | null;
+}
+
+export interface RelaysTable {
+  id: string;
+  seen_at: Generated<Timestamp>;
 }
 
 export interface RevokedTokensTable {
@@ -515,11 +535,12 @@ export interface WorkflowsTable {
 export interface WorkspaceEventsTable {
   workspace_id: string;
   seq: number;
+  day: Generated<Timestamp>;
   type: string;
   subject_id: string;
+  conversation_id: string | null;
   created_at: Generated<Timestamp>;
   published_at: Timestamp | null;
-  conversation_id: string | null;
 }
 
 export interface WorkspacesTable {
@@ -549,7 +570,9 @@ export interface Schema {
   deleted_usage: DeletedUsageTable;
   deletion_feedback: DeletionFeedbackTable;
   devices: DevicesTable;
+  event_outbox: EventOutboxTable;
   exports: ExportsTable;
+  gateways: GatewaysTable;
   idempotency_keys: IdempotencyKeysTable;
   integration_revocations: IntegrationRevocationsTable;
   integration_states: IntegrationStatesTable;
@@ -560,6 +583,7 @@ export interface Schema {
   messages: MessagesTable;
   receipt_keys: ReceiptKeysTable;
   receipts: ReceiptsTable;
+  relays: RelaysTable;
   revoked_tokens: RevokedTokensTable;
   runtime_processes: RuntimeProcessesTable;
   runtimes: RuntimesTable;

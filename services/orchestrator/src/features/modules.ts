@@ -29,7 +29,12 @@ import { loadPlans } from './core/catalog.js';
 import { createCoreModule } from './core/core.module.js';
 import { loadModelCatalog } from './core/models.js';
 import { createDevicesModule } from './devices/devices.module.js';
+import { currentEpoch } from './events/epoch.js';
+import { createEventPublisher } from './events/event-publisher.js';
+import { PARTITIONS_AHEAD } from './events/event-pruning.js';
 import { createEventsModule } from './events/events.module.js';
+import { createGateways } from './events/gateways.js';
+import { createGatewayStore } from './events/gateways.store.js';
 import { createExportsModule } from './exports/exports.module.js';
 import { createIdempotencyModule } from './idempotency/idempotency.module.js';
 import { createIntegrationsModule } from './integrations/integrations.module.js';
@@ -53,6 +58,7 @@ import type { Handlers } from '../http/handlers.js';
 import { createJobStore } from '../jobs/job-store.js';
 import { createLeaseKeeper } from '../jobs/lease-keeper.js';
 import { createWakeUps } from '../jobs/wake-ups.js';
+import { createCommittedEvents } from '../outbox/committed-events.js';
 
 export interface OrchestratorOptions {
   config: OrchestratorConfig;
@@ -77,6 +83,8 @@ export type Modules = Awaited<ReturnType<typeof createModules>>;
 /** Creates the modules of all features. No worker runs yet, so a failure leaves no work behind. */
 export async function createModules(options: OrchestratorOptions) {
   const platform = createPlatform(options);
+  await platform.gateways.refresh();
+  await platform.background.events.createPartitions(PARTITIONS_AHEAD);
   const legal = await createLegalModule({ config: options.config, database: platform.requests.database });
   const integrations = await createIntegrationModules(options, platform);
   const workspaces = await createWorkspaceModules(options, platform);
@@ -86,16 +94,21 @@ export async function createModules(options: OrchestratorOptions) {
 }
 
 /** Services that several features share. */
-function createPlatform({ config, environment, metrics, logger }: OrchestratorOptions) {
+function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
   const databases = openDatabases(config, metrics);
   const wakeUps = createWakeUps();
+  const committed = createCommittedEvents();
+  const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
   return {
     databases,
     wakeUps,
-    requests: createConnections(databases.requests, wakeUps, logger),
-    background: createConnections(databases.background, wakeUps, logger),
+    committed,
+    requests: createConnections(databases.requests, wakeUps, committed.push, logger),
+    background: createConnections(databases.background, wakeUps, committed.push, logger),
     leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
     clock: systemClock,
+    gateways,
+    publisher: createEventPublisher({ bus, gateways, epoch: currentEpoch, clock: systemClock }),
     plans: createPlans(loadPlans(config.PLANS_FILE)),
     models: loadModelCatalog({
       provider: config.MODEL_PROVIDER,
@@ -132,8 +145,8 @@ type IntegrationModules = Awaited<ReturnType<typeof createIntegrationModules>>;
 
 /** Workspaces and everything in them. */
 async function createWorkspaceModules(options: OrchestratorOptions, platform: Platform) {
-  const { config, bus, environment, metrics, logger } = options;
-  const { requests, background, clock, plans, assets } = platform;
+  const { config, environment, metrics, logger } = options;
+  const { requests, background, publisher, clock, plans, assets } = platform;
   const { database, withTransaction, jobs, events } = requests;
   const usage = createUsageModule({ config, database, plans, clock });
   const idempotency = createIdempotencyModule({ database, clock, logger });
@@ -159,7 +172,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     database,
     jobs,
     background,
-    bus,
+    publisher,
     metrics,
     clock,
     logger,
@@ -184,13 +197,13 @@ function createChatModules(
   { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
   { apps }: IntegrationModules,
 ) {
-  const { config, bus, environment, metrics, logger } = options;
-  const { requests, background, clock, plans, models, rates, assets } = platform;
+  const { config, environment, metrics, logger } = options;
+  const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
   const { database, withTransaction } = requests;
   const { attachments } = uploads;
   const { access } = workspaces;
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
-  const statuses = createAgentStatuses({ store: createAgentStatusStore(database), publish: bus.publish, clock });
+  const statuses = createAgentStatuses({ store: createAgentStatusStore(database), publish: publisher.live, clock });
   const agents = createAgentsModule({
     config,
     environment,
@@ -209,7 +222,7 @@ function createChatModules(
     config,
     requests,
     background,
-    bus,
+    publisher,
     limits: usage.limits,
     plans,
     models,

@@ -163,9 +163,8 @@ describe('an outage of Postgres', () => {
   it('background work continues after the outage', async () => {
     const unpublished = async () => {
       const { count } = await uswarm.database
-        .selectFrom('workspace_events')
+        .selectFrom('event_outbox')
         .select(({ fn }) => fn.countAll<number>().as('count'))
-        .where('published_at', 'is', null)
         .executeTakeFirstOrThrow();
       return count;
     };

@@ -1,6 +1,8 @@
 import {
   ApiError,
   AuthenticateBody,
+  BUS_VERSION_HEADER,
+  GATEWAY_ID_HEADER,
   INTERNAL_PATHS,
   LIMITS,
   SendBody,
@@ -16,6 +18,7 @@ import express, { type Express, type Request, type RequestHandler, type Router }
 import { isId } from '../database/id.js';
 import type { Authenticator } from '../features/auth/authenticator.js';
 import type { SessionStore } from '../features/auth/sessions.store.js';
+import type { Gateways } from '../features/events/gateways.js';
 import type { MessageService } from '../features/messages/messages.service.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import type { UserStore } from '../features/users/users.store.js';
@@ -26,6 +29,7 @@ import { serviceTokenSubject } from './service-token.js';
 
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
+  gateways: Pick<Gateways, 'announced'>;
   authenticator: Authenticator;
   /** Routes of the admin API; undefined if no operator key is configured. */
   adminRouter: Router | undefined;
@@ -51,7 +55,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
 
   app.post(INTERNAL_PATHS.authenticate, named('internalAuthenticate'), async (request, response) => {
-    await serviceTokenSubject(request, deps.keys);
+    await gatewayTokenSubject(request, deps);
     const { credentials } = parseInput(AuthenticateBody, request.body);
     // The address of the client as the gateway reports it.
     const address = request.get('x-forwarded-for');
@@ -88,7 +92,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   });
 
   app.post(INTERNAL_PATHS.sessions, named('internalSessions'), async (request, response) => {
-    await serviceTokenSubject(request, deps.keys);
+    await gatewayTokenSubject(request, deps);
     const { sessions } = parseInput(SessionsBody, request.body);
     response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
   });
@@ -109,12 +113,25 @@ const named =
     next();
   };
 
+/** Returns the subject of the service token of a gateway, and records what the gateway announces. @throws ApiError `token_invalid` */
+async function gatewayTokenSubject(
+  request: Request,
+  { keys, gateways }: Pick<InternalAppDeps, 'keys' | 'gateways'>,
+): Promise<string> {
+  const subject = await serviceTokenSubject(request, keys);
+  gateways.announced({ id: request.get(GATEWAY_ID_HEADER), busVersion: request.get(BUS_VERSION_HEADER) });
+  return subject;
+}
+
 /**
  * Returns the user of the token and checks in each call that the user is not banned: a socket can be open for long.
  * Tokens of the service itself name no user.
  */
-async function user(request: Request, deps: Pick<InternalAppDeps, 'keys' | 'users' | 'rates'>): Promise<string> {
-  const userId = await serviceTokenSubject(request, deps.keys);
+async function user(
+  request: Request,
+  deps: Pick<InternalAppDeps, 'keys' | 'gateways' | 'users' | 'rates'>,
+): Promise<string> {
+  const userId = await gatewayTokenSubject(request, deps);
   if (!isId(userId)) throw new ApiError('token_invalid');
   // Before any query: no other limit counts subscribes and retries of stored messages.
   await deps.rates.socketCall(userId);

@@ -13,7 +13,7 @@ describe('createBacklogStore', () => {
   beforeAll(async () => {
     db = await createMigratedDatabase(4);
   });
-  beforeEach(() => sql`TRUNCATE users, work, runtimes CASCADE`.execute(db.database));
+  beforeEach(() => sql`TRUNCATE users, work, runtimes, event_outbox, workspace_events CASCADE`.execute(db.database));
   afterAll(() => db.close());
 
   const run = (statement: string) => sql.raw(statement).execute(db.database);
@@ -75,8 +75,7 @@ describe('createBacklogStore', () => {
   it('counts unpublished events', async () => {
     await insertWorkspaces(db.database, 2);
     await insertMessages(db.database, 3);
-    await run(`UPDATE workspace_events SET published_at = now() WHERE seq = 1`);
-    await run(`UPDATE workspace_events SET created_at = now() - interval '40 seconds' WHERE seq = 2`);
+    await run(`UPDATE event_outbox SET from_seq = 2, since = now() - interval '40 seconds'`);
     const { events } = await read();
     expect(events.unpublished).toBe(4);
     expect(events.oldestAgeS).toBeGreaterThanOrEqual(40);

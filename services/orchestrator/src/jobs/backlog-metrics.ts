@@ -72,7 +72,7 @@ const gaugesOf = (kinds: readonly string[]): BacklogGauge[] => [
   },
   {
     name: 'uswarm_relay_unpublished_events',
-    help: 'Stored events that are not yet published, counted up to 100,000.',
+    help: 'Stored events that are not yet published.',
     series: ({ events }) => plain(events.unpublished),
   },
   {

@@ -21,9 +21,6 @@ export interface BacklogStore {
   read(kinds: readonly string[]): Promise<Backlog>;
 }
 
-/** Limits the count of unpublished events, which is large after an outage. */
-const MAX_COUNTED_EVENTS = 100_000;
-
 export function createBacklogStore(database: Database): BacklogStore {
   return {
     async read(kinds) {
@@ -81,10 +78,8 @@ async function readJobs(kinds: readonly string[], database: Database): Promise<B
 
 async function readEvents(database: Database): Promise<Backlog['events']> {
   const { rows } = await sql<Backlog['events']>`
-    SELECT count(*) AS unpublished,
-      coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestAgeS"
-    FROM (
-      SELECT created_at FROM workspace_events WHERE published_at IS NULL LIMIT ${MAX_COUNTED_EVENTS}
-    ) AS waiting`.execute(database);
+    SELECT coalesce(sum(upto_seq - from_seq + 1), 0)::bigint AS unpublished,
+      coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS "oldestAgeS"
+    FROM event_outbox`.execute(database);
   return rows[0] ?? { unpublished: 0, oldestAgeS: 0 };
 }

@@ -1,7 +1,4 @@
-/** The topic of the outbox, notified when an event is stored. */
-export const OUTBOX_TOPIC = 'outbox';
-
-/** Wakes the poll loops of this process, by topic: a job type, or the outbox. */
+/** Wakes the poll loops of this process, by topic: a job type. */
 export interface WakeUps {
   subscribe(topic: string, wake: () => void): void;
   /**

@@ -1,79 +1,136 @@
-import type { BusEnvelope } from '@uswarm/contract';
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
-import type { WithTransaction } from '../database/database.js';
 import { createPollLoop, type PollLoop } from '../jobs/poll-loop.js';
-import type { RenderEvents } from '../features/events/event-payloads.js';
-import type { EventStore, StoredEvent, UnpublishedEvent } from '../features/events/events.store.js';
+import type { CommittedEvent } from '../features/events/events.store.js';
+import type { CommittedEvents } from './committed-events.js';
+import {
+  type OutboxLimits,
+  type OutboxStore,
+  type PublishedRange,
+  SHARDS,
+  type WaitingEvents,
+} from './outbox.store.js';
+import type { PublishEvents } from './publish-events.js';
+import { createPublishedRanges } from './published-ranges.js';
 import type { RelayMetrics } from './relay-metrics.js';
 
 export interface RelayDeps {
-  withTransaction: WithTransaction;
-  store: Pick<EventStore, 'takeUnpublished' | 'markPublished'>;
-  render: RenderEvents;
-  /** @returns false if the bus is unavailable; the event then stays unpublished. */
-  publish: (envelope: BusEnvelope) => Promise<boolean>;
-  metrics?: RelayMetrics;
-  logger: Logger;
+  store: OutboxStore;
+  publish: PublishEvents;
+  /** The events of this process. */
+  committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
+  metrics?: RelayMetrics | undefined;
+  logger: Pick<Logger, 'warn'>;
+  /** Milliseconds between two reads of the outbox. */
   pollMs?: number;
-  /** Milliseconds after a round with events. */
+  /** Milliseconds after a round with events of this process. */
   pauseMs?: number;
+  limits?: OutboxLimits;
 }
 
-const WORKSPACES = 50;
-const EVENTS = 500;
-const POLL_MS = 250;
+export interface Relay {
+  /** Starts no further round; resolves when the running ones have ended. */
+  close(): Promise<void>;
+}
+
+const POLL_MS = 1_000;
 /** Under load, events of this time are published together: a round has the same statements for one event as for many. */
-const PAUSE_MS = 15;
+const PAUSE_MS = 10;
+/** Few events per workspace, so that a long backlog of one does not delay the others. */
+const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
+/** Time between two announcements of this relay. */
+const ANNOUNCE_MS = 3_000;
+/** Without an announcement for this long, the other relays take over its shards. */
+const EXPIRY_MS = 10_000;
 
-const seqOf = (envelope: BusEnvelope | undefined): number => (envelope?.kind === 'durable' ? envelope.seq : Infinity);
+/** The shards of a relay: each one belongs to one of the running relays. Pure. */
+export function shardsOf(relayId: string, running: readonly string[]): number[] {
+  const place = running.indexOf(relayId);
+  return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => shard % running.length === place);
+}
 
-/** Publishes the events of the outbox at least once, in seq order per workspace. Each replica may run one. */
-export function createRelay({
-  withTransaction,
-  store,
-  render,
-  publish,
-  metrics,
-  logger,
-  pollMs = POLL_MS,
-  pauseMs = PAUSE_MS,
-}: RelayDeps): PollLoop {
-  /** @returns the first envelope that the bus rejected; later ones are not published. */
-  async function publishInOrder(envelopes: readonly BusEnvelope[]): Promise<BusEnvelope | undefined> {
-    for (const envelope of envelopes) if (!(await publish(envelope))) return envelope;
-    return undefined;
+/**
+ * Publishes the events of the log at least once. This process publishes its own events after their commit. The events that
+ * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard.
+ * Gateways order events by seq and ignore duplicates.
+ */
+export function startRelay(deps: RelayDeps): Relay {
+  const { store, publish, committed, metrics, logger } = deps;
+  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS } = deps;
+  const id = randomUUID();
+  const published = createPublishedRanges();
+  let shards: number[] = [];
+  let announcedAt = -Infinity;
+
+  async function announce(): Promise<void> {
+    if (performance.now() - announcedAt < ANNOUNCE_MS) return;
+    shards = shardsOf(id, await store.announce(id, EXPIRY_MS));
+    announcedAt = performance.now();
   }
 
-  /** Publishes the workspaces concurrently. @returns a predicate for published events */
-  async function publishAll(envelopes: readonly BusEnvelope[]): Promise<(event: StoredEvent) => boolean> {
-    const ofWorkspaces = Map.groupBy(envelopes, ({ workspace_id }) => workspace_id);
-    const rejected = await Promise.all(Array.from(ofWorkspaces.values(), publishInOrder));
-    const ends = new Map(rejected.map((envelope) => [envelope?.workspace_id, seqOf(envelope)]));
-    return ({ workspaceId, seq }) => seq < (ends.get(workspaceId) ?? Infinity);
+  /** Removes the published events from the outbox, except those whose row is locked. */
+  async function advance(ranges: readonly PublishedRange[]): Promise<void> {
+    published.add(ranges);
+    published.retain(await store.advance(published.all()));
   }
 
-  /** @returns whether there were events: more may exist. @throws Error if the bus is unavailable */
-  async function publishBatch(): Promise<boolean> {
-    const { taken, published } = await withTransaction(async (tx) => {
-      const events: UnpublishedEvent[] = await store.takeUnpublished(WORKSPACES, EVENTS, tx);
-      const isPublished = await publishAll(await render(events, tx));
-      const done = events.filter(isPublished);
-      await store.markPublished(done, tx);
-      return { taken: events.length, published: done };
+  /** Publishes, and removes from the outbox what `finished` returns then. @throws Error if the bus is unavailable */
+  async function publishAll(events: readonly CommittedEvent[][], finished: () => PublishedRange[]): Promise<void> {
+    const some = events.filter(({ length }) => length > 0);
+    const { ranges, complete } = some.length > 0 ? await publish(some) : { ranges: [], complete: true };
+    published.add(ranges);
+    await advance(finished());
+    // Throw only now: the published events are removed from the outbox.
+    if (!complete) throw new Error('the event bus is unavailable');
+  }
+
+  async function publishOwn(): Promise<boolean> {
+    const events = committed.take(limits);
+    if (events.length === 0) return false;
+    await publishAll(events, () => []);
+    return true;
+  }
+
+  async function publishShards(): Promise<boolean> {
+    await announce();
+    const waiting = await store.due(shards, limits);
+    if (waiting.length === 0) return false;
+    const isPublished = ({ workspaceId, seq }: CommittedEvent): boolean => published.has(workspaceId, seq);
+    const events = waiting.map((one) => one.events.filter((event) => !isPublished(event)));
+    await publishAll(events, () => waiting.flatMap((one) => finishedRange(one, isPublished)));
+    return events.some(({ length }) => length > 0);
+  }
+
+  const loop = (round: () => Promise<boolean>, pause: number, failed: () => void = () => undefined): PollLoop =>
+    createPollLoop({
+      round,
+      pollMs,
+      pauseMs: pause,
+      onError(error) {
+        failed();
+        metrics?.failed();
+        logger.warn({ err: error }, 'publishing events failed; will retry');
+      },
     });
-    for (const { ageS } of published) metrics?.published(ageS);
-    // Throw only now: the published events are marked.
-    if (published.length < taken) throw new Error('the event bus is unavailable');
-    return taken > 0;
-  }
+  const own = loop(publishOwn, pauseMs, committed.clear);
+  const sharded = loop(publishShards, 0);
+  committed.onPush(own.wake);
 
-  return createPollLoop({
-    round: publishBatch,
-    pollMs,
-    pauseMs,
-    onError(error) {
-      metrics?.failed();
-      logger.warn({ err: error }, 'publishing events failed; will retry');
+  return {
+    async close() {
+      await Promise.all([own.close(), sharded.close()]);
+      await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
     },
-  });
+  };
+}
+
+/** All waiting events up to the last published one before which all are published. The log can have gaps. Pure. */
+function finishedRange(
+  { workspaceId, events, uptoSeq }: WaitingEvents,
+  isPublished: (event: CommittedEvent) => boolean,
+): PublishedRange[] {
+  if (events.length === 0) return [{ workspaceId, fromSeq: 0, uptoSeq, at: new Date(0) }];
+  const open = events.findIndex((event) => !isPublished(event));
+  const last = open === -1 ? events.at(-1) : events[open - 1];
+  return last === undefined ? [] : [{ workspaceId, fromSeq: 0, uptoSeq: last.seq, at: last.createdAt }];
 }

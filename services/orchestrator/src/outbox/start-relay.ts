@@ -2,41 +2,46 @@ import type { EventBus } from '@uswarm/event-bus';
 import type { Logger, Registry } from '@uswarm/service-kit';
 import type { Connections } from '../database/connections.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
+import { currentEpoch } from '../features/events/epoch.js';
+import type { EventPublisher } from '../features/events/event-publisher.js';
 import { createEventRenderer } from '../features/events/event-payloads.js';
 import type { CreateViewContext } from '../features/messages/message-view.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
-import { OUTBOX_TOPIC, type WakeUps } from '../jobs/wake-ups.js';
 import { registerBusMetrics } from './bus-metrics.js';
-import { createRelay } from './relay.js';
+import type { CommittedEvents } from './committed-events.js';
+import { createOutboxStore } from './outbox.store.js';
+import { createPublishEvents } from './publish-events.js';
+import { type Relay, startRelay } from './relay.js';
 import { createRelayMetrics } from './relay-metrics.js';
 
-export interface StartRelayDeps {
-  background: Connections;
+export interface OrchestratorRelayDeps {
+  background: Pick<Connections, 'database'>;
   createViewContext: CreateViewContext;
-  bus: Pick<EventBus, 'publish' | 'healthy'>;
-  wakeUps: WakeUps;
+  bus: Pick<EventBus, 'healthy'>;
+  publisher: Pick<EventPublisher, 'logged'>;
+  committed: CommittedEvents;
   metrics: Registry;
   logger: Logger;
 }
 
-/** Starts the relay, which publishes stored events. A commit of this process wakes it. */
-export function startRelay({ background, createViewContext, bus, wakeUps, metrics, logger }: StartRelayDeps) {
-  registerBusMetrics(metrics, bus);
-  const { database, withTransaction, events } = background;
-  const relay = createRelay({
-    withTransaction,
-    store: events,
+/** Starts the relay, which publishes stored events. */
+export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
+  const { background, createViewContext, bus, publisher, committed, logger } = deps;
+  registerBusMetrics(deps.metrics, bus);
+  const { database } = background;
+  const metrics = createRelayMetrics(deps.metrics);
+  const publish = createPublishEvents({
+    database,
     render: createEventRenderer({
       messages: createMessageStore(database),
       conversations: createConversationStore(database),
       workspaces: createWorkspaceStore(database),
       createViewContext,
     }),
-    publish: bus.publish,
-    metrics: createRelayMetrics(metrics),
-    logger,
+    publish: publisher.logged,
+    epoch: currentEpoch,
+    metrics,
   });
-  wakeUps.subscribe(OUTBOX_TOPIC, relay.wake);
-  return relay;
+  return startRelay({ store: createOutboxStore(database), publish, committed, metrics, logger });
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { AgentSummary, BusEnvelope } from '@uswarm/contract';
+import type { AgentSummary } from '@uswarm/contract';
 import { systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { insertWorkspaces } from '../../../test/bulk-data.js';
@@ -7,6 +7,7 @@ import { statementsOf } from '../../../test/query-plans.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
+import type { LiveEvent } from '../events/event-publisher.js';
 import { agentStatusExpiry } from './agent-status-expiry.js';
 import { createAgentStatusStore } from './agent-status.store.js';
 import { createAgentStatuses } from './agent-statuses.js';
@@ -16,11 +17,11 @@ const RUNNING = new AbortController().signal;
 
 describe('statuses of agents', () => {
   const world = useTurnFixture();
-  let published: BusEnvelope[];
+  let published: LiveEvent[];
   beforeEach(async () => {
     published = [];
     const store = createAgentStatusStore(world.uswarm.database);
-    const publish = async (envelope: BusEnvelope) => published.push(envelope) > 0;
+    const publish = async (event: LiveEvent) => published.push(event) > 0;
     world.turnWorker.stores.statuses = createAgentStatuses({ store, publish, clock: systemClock });
     await setPhase('Ready');
   });

@@ -1,8 +1,8 @@
-import type { BusEnvelope } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../database/database.js';
 import { pipelined } from '../../database/pipelined.js';
 import type { AgentActivity } from '../../database/schema.js';
+import type { LiveEvent } from '../events/event-publisher.js';
 import { agentStatus } from '../runtimes/runtime-view.js';
 import type { AgentSelection, AgentStatusStore, ChangedStatus } from './agent-status.store.js';
 
@@ -28,17 +28,15 @@ export interface AgentStatuses {
 
 export interface AgentStatusesDeps {
   store: Pick<AgentStatusStore, 'setActivity' | 'lock' | 'derive'>;
-  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
 }
 
 /** `expires_in_ms` is absent if the status has no end, or ends with the state of the runtime. */
-export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: string): BusEnvelope {
+export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: string): LiveEvent {
   const { workspaceId, agentId, seq, activity, expiresInMs, phase, silentSince } = changed;
   const status = agentStatus(activity, { phase: phase ?? 'Pending', silentSince }, now);
   return {
-    v: 1,
-    kind: 'ephemeral',
     workspace_id: workspaceId,
     after_seq: seq,
     event: 'agent.status',

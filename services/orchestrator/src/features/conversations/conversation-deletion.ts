@@ -33,7 +33,7 @@ export interface ConversationDeletion {
   delete(userId: string, workspaceId: string, conversationId: string): Promise<void>;
 }
 
-/** Messages deleted per transaction, so that each transaction is short. */
+/** Messages deleted per statement, which has a deadline. One transaction deletes all: no client sees a part, or misses the event. */
 const DELETION_BATCH = 2_000;
 
 export function createConversationDeletion(deps: ConversationDeletionDeps): ConversationDeletion {
@@ -57,9 +57,6 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
       await access.require(userId, workspaceId);
       const found = await store.findTarget(workspaceId, conversationId);
       if (found === undefined) throw new ApiError('conversation_not_found');
-      // Delete most messages of a long conversation first: the last transaction locks the workspace. The newest
-      // messages stay until then because running turns write to them.
-      while ((await messages.trimOldest(conversationId, DELETION_BATCH, DELETION_BATCH)) === DELETION_BATCH);
       const running = await withTransaction((tx) => remove(workspaceId, conversationId, tx));
       for (const turn of running) deps.stopInRuntime(workspaceId, turn);
     },

@@ -11,6 +11,11 @@ import {
 } from '../../../test/test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import { linkRefusal, upload } from '../../../test/uploads.js';
+import { createStores } from '../../../test/stores.js';
+import { createWithTransaction } from '../../database/transaction.js';
+import { createWorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
+import { createConversationDeletion } from './conversation-deletion.js';
 import { LeaseLost } from '../turns/turn-writer.js';
 
 describe('a deleted conversation', () => {
@@ -269,6 +274,33 @@ describe('a deleted conversation', () => {
     expect(
       await uswarm.database.selectFrom('messages').select('id').where('workspace_id', '=', home.workspaceId).execute(),
     ).toEqual([]);
+  });
+
+  it.each([0, 1, 2])('is complete if the process is killed after %d batches, without an event', async (batches) => {
+    await signUp();
+    await sql`
+      INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
+      SELECT gen_random_uuid(), ${home.workspaceId}, ${home.conversationId}, n, 'user', '{"type": "text", "text": "x"}', 'sent'
+      FROM generate_series(1, 5000) n`.execute(uswarm.database);
+    const stores = createStores(uswarm.database);
+    const before = await allRows(uswarm.database);
+    let deleted = 0;
+    const deletion = createConversationDeletion({
+      ...stores,
+      store: stores.conversations,
+      withTransaction: createWithTransaction(uswarm.database),
+      messages: {
+        async trimOldest(...batch) {
+          if (deleted++ === batches) throw new Error('killed');
+          return stores.messages.trimOldest(...batch);
+        },
+      },
+      access: createWorkspaceAccess(createWorkspaceStore(uswarm.database)),
+      stopInRuntime: () => undefined,
+    });
+    const userId = await uswarm.idOf(user);
+    await expect(deletion.delete(userId, home.workspaceId, home.conversationId)).rejects.toThrow('killed');
+    expect(await allRows(uswarm.database)).toEqual(before);
   });
 
   it('cannot belong to another user: it is not found and does not change', async () => {

@@ -1,7 +1,7 @@
-import type { BusEnvelope } from '@uswarm/contract';
 import type { Connections } from '../../database/connections.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
+import type { LiveEvent } from '../events/event-publisher.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createBackgroundTurns, type TaskOwner } from '../turns/background-turns.js';
@@ -17,7 +17,7 @@ export interface DelegationServices {
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
   statuses: AgentStatuses;
   markdown: Pick<SafeMarkdown, 'text'>;
-  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  publish: (event: LiveEvent) => Promise<boolean>;
   /** Passes the end of a turn to the owner of its task. */
   ended: TaskOwner['ended'];
 }

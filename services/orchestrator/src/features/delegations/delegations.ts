@@ -1,9 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { type BusEnvelope, LIMITS, type MessageContent } from '@uswarm/contract';
+import { LIMITS, type MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { ApprovalStore } from '../approvals/approvals.store.js';
 import { withdrawCards } from '../approvals/withdraw-cards.js';
+import type { LiveEvent } from '../events/event-publisher.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { failed } from '../tools/outcomes.js';
@@ -31,7 +32,7 @@ export interface DelegationsDeps {
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   markdown: Pick<SafeMarkdown, 'text'>;
-  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  publish: (event: LiveEvent) => Promise<boolean>;
   /** Passes the end of a suspended turn to the owner of its task. */
   ended: TaskOwner['ended'];
 }
@@ -79,7 +80,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     tx: Transaction,
   ): void {
     const payload = { workspace_id: workspaceId, message_id: messageId, conversation_id: conversationId, status };
-    const header = { v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: seq } as const;
+    const header = { workspace_id: workspaceId, after_seq: seq };
     // Not awaited: a slow bus must not slow down a turn.
     tx.afterCommit(() => void deps.publish({ ...header, event: 'agent.delegation', payload }));
   }

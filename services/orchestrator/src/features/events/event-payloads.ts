@@ -1,4 +1,3 @@
-import type { BusEnvelope } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import { conversationView } from '../conversations/conversation-view.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
@@ -6,6 +5,7 @@ import { errorOf, messageView, type MessageRow, type CreateViewContext } from '.
 import type { MessageStore } from '../messages/messages.store.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
+import type { LoggedEvent } from './event-publisher.js';
 import type { StoredEvent } from './events.store.js';
 
 export interface EventPayloadDeps {
@@ -15,8 +15,8 @@ export interface EventPayloadDeps {
   createViewContext: CreateViewContext;
 }
 
-/** Renders stored events with the current state of their subjects. Events of deleted subjects are omitted. */
-export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<BusEnvelope[]>;
+/** Renders each stored event with the current state of its subject, or as a skip if the subject is deleted. */
+export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<LoggedEvent[]>;
 
 const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done']);
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
@@ -55,43 +55,44 @@ export function createEventRenderer({
       ({ id }) => id,
     );
     const viewContext = createViewContext();
-    return events.flatMap((event): BusEnvelope[] => {
-      const header = { v: 1, kind: 'durable', workspace_id: event.workspaceId, seq: event.seq } as const;
-      const base = { workspace_id: event.workspaceId, seq: event.seq };
+    return events.map((event): LoggedEvent => {
+      const place = { workspace_id: event.workspaceId, seq: event.seq };
+      const at = event.createdAt.toISOString();
+      const skip = { kind: 'skip', ...place, at } as const;
+      const header = { kind: 'durable', ...place, subject_id: event.subjectId, at } as const;
       switch (event.type) {
         case 'message.new':
         case 'message.updated': {
           const row = messageRows.get(event.subjectId);
-          if (row === undefined) return [];
-          return [{ ...header, event: event.type, payload: { ...base, message: messageView(row, viewContext) } }];
+          if (row === undefined) return skip;
+          return { ...header, event: event.type, payload: { ...place, message: messageView(row, viewContext) } };
         }
         case 'message.done': {
           const row = messageRows.get(event.subjectId);
-          return row === undefined ? [] : [{ ...header, event: event.type, payload: { ...base, ...donePayload(row) } }];
+          return row === undefined
+            ? skip
+            : { ...header, event: event.type, payload: { ...place, ...donePayload(row) } };
         }
         case 'message.deleted': {
           const { conversationId, subjectId: message_id } = event;
-          if (conversationId === null || conversationId === undefined) return [];
-          const payload = { ...base, conversation_id: conversationId, message_id };
-          return [{ ...header, event: event.type, payload }];
+          if (conversationId === null || conversationId === undefined) return skip;
+          return { ...header, event: event.type, payload: { ...place, conversation_id: conversationId, message_id } };
         }
         case 'conversation.new':
         case 'conversation.updated': {
           const row = conversationRows.get(event.subjectId);
-          if (row === undefined) return [];
-          return [
-            { ...header, event: event.type, payload: { ...base, conversation: conversationView(row, viewContext) } },
-          ];
+          if (row === undefined) return skip;
+          const conversation = conversationView(row, viewContext);
+          return { ...header, event: event.type, payload: { ...place, conversation } };
         }
         case 'workspace.updated': {
           const row = workspaceRows.get(event.subjectId);
-          if (row === undefined) return [];
-          return [
-            { ...header, event: event.type, payload: { ...base, workspace: workspaceView(row, viewContext.now) } },
-          ];
+          if (row === undefined) return skip;
+          const workspace = workspaceView(row, viewContext.now);
+          return { ...header, event: event.type, payload: { ...place, workspace } };
         }
         case 'conversation.deleted':
-          return [{ ...header, event: event.type, payload: { ...base, conversation_id: event.subjectId } }];
+          return { ...header, event: event.type, payload: { ...place, conversation_id: event.subjectId } };
       }
     });
   };

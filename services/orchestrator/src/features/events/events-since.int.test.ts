@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, type MessageData, type ReplayedEvent } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
-import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import {
   type Home,
@@ -110,48 +109,5 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
 
   it.each(['-1', 'x', '1.5', '1e9x'])('rejects since=%s', async (value) => {
     expect(await user.refusal('GET', `${home.workspace}/events?since=${value}`)).toBe('validation_failed');
-  });
-});
-
-describe('old events', () => {
-  let uswarm: TestOrchestrator;
-  beforeAll(async () => {
-    uswarm = await startTestOrchestrator({ environment: { UPKEEP_WORKERS: '1' } });
-  });
-  afterAll(() => uswarm.close());
-
-  it('are deleted after seven days by the lease holder; newer and unpublished ones are kept', async () => {
-    const user = await uswarm.user();
-    const { workspaceId } = await uswarm.home(user);
-    await sql`
-      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, created_at, published_at) VALUES
-        (${workspaceId}, 1, 'workspace.updated', ${workspaceId}, now() - interval '8 days', now()),
-        (${workspaceId}, 2, 'workspace.updated', ${workspaceId}, now() - interval '7 days 1 minute', now()),
-        (${workspaceId}, 3, 'workspace.updated', ${workspaceId}, now() - interval '6 days 23 hours', now()),
-        (${workspaceId}, 4, 'workspace.updated', ${workspaceId}, now(), now())`.execute(uswarm.database);
-    await uswarm.database
-      .updateTable('work')
-      .set({ run_at: new Date(0), attempts: 0 })
-      .where('kind', '=', 'event-pruning')
-      .execute();
-    const seqs = async () =>
-      (
-        await uswarm.database
-          .selectFrom('workspace_events')
-          .select('seq')
-          .where('workspace_id', '=', workspaceId)
-          .orderBy('seq')
-          .execute()
-      ).map(({ seq }) => seq);
-    expect(await eventually(seqs, { until: (left) => left.length === 2 })).toEqual([3, 4]);
-    const due = async () =>
-      (
-        await uswarm.database
-          .selectFrom('work')
-          .selectAll()
-          .where('kind', '=', 'event-pruning')
-          .executeTakeFirstOrThrow()
-      ).run_at.getTime();
-    expect(await eventually(due, { until: (at) => at > Date.now() + 3_000_000 })).toBeGreaterThan(Date.now());
   });
 });

@@ -10,6 +10,7 @@ import { createEventRenderer } from './event-payloads.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './event-pruning.js';
 import { createEventService } from './events.service.js';
 import type { EventStore } from './events.store.js';
+import { createGatewayStore } from './gateways.store.js';
 
 export interface EventsModuleDeps {
   config: Pick<OrchestratorConfig, 'EVENTS_KEPT_DAYS'>;
@@ -35,7 +36,13 @@ export function createEventsModule(deps: EventsModuleDeps) {
   });
   const pruning: JobDefinition = {
     type: EVENT_PRUNING_JOB,
-    handle: createEventPruning({ store: events, keepMs: config.EVENTS_KEPT_DAYS * DAY_MS, clock, logger }),
+    handle: createEventPruning({
+      store: events,
+      gateways: createGatewayStore(database),
+      keepMs: config.EVENTS_KEPT_DAYS * DAY_MS,
+      clock,
+      logger,
+    }),
     atStart: EVENT_PRUNING,
   };
   return { service: createEventService({ withTransaction, store: events, workspaces, render }), jobs: [pruning] };

@@ -45,7 +45,9 @@ export function createEventService({ withTransaction, store, workspaces, render 
       const missing = first === undefined ? since !== workspace.last_seq : first !== since + 1;
       if (missing) throw new ApiError('resync_required', { extra: { last_seq: workspace.last_seq } });
       const bodies = new Map(
-        envelopes.map((envelope) => [envelope.kind === 'durable' ? envelope.seq : 0, envelope.payload]),
+        envelopes.flatMap((rendered) =>
+          rendered.kind === 'durable' ? [[rendered.seq, rendered.payload] as const] : [],
+        ),
       );
       const replayed = events.map((event) => ({
         seq: event.seq,

@@ -11,9 +11,13 @@ export interface StoredEvent {
   subjectId: string;
   /** For `message.deleted`: the conversation of the deleted message. */
   conversationId?: string | null;
+  createdAt: Date;
 }
 
-export interface UnpublishedEvent extends StoredEvent {
+export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
+
+/** A committed event that this process stored. */
+export interface CommittedEvent extends StoredEvent {
   /** Seconds since the start of the transaction that stored the event. */
   ageS: number;
 }
@@ -26,39 +30,50 @@ export interface SizedEvent extends StoredEvent {
 export interface EventStore {
   /**
    * Stores an event and takes the next seq of the workspace. The row lock is held until the transaction ends, so commit
-   * order is seq order without gaps. Call it as late as possible, after all slow work. The relay is notified after the
-   * commit.
+   * order is seq order without gaps. Call it as late as possible, after all slow work. The event is reported to
+   * `committed` after the commit.
    *
    * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
    */
-  append(event: Omit<StoredEvent, 'seq'>, tx: Transaction): Promise<number>;
+  append(event: NewEvent, tx: Transaction): Promise<number>;
   /** Locks the workspace like `append`, without an event. @throws ApiError `workspace_not_found` */
   lock(workspaceId: string, db: Database): Promise<void>;
-  /**
-   * Locks up to `workspaces` workspaces with unpublished events against other relays, and returns up to `events` events
-   * in seq order. Must run in a transaction.
-   */
-  takeUnpublished(workspaces: number, events: number, db: Database): Promise<UnpublishedEvent[]>;
-  markPublished(events: readonly StoredEvent[], db: Database): Promise<void>;
   /** Returns up to `limit` events of a workspace after `seq`, in order. */
   after(workspaceId: string, seq: number, limit: number, db: Database): Promise<SizedEvent[]>;
-  /** Deletes up to `limit` published events older than `before`. @returns the number of deleted events */
-  prune(before: Date, limit: number): Promise<number>;
+  /** Creates the partitions of the next days. */
+  createPartitions(daysAhead: number): Promise<void>;
+  /** Drops the partitions that end before a day, except those with unpublished events. @returns the number of partitions */
+  dropPartitions(before: Date): Promise<number>;
 }
 
-export function createEventStore(database: Database, wakeRelay: () => void = () => undefined): EventStore {
+/** @param committed receives each event after the commit of its transaction */
+export function createEventStore(
+  database: Database,
+  committed: (event: CommittedEvent) => void = () => undefined,
+): EventStore {
   return {
-    async append({ workspaceId, type, subjectId, conversationId = null }, tx) {
-      const { rows } = await sql<{ seq: number }>`
+    async append(event, tx) {
+      const { workspaceId, type, subjectId, conversationId = null } = event;
+      // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
+      const { rows } = await sql<{ seq: number; createdAt: Date; ageS: number }>`
         WITH counter AS (
           UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
+        ), waiting AS (
+          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
+          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
         )
-        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id)
-        SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid FROM counter
-        RETURNING seq`.execute(tx);
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id, published_at)
+        SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid, now() FROM counter
+        RETURNING seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`.execute(
+        tx,
+      );
       const row = rows[0];
       if (row === undefined) throw new ApiError('workspace_not_found');
-      tx.afterCommit(wakeRelay);
+      const storedAt = performance.now();
+      tx.afterCommit(() => {
+        const ageS = row.ageS + (performance.now() - storedAt) / 1_000;
+        committed({ ...event, seq: row.seq, createdAt: row.createdAt, ageS });
+      });
       return row.seq;
     },
 
@@ -67,29 +82,10 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
       if (rows.length === 0) throw new ApiError('workspace_not_found');
     },
 
-    async takeUnpublished(workspaces, events, db) {
-      const locked = await sql<{ id: string }>`
-        WITH candidates AS MATERIALIZED (
-          SELECT DISTINCT workspace_id FROM workspace_events WHERE published_at IS NULL LIMIT ${workspaces}
-        )
-        SELECT workspace_id AS id FROM candidates
-        WHERE pg_try_advisory_xact_lock(hashtextextended(workspace_id::text, 1))`.execute(db);
-      if (locked.rows.length === 0) return [];
-      // A separate statement: a snapshot from before the lock could contain events that the previous lock holder has
-      // published since.
-      const { rows } = await sql<UnpublishedEvent>`
-        SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId", conversation_id AS "conversationId",
-          extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"
-        FROM workspace_events
-        WHERE published_at IS NULL AND workspace_id = ANY(${locked.rows.map(({ id }) => id)}::uuid[])
-        ORDER BY workspace_id, seq
-        LIMIT ${events}`.execute(db);
-      return rows;
-    },
-
     async after(workspaceId, seq, limit, db) {
       const { rows } = await sql<SizedEvent>`
-        SELECT e.workspace_id AS "workspaceId", e.seq, e.type, e.subject_id AS "subjectId", e.conversation_id AS "conversationId", coalesce(CASE
+        SELECT e.workspace_id AS "workspaceId", e.seq, e.type, e.subject_id AS "subjectId", e.conversation_id AS "conversationId",
+          e.created_at AS "createdAt", coalesce(CASE
           WHEN e.type IN ('message.new', 'message.updated') THEN (
             SELECT ${STORED_BYTES} FROM messages m WHERE m.id = e.subject_id)
           WHEN e.type IN ('conversation.new', 'conversation.updated') THEN (
@@ -104,26 +100,16 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
       return rows;
     },
 
-    async prune(before, limit) {
-      const { rows } = await sql<{ removed: number }>`
-        WITH old AS (
-          SELECT workspace_id, seq FROM workspace_events
-          WHERE created_at < ${before} AND published_at IS NOT NULL
-          ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ), removed AS (
-          DELETE FROM workspace_events e USING old WHERE e.workspace_id = old.workspace_id AND e.seq = old.seq RETURNING 1
-        )
-        SELECT count(*) AS removed FROM removed`.execute(database);
-      return rows[0]?.removed ?? 0;
+    async createPartitions(daysAhead) {
+      await sql`SELECT create_event_partitions(${daysAhead})`.execute(database);
     },
 
-    async markPublished(events, db) {
-      if (events.length === 0) return;
-      await sql`
-        UPDATE workspace_events e SET published_at = now()
-        FROM unnest(${events.map(({ workspaceId }) => workspaceId)}::uuid[], ${events.map(({ seq }) => seq)}::bigint[])
-          AS done (workspace_id, seq)
-        WHERE e.workspace_id = done.workspace_id AND e.seq = done.seq`.execute(db);
+    async dropPartitions(before) {
+      const day = before.toISOString().slice(0, 10);
+      const { rows } = await sql<{ dropped: number }>`SELECT drop_event_partitions(${day}::date) AS dropped`.execute(
+        database,
+      );
+      return rows[0]?.dropped ?? 0;
     },
   };
 }

@@ -116,7 +116,7 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
   it('publishes the deletion to connected gateways', async () => {
     const heard: unknown[] = [];
     await world.uswarm.bus.subscribe(world.home.workspaceId, (envelope) => {
-      if (envelope.event === 'message.deleted') heard.push(envelope.payload.message_id);
+      if (envelope.event === 'message.deleted') heard.push(envelope.payload['message_id']);
     });
     const { id } = await say('why?');
     await remove(id);

@@ -21,8 +21,8 @@ it('an edit cancels the running turn, and the agent answers the new text', async
   const chunks: string[] = [];
   const deleted: string[] = [];
   await uswarm.bus.subscribe(home.workspaceId, ({ event, payload }) => {
-    if (event === 'message.chunk') chunks.push(payload.message_id);
-    if (event === 'message.deleted') deleted.push(payload.message_id);
+    if (event === 'message.chunk') chunks.push(String(payload['message_id']));
+    if (event === 'message.deleted') deleted.push(String(payload['message_id']));
   });
   const { body } = await user.post<{ data: MessageData }>(home.messages, textBody(LONG), 201);
   const userMessage = body.data.id;

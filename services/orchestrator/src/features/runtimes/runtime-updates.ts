@@ -1,9 +1,10 @@
-import { ApiError, type BusEnvelope } from '@uswarm/contract';
+import { ApiError } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import { statusEvent } from '../agents/agent-statuses.js';
 import type { AgentStore } from '../agents/agents.store.js';
+import type { LiveEvent } from '../events/event-publisher.js';
 import type { EventStore } from '../events/events.store.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import { changesOf, isPolled } from './runtime-state.js';
@@ -31,7 +32,7 @@ export interface RuntimeUpdatesDeps {
   jobs: Pick<JobStore, 'holds' | 'makeDueNow'>;
   events: Pick<EventStore, 'append'>;
   agents: Pick<AgentStore, 'statuses'>;
-  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
   logger: Logger;
 }

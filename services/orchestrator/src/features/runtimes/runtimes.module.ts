@@ -1,4 +1,3 @@
-import type { EventBus } from '@uswarm/event-bus';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import { callKeys, idleSuspendAfterMs, type OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
@@ -6,6 +5,7 @@ import type { Database } from '../../database/database.js';
 import type { UrgentJobDefinition } from '../../jobs/job-definition.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import { createAgentStore } from '../agents/agents.store.js';
+import type { EventPublisher } from '../events/event-publisher.js';
 import { chooseDriver } from './drivers/choose-driver.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';
 import { createRuntimeClient } from './runtime-client.js';
@@ -26,7 +26,7 @@ export interface RuntimesModuleDeps {
   jobs: JobStore;
   /** Connections of background work. */
   background: Connections;
-  bus: Pick<EventBus, 'publish'>;
+  publisher: Pick<EventPublisher, 'live'>;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -56,7 +56,7 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
       client,
       events: background.events,
       agents: createAgentStore(background.database),
-      publish: deps.bus.publish,
+      publish: deps.publisher.live,
       idleSuspendAfterMs: idleSuspendAfterMs(config),
       metrics,
       clock,

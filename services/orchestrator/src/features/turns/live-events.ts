@@ -1,4 +1,4 @@
-import type { BusEnvelope } from '@uswarm/contract';
+import type { LiveEvent } from '../events/event-publisher.js';
 
 /** Ephemeral events of one agent; they are not stored. */
 export interface LiveEvents {
@@ -18,12 +18,11 @@ export interface LiveEventsContext {
 
 /** Publishing is not awaited: a slow bus must not slow down a turn. */
 export function createLiveEvents(
-  publish: (envelope: BusEnvelope) => Promise<boolean>,
+  publish: (event: LiveEvent) => Promise<boolean>,
   { workspaceId, conversationId, agentId }: LiveEventsContext,
 ): LiveEvents {
   const context = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };
-  const header = (afterSeq: number) =>
-    ({ v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: afterSeq }) as const;
+  const header = (afterSeq: number) => ({ workspace_id: workspaceId, after_seq: afterSeq });
   return {
     tool({ tool, running, query, failed }, afterSeq) {
       const payload = {

@@ -56,7 +56,7 @@ describe('a running turn while requests use all connections of their pool', () =
     const user = await uswarm.user();
     const home = await uswarm.home(user);
     const events: string[] = [];
-    await uswarm.bus.subscribe(home.workspaceId, ({ event }) => void events.push(event));
+    await uswarm.bus.subscribe(home.workspaceId, ({ event }) => void events.push(String(event)));
     const chunks = (): number => events.filter((event) => event === 'message.chunk').length;
     await user.post(home.messages, { content: { type: 'text', text: LONG } }, 201);
     await eventually(chunks, { until: (count) => count > 2 });

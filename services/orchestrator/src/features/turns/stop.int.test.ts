@@ -162,7 +162,7 @@ describe('a stop request for a running turn', () => {
     const home = await uswarm.home(user);
     const chunks: string[] = [];
     await uswarm.bus.subscribe(home.workspaceId, (envelope) => {
-      if (envelope.event === 'message.chunk') chunks.push(envelope.payload.chunk);
+      if (envelope.event === 'message.chunk') chunks.push(String(envelope.payload['chunk']));
     });
     const userMessage = await user.post<{ data: MessageData }>(home.messages, body(LONG), 201);
     await eventually(() => chunks.length, { until: (count) => count > 2, timeoutMs: 60_000 });

@@ -1,4 +1,3 @@
-import type { EventBus } from '@uswarm/event-bus';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
@@ -13,6 +12,7 @@ import { loadTools } from '../core/catalog.js';
 import type { ModelCatalog } from '../core/models.js';
 import { createDelegationTools } from '../delegations/delegation-tools.js';
 import { createDelegationStore } from '../delegations/delegations.store.js';
+import type { EventPublisher } from '../events/event-publisher.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { createIntegrationStore } from '../integrations/integrations.store.js';
 import type { CreateViewContext } from '../messages/message-view.js';
@@ -57,7 +57,7 @@ export interface TurnsModuleDeps {
   config: OrchestratorConfig;
   requests: Connections;
   background: Connections;
-  bus: Pick<EventBus, 'publish'>;
+  publisher: Pick<EventPublisher, 'live'>;
   /** Uses the connections of requests. */
   limits: UsageLimits;
   plans: Plans;
@@ -79,7 +79,7 @@ export interface TurnsModuleDeps {
 export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
   const { statuses } = deps;
-  const { publish } = deps.bus;
+  const publish = deps.publisher.live;
   const backgroundLimits = createUsageLimits({
     store: createUsageStore(background.database),
     plans: deps.plans,
@@ -215,7 +215,7 @@ function turnJob(
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
-    publish: deps.bus.publish,
+    publish: deps.publisher.live,
     deadlineMs: config.TURN_DEADLINE_S * 1_000,
     metrics,
     clock,

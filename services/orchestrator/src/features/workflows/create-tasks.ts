@@ -1,9 +1,9 @@
-import type { BusEnvelope } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Connections } from '../../database/connections.js';
 import { delegationsOf } from '../delegations/create-delegations.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { Delegations } from '../delegations/delegations.js';
+import type { LiveEvent } from '../events/event-publisher.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply-text.js';
@@ -18,7 +18,7 @@ export interface TasksDeps {
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
   statuses: AgentStatuses;
   markdown: Pick<SafeMarkdown, 'text'>;
-  publish: (envelope: BusEnvelope) => Promise<boolean>;
+  publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
 }
 

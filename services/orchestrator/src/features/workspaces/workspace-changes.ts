@@ -17,7 +17,7 @@ export interface WorkspaceChangesDeps {
   store: Pick<WorkspaceStore, 'findOwned' | 'isOwnedBy' | 'rename' | 'removeOldestMessages' | 'remove'>;
   users: Pick<UserStore, 'lockOwned'>;
   jobs: Pick<JobStore, 'cancel'>;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
   idempotency: Pick<Idempotency, 'once'>;
@@ -35,7 +35,7 @@ export interface WorkspaceChanges {
   delete(userId: string, workspaceId: string): Promise<void>;
 }
 
-/** Messages deleted per transaction, which keeps transactions short. */
+/** Messages deleted per statement, which has a deadline. One transaction deletes all: no client sees a part. */
 const DELETION_BATCH = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
@@ -78,14 +78,14 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
 
     async delete(userId, workspaceId) {
       if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
-      // Deletes most messages of a large workspace first, which keeps the last transaction short.
-      while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH)) === DELETION_BATCH);
       await withTransaction(async (tx) => {
         const owned = await users.lockOwned(userId, tx);
         if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
         // Lock order everywhere: jobs, runtime, workspace.
         await jobs.cancel(TURN_JOB, workspaceId, tx);
         await runtimes.requestDeletion(workspaceId, tx);
+        await events.lock(workspaceId, tx);
+        while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH, tx)) === DELETION_BATCH);
         await store.remove(workspaceId, tx);
       });
     },

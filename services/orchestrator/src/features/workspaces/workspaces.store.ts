@@ -25,7 +25,7 @@ export interface WorkspaceStore {
   insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
   rename(workspaceId: string, name: string, db: Database): Promise<void>;
   /** Deletes up to `limit` messages. @returns the number of deleted messages */
-  removeOldestMessages(workspaceId: string, limit: number): Promise<number>;
+  removeOldestMessages(workspaceId: string, limit: number, db: Database): Promise<number>;
   /** Deletes a workspace and all rows that reference it. */
   remove(workspaceId: string, db: Database): Promise<void>;
   isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
@@ -74,8 +74,8 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
         .execute();
     },
 
-    async removeOldestMessages(workspaceId, limit) {
-      const result = await database
+    async removeOldestMessages(workspaceId, limit, db) {
+      const result = await db
         .deleteFrom('messages')
         .where('id', 'in', (from) =>
           from.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq').limit(limit),

@@ -1,4 +1,5 @@
-import type { BusEnvelope, ServerEventPayload } from '@uswarm/contract';
+import type { ServerEventPayload } from '@uswarm/contract';
+import type { EventEnvelope } from './sequencer.js';
 
 export interface ChunkFilterOptions {
   /** Streamed messages, and finished ones, that are remembered; the oldest are forgotten above this number. */
@@ -6,7 +7,7 @@ export interface ChunkFilterOptions {
 }
 
 /** Returns whether to deliver an envelope. Must be called once for each, in the order of delivery. */
-export type ChunkFilter = (envelope: BusEnvelope) => boolean;
+export type ChunkFilter = (envelope: EventEnvelope) => boolean;
 
 /** Adds an entry as the newest one and removes the oldest one above the limit. */
 function remember<Value>(entries: Map<string, Value>, key: string, value: Value, memory: number): void {
@@ -35,11 +36,12 @@ export function createChunkFilter({ memory }: ChunkFilterOptions): ChunkFilter {
     return true;
   };
 
-  return (envelope) => {
-    if (envelope.event === 'message.chunk') return acceptChunk(envelope.payload);
-    if (envelope.event === 'message.done' || envelope.event === 'message.deleted') {
-      streams.delete(envelope.payload.message_id);
-      remember(finished, envelope.payload.message_id, true, memory);
+  return ({ event, payload }) => {
+    if (event === 'message.chunk') return acceptChunk(payload as ServerEventPayload<'message.chunk'>);
+    if (event === 'message.done' || event === 'message.deleted') {
+      const { message_id } = payload as ServerEventPayload<'message.done' | 'message.deleted'>;
+      streams.delete(message_id);
+      remember(finished, message_id, true, memory);
     }
     return true;
   };

@@ -1,4 +1,4 @@
-import type { BusEnvelope } from '@uswarm/contract';
+import type { BusEnvelope, ServerEventName } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
 import type { Emit } from '../../server-events.js';
@@ -42,7 +42,7 @@ export function createDelivery(
     timers,
     deliver(envelope) {
       if (!accepts(envelope)) return;
-      emit(envelope.event, envelope.payload);
+      emit(envelope.event as ServerEventName, envelope.payload as never);
       metrics.eventsDelivered.inc({ event: envelope.event });
     },
     onDropped: (kind) => metrics.eventsDropped.inc({ kind }),

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import type { BusEnvelope } from '@uswarm/contract';
 import fc from 'fast-check';
-import { agentTool, messageNew } from '../../../test/envelopes.js';
+import { agentTool, messageNew, skipped } from '../../../test/envelopes.js';
 import { createManualTimers } from '../../../test/manual-timers.js';
-import { createSequencer } from './sequencer.js';
+import type { BusEnvelope } from '@uswarm/contract';
+import { createSequencer, type EventEnvelope } from './sequencer.js';
 
 const GAP_MS = 200;
 
 function setUp({ bufferLimit = 1_000 } = {}) {
-  const delivered: BusEnvelope[] = [];
+  const delivered: EventEnvelope[] = [];
   const gaps: [number, number][] = [];
   const dropped: string[] = [];
   const timers = createManualTimers();
@@ -24,11 +24,11 @@ function setUp({ bufferLimit = 1_000 } = {}) {
 }
 
 /** The sequences of durable envelopes and the tool names of ephemeral ones. */
-const summary = (envelopes: readonly BusEnvelope[]): unknown[] =>
+const summary = (envelopes: readonly EventEnvelope[]): unknown[] =>
   envelopes.map((envelope) =>
-    envelope.kind === 'durable' ? envelope.seq : envelope.event === 'agent.tool' && envelope.payload.tool,
+    envelope.kind === 'durable' ? envelope.seq : envelope.event === 'agent.tool' && envelope.payload['tool'],
   );
-const durableSeqs = (envelopes: readonly BusEnvelope[]): number[] =>
+const durableSeqs = (envelopes: readonly EventEnvelope[]): number[] =>
   envelopes.flatMap((envelope) => (envelope.kind === 'durable' ? [envelope.seq] : []));
 
 describe('the sequencer', () => {
@@ -37,6 +37,14 @@ describe('the sequencer', () => {
     sequencer.start(0);
     for (const seq of [3, 1, 3, 2, 1]) sequencer.push(messageNew(seq));
     expect(summary(delivered)).toEqual([1, 2, 3]);
+  });
+
+  it('counts a skipped event as delivered', () => {
+    const { delivered, gaps, sequencer } = setUp();
+    sequencer.start(0);
+    for (const envelope of [messageNew(3), agentTool(2, 'after'), skipped(2), messageNew(1)]) sequencer.push(envelope);
+    expect(summary(delivered)).toEqual([1, 'after', 3]);
+    expect({ gaps, position: sequencer.position() }).toEqual({ gaps: [], position: 3 });
   });
 
   /** The sequences 1 to n, and some of them a second time, in any order. */

@@ -1,7 +1,7 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import type { Timers } from '../../timers.js';
 
-type Durable = Extract<BusEnvelope, { kind: 'durable' }>;
+type Durable = Exclude<BusEnvelope, { kind: 'ephemeral' }>;
 type Ephemeral = Extract<BusEnvelope, { kind: 'ephemeral' }>;
 
 export interface SequencerOptions {
@@ -11,12 +11,15 @@ export interface SequencerOptions {
   bufferLimit: number;
 }
 
+/** An envelope with an event for the client. */
+export type EventEnvelope = Exclude<BusEnvelope, { kind: 'skip' }>;
+
 export interface SequencerDeps extends SequencerOptions {
-  deliver(envelope: BusEnvelope): void;
+  deliver(envelope: EventEnvelope): void;
   /** Called when the sequences `from` to `to` are skipped. */
   onGap(from: number, to: number): void;
   /** Called for each envelope that is dropped because the buffer is full. */
-  onDropped(kind: BusEnvelope['kind']): void;
+  onDropped(kind: EventEnvelope['kind']): void;
   timers: Timers;
 }
 
@@ -69,7 +72,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       durable.delete(next.seq);
       position = next.seq;
       stopGapTimer();
-      deliver(next);
+      if (next.kind === 'durable') deliver(next);
       deliverEphemeral(position);
     }
     if (buffers.size === 0 && durable.size > 0) cancelGapTimer ??= timers.after(gapTimeoutMs, skipGap);

@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRedisBus } from '@uswarm/event-bus';
+import { migrate } from '@uswarm/orchestrator/migrate';
+import { silentLogger } from '@uswarm/service-kit';
+import pg from 'pg';
+import { request } from 'undici';
+import { createSigner } from '../load/generate.js';
+import { latencyOf, median } from '../load/percentiles.js';
+import { atMost, type Goal } from '../report/goals.js';
+import { BenchError } from '../settings.js';
+import { signUp } from '../turns/users.js';
+import { orchestratorEnvironment } from '../world/environment.js';
+import { startOrchestrator } from '../world/processes.js';
+import { startServers } from '../world/world.js';
+import { startDelayingProxy } from './delaying-proxy.js';
+import type { PartContext, PartResult, RealtimePart } from './part.js';
+
+/** Round trips to Valkey: milliseconds there and back, in addition to those of the proxy. */
+const DELAYS = [
+  { name: '0.3 ms', delays: [0, 0] },
+  { name: '5 ms', delays: [2, 3] },
+] as const;
+const GOALS = { fast: 5_000, slow: 3_000, replicas: 1.7, quietMs: 500 };
+
+interface RelayFigures {
+  /** Events per second by the delay and the number of replicas. */
+  rates: { delay: string; one: number; two: number }[];
+  /** Milliseconds from the request of a quiet workspace to its event on the bus. */
+  quiet: number[];
+}
+
+/** Workspaces with one message, whose event is published again and again. */
+const PEOPLE = `
+  WITH owners AS (
+    INSERT INTO users (id, issuer, subject) SELECT gen_random_uuid(), 'relay', n::text FROM generate_series(1, $1::int) n RETURNING id
+  ), made AS (
+    INSERT INTO workspaces (id, owner_id, name) SELECT gen_random_uuid(), id, 'Relay' FROM owners RETURNING id, owner_id
+  ), talked AS (
+    INSERT INTO conversations (id, workspace_id, type) SELECT gen_random_uuid(), id, 'swarm' FROM made RETURNING id, workspace_id
+  ), ran AS (
+    INSERT INTO runtimes (workspace_id, user_id, desired) SELECT id, owner_id, 'suspended' FROM made
+  )
+  INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
+  SELECT gen_random_uuid(), workspace_id, id, 1, 'user', jsonb_build_object('type', 'text', 'text', repeat('hello ', 30)), 'sent'
+  FROM talked`;
+
+/** Events of the messages that do not wait yet. */
+const EVENTS = `
+  WITH places AS (
+    SELECT w.id, w.last_seq, m.id AS message FROM workspaces w JOIN messages m ON m.workspace_id = w.id
+    WHERE w.name = 'Relay' ORDER BY w.id LIMIT $1
+  ), counted AS (
+    UPDATE workspaces w SET last_seq = w.last_seq + $2::int FROM places p WHERE w.id = p.id
+  )
+  INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+  SELECT p.id, p.last_seq + n, 'message.updated', p.message, now() FROM places p CROSS JOIN generate_series(1, $2::int) n`;
+const WAIT = `
+  INSERT INTO event_outbox (workspace_id, from_seq, upto_seq, due_at)
+  SELECT id, last_seq - $2::int + 1, last_seq, now() FROM workspaces WHERE name = 'Relay' ORDER BY id LIMIT $1`;
+
+async function startRelays({ folder, stack }: PartContext) {
+  const { postgres, valkey, issuer } = await startServers(folder, stack);
+  const databaseUrl = await postgres.createDatabase('orchestrator');
+  await migrate(databaseUrl, silentLogger);
+  const signatureSecret = randomBytes(24).toString('hex');
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  stack.defer('connection', () => client.end());
+  const start = (redisUrl: string, name: string) =>
+    startOrchestrator(
+      orchestratorEnvironment({
+        databaseUrl,
+        redisUrl,
+        issuer: issuer.issuer,
+        signatureSecret,
+        directory: join(folder, 'files'),
+        pool: 10,
+      }),
+      join(folder, `${name}.log`),
+    );
+  const headers = async () => {
+    const token = await issuer.issueToken({ subject: 'quiet', email: 'quiet@example.com', name: 'Ada' });
+    const sign = createSigner([token], signatureSecret);
+    return { token, headers: () => sign(0) };
+  };
+  return { client, valkey, start, headers };
+}
+
+type Relays = Awaited<ReturnType<typeof startRelays>>;
+
+const WITHIN_MS = 300_000;
+
+/** Publishes a backlog. @returns events per second */
+async function drain({ client }: Relays, workspaces: number, events: number): Promise<number> {
+  await client.query(EVENTS, [workspaces, events]);
+  await client.query('VACUUM event_outbox');
+  const from = performance.now();
+  await client.query(WAIT, [workspaces, events]);
+  while ((await client.query('SELECT FROM event_outbox LIMIT 1')).rowCount !== 0) {
+    if (performance.now() - from > WITHIN_MS) throw new BenchError('The relay did not publish its events in time.');
+    await sleep(5);
+  }
+  return (workspaces * events) / ((performance.now() - from) / 1_000);
+}
+
+/** Time until a relay that has just started knows the others. */
+const SETTLE_MS = 4_000;
+
+async function drainRounds(relays: Relays, small: boolean): Promise<number> {
+  await sleep(SETTLE_MS);
+  const [workspaces, events, rounds] = small ? [20, 50, 1] : [200, 100, 3];
+  await drain(relays, workspaces, events);
+  const rates: number[] = [];
+  for (let n = 0; n < rounds; n += 1) rates.push(await drain(relays, workspaces, events));
+  return median(rates);
+}
+
+/** Renames a workspace while another one has 10,000 waiting events. */
+async function measureQuiet(relays: Relays, url: string, small: boolean): Promise<number[]> {
+  const bus = createRedisBus({ url: relays.valkey.url, logger: silentLogger });
+  const credentials = await relays.headers();
+  const user = await signUp(url, credentials, 1);
+  let arrived = Promise.withResolvers<void>();
+  await bus.subscribe(user.workspaceId, (envelope) => envelope.event === 'workspace.updated' && arrived.resolve());
+  const times: number[] = [];
+  const rounds = small ? 1 : 10;
+  for (let round = 0; round < rounds; round += 1) {
+    const draining = drain(relays, 1, small ? 500 : 10_000);
+    for (let n = 0; n < 10; n += 1) {
+      arrived = Promise.withResolvers();
+      const from = performance.now();
+      const { statusCode, body } = await request(`${url}/v1/workspaces/${user.workspaceId}`, {
+        method: 'PATCH',
+        headers: { ...credentials.headers(), 'content-type': 'application/json' },
+        body: JSON.stringify({ name: `Quiet ${round} ${n}` }),
+      });
+      if (statusCode !== 200) throw new BenchError(`The workspace was not renamed: ${await body.text()}`);
+      await body.dump();
+      await arrived.promise;
+      times.push(performance.now() - from);
+    }
+    await draining;
+  }
+  await bus.close();
+  return times;
+}
+
+async function measureRelay(context: PartContext): Promise<RelayFigures> {
+  const { small, stack, say } = context;
+  const relays = await startRelays(context);
+  await relays.client.query(PEOPLE, [small ? 20 : 200]);
+  await relays.client.query('VACUUM ANALYZE');
+  const rates: RelayFigures['rates'] = [];
+  let quiet: number[] = [];
+  for (const { name, delays } of DELAYS) {
+    const redisUrl = await startDelayingProxy(relays.valkey.url, delays, stack);
+    const first = await relays.start(redisUrl, 'first');
+    const one = await drainRounds(relays, small);
+    say(`${name} to Valkey, one replica: ${one.toFixed(0)} events/s`);
+    if (quiet.length === 0) quiet = await measureQuiet(relays, first.url, small);
+    const second = await relays.start(redisUrl, 'second');
+    const two = await drainRounds(relays, small);
+    say(`${name} to Valkey, two replicas: ${two.toFixed(0)} events/s`);
+    await Promise.all([first.close(), second.close()]);
+    rates.push({ delay: name, one, two });
+  }
+  return { rates, quiet };
+}
+
+const atLeast = (name: string, measured: number, limit: number, unit: string, digits = 0): Goal => [
+  `${name} ≥ ${limit}${unit}`,
+  `${measured.toFixed(digits)}${unit}`,
+  measured >= limit,
+];
+
+export function relayResult(figures: RelayFigures): PartResult {
+  const lag = latencyOf(figures.quiet);
+  const [fast, slow] = figures.rates;
+  return {
+    heads: ['Valkey', 'one replica, events/s', 'two replicas, events/s', 'ratio'],
+    rows: figures.rates.map(({ delay, one, two }) => [delay, one.toFixed(0), two.toFixed(0), (two / one).toFixed(2)]),
+    goals: [
+      atLeast('relay at 0.3 ms to Valkey', fast?.one ?? Number.NaN, GOALS.fast, ' events/s'),
+      atLeast('relay at 5 ms to Valkey', slow?.one ?? Number.NaN, GOALS.slow, ' events/s'),
+      ...figures.rates.map(({ delay, one, two }) =>
+        atLeast(`two replicas, times one, at ${delay}`, two / one, GOALS.replicas, ' ×', 2),
+      ),
+      atMost('quiet workspace beside 10,000 waiting events, request → event, p99', lag.p99, GOALS.quietMs, 'ms'),
+    ],
+    figures: { rates: figures.rates, quiet: lag },
+  };
+}
+
+export const relayPart: RealtimePart = {
+  name: 'relay',
+  title: 'Relay of events to Valkey',
+  measure: async (context) => relayResult(await measureRelay(context)),
+};

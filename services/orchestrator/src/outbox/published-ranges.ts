@@ -1,0 +1,41 @@
+import type { PublishedRange } from './outbox.store.js';
+
+/** Published events that are still in the outbox: their row was locked, or events before them wait. */
+export interface PublishedRanges {
+  /** Adds ranges; adjacent and overlapping ones of a workspace are merged. */
+  add(ranges: readonly PublishedRange[]): void;
+  has(workspaceId: string, seq: number): boolean;
+  all(): PublishedRange[];
+  /** Forgets the ranges of all other workspaces. */
+  retain(workspaceIds: ReadonlySet<string>): void;
+}
+
+const latest = (a: Date, b: Date): Date => (a > b ? a : b);
+
+/** Merges sorted ranges. Pure. */
+function merged(ranges: readonly PublishedRange[]): PublishedRange[] {
+  const result: PublishedRange[] = [];
+  for (const range of ranges.toSorted((a, b) => a.fromSeq - b.fromSeq)) {
+    const last = result.at(-1);
+    if (last === undefined || range.fromSeq > last.uptoSeq + 1) result.push({ ...range });
+    else Object.assign(last, { uptoSeq: Math.max(last.uptoSeq, range.uptoSeq), at: latest(last.at, range.at) });
+  }
+  return result;
+}
+
+export function createPublishedRanges(): PublishedRanges {
+  const ofWorkspaces = new Map<string, PublishedRange[]>();
+  return {
+    add(ranges) {
+      for (const [workspaceId, added] of Map.groupBy(ranges, (range) => range.workspaceId)) {
+        ofWorkspaces.set(workspaceId, merged([...(ofWorkspaces.get(workspaceId) ?? []), ...added]));
+      }
+    },
+    has: (workspaceId, seq) =>
+      ofWorkspaces.get(workspaceId)?.some(({ fromSeq, uptoSeq }) => fromSeq <= seq && seq <= uptoSeq) ?? false,
+    all: () => [...ofWorkspaces.values()].flat(),
+    retain(workspaceIds) {
+      for (const id of ofWorkspaces.keys()) if (!workspaceIds.has(id)) ofWorkspaces.delete(id);
+    },
+  };
+}
