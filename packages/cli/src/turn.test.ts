@@ -18,7 +18,7 @@ interface MessageParts {
   conversation_id?: string;
   local_id?: string | null;
   agent?: typeof agent | typeof other;
-  updated_at?: string;
+  rev?: number;
 }
 
 function message({
@@ -27,7 +27,7 @@ function message({
   conversation_id = conversation,
   local_id = null,
   agent: from = agent,
-  updated_at = at,
+  rev = 1,
   ...rest
 }: MessageParts) {
   const sender = role === 'agent' ? from : null;
@@ -41,7 +41,8 @@ function message({
     attachments: [],
     mentions: [],
     created_at: at,
-    updated_at,
+    updated_at: at,
+    rev,
     position: '0000000000000001b',
     error: null,
     edited_at: null,
@@ -168,15 +169,24 @@ describe('a turn that events update', () => {
   });
 
   it('ends with the reply that contains the results of delegations', () => {
-    const later = '2026-11-21T10:00:01.000Z';
     const events = [
       created({ id: answer, content: loading }),
       created(delegated(41, 'running')),
       updated(delegated(41, 'completed')),
-      updated({ id: answer, content: text('Together.'), status: 'delivered', updated_at: later }),
+      updated({ id: answer, content: text('Together.'), status: 'delivered', rev: 2 }),
       done(answer, 'delivered'),
     ];
     expect(outcomeAfter(...events)).toBe('delivered');
+  });
+
+  it('ignores a state of a message that is older than the known one', () => {
+    const events = [
+      created({ id: answer, content: loading }),
+      updated({ id: answer, content: text('Done.'), status: 'delivered', rev: 3 }),
+      done(answer, 'delivered'),
+      updated({ id: answer, content: loading, rev: 2 }),
+    ];
+    expect(turnAfter(...events).produced.get(answer)?.content).toEqual(text('Done.'));
   });
 
   it('ends if the user stopped it while it waited for delegations', () => {

@@ -11,8 +11,8 @@ interface Produced {
   readonly content: MessageContent;
   readonly agentId: string | undefined;
   readonly status: Status;
-  /** ISO 8601. */
-  readonly updatedAt: string;
+  /** The revision of the message. */
+  readonly rev: number;
   /** Whether a reply is finished. */
   readonly ended: boolean;
 }
@@ -94,11 +94,14 @@ function applyMessage(turn: Turn, message: AnyMessage, isNew: boolean): Turn {
   if (isNew && isUserMessage(turn, message)) return { ...turn, messageId: message.id };
   const known = turn.produced.get(message.id);
   if (message.role !== 'agent' || (known === undefined && !isNew)) return turn;
+  // Events and responses can arrive in any order.
+  const rev = message.rev ?? 0;
+  if (known !== undefined && rev < known.rev) return turn;
   const state = {
     content: message.content,
     agentId: message.agent?.id,
     status: exactStatus(message),
-    updatedAt: message.updated_at,
+    rev,
     ended: known?.ended ?? false,
   };
   return { ...turn, produced: new Map(turn.produced).set(message.id, state) };
@@ -134,11 +137,11 @@ export function outcomeOf({ produced, stopped, lost, waitsForWorkflows }: Turn):
 function isFollowed(all: readonly Produced[], last: Produced): boolean {
   if (last.status === 'delegated') return true;
   const agents = new Set(all.flatMap(({ content, agentId }) => (isReply(content) ? [agentId] : [])));
-  return all.slice(all.indexOf(last) + 1).some(({ content, updatedAt }) => {
+  return all.slice(all.indexOf(last) + 1).some(({ content, rev }) => {
     if (content.type === 'workflow') return content.status !== 'cancelled';
     // A reply whose delegations ended first contains their results. A sub-agent that delegates does not reply to the user.
     const isFrom = content.type === 'delegation' && (!content.from || agents.has(content.from.id));
-    return isFrom && updatedAt >= last.updatedAt;
+    return isFrom && rev >= last.rev;
   });
 }
 

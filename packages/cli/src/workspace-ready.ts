@@ -45,5 +45,5 @@ export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, sign
 }
 
 function isOlder(latest: Workspace, known: Workspace): boolean {
-  return Date.parse(latest.updated_at) < Date.parse(known.updated_at);
+  return (latest.rev ?? 0) < (known.rev ?? 0);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LegalDocumentName } from './resources/legal.js';
-import { Id, Period, Timestamp } from './resources/primitives.js';
+import { Epoch, Id, Period, Timestamp } from './resources/primitives.js';
 
 /** The internal API of the orchestrator for `uswarmctl`. Not part of the public documents. */
 
@@ -129,6 +129,8 @@ export const ADMIN_CALLS = {
     body: z.object({ turn_ids: z.array(Id).min(1).max(100), reason }),
     answer: z.object({ requeued: z.array(Id), refused: z.array(z.object({ id: Id, why: z.string() })) }),
   },
+  /** Changes the epoch of the events, after a restore that Postgres does not show: all clients reload. */
+  'epoch.bump': { body: z.object({ reason }), answer: z.object({ epoch: Epoch }) },
   'audit.list': {
     body: z.object({ user_id: Id.optional(), limit: z.int().min(1).max(500).default(50) }),
     answer: z.object({ entries: z.array(AuditEntry) }),

@@ -142,6 +142,7 @@ export {
   type OutgoingEnvelope,
   parseEnvelope,
 } from './events/bus.js';
+export { UserEvent } from './events/users.js';
 export { SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
 export {
   allowedMethods,
@@ -149,6 +150,7 @@ export {
   type MessageListQuery,
   type OperationId,
   pageQuery,
+  POSITION_HEADER,
   type PageQuery,
   type ReplayedEvent,
   type RouteAnswer,
@@ -156,5 +158,6 @@ export {
   type RouteDefinition,
   type RouteInput,
   type RouteOf,
+  type RoutePosition,
   ROUTES,
 } from './routes/index.js';

@@ -47,7 +47,7 @@ export const SubscriptionsAnswer = z.object({
       last_seq: seq,
       // Absent in release 0.2, as the following fields.
       epoch: Epoch.optional(),
-      /** Agents that work or have failed. */
+      /** The agents whose status is not `online`. */
       agents: z.array(AgentState).optional(),
       /** The beginnings of the replies that agents write. */
       streams: z.array(StreamState).optional(),

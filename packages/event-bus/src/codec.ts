@@ -1,4 +1,4 @@
-import { type BusEnvelope, type BusVersion, parseEnvelope, SessionEnd } from '@uswarm/contract';
+import { type BusEnvelope, type BusVersion, parseEnvelope, SessionEnd, UserEvent } from '@uswarm/contract';
 import { toVersion1 } from './version-1.js';
 
 /** Version 1 is undefined for envelopes that it cannot express. */
@@ -33,6 +33,14 @@ export function encodeSessionEndOf02({ code: _code, ...end }: SessionEnd): strin
 export function decodeSessionEnd(text: string): SessionEnd | undefined {
   try {
     return SessionEnd.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export function decodeUserEvent(text: string): UserEvent | undefined {
+  try {
+    return UserEvent.parse(JSON.parse(text));
   } catch {
     return undefined;
   }

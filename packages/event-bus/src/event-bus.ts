@@ -1,4 +1,4 @@
-import type { BusEnvelope, BusVersion, SessionEnd } from '@uswarm/contract';
+import type { BusEnvelope, BusVersion, SessionEnd, UserEvent } from '@uswarm/contract';
 import type { SocketAdapter } from './socket-adapter.js';
 
 /** Ends one subscription; calling it again does nothing. */
@@ -6,6 +6,7 @@ export type Unsubscribe = () => void;
 
 export type EnvelopeListener = (envelope: BusEnvelope) => void;
 export type SessionEndListener = (end: SessionEnd) => void;
+export type UserEventListener = (event: UserEvent) => void;
 
 /**
  * Delivers workspace events from their publishers to gateways, at most once: only to the subscribers at the time of
@@ -30,6 +31,10 @@ export interface EventBus {
    * orchestrators of release 0.2; others arrive at the servers of the adapter as `SESSION_END_EVENT`.
    */
   onSessionEnd(listener: SessionEndListener): Promise<Unsubscribe>;
+  /** Sends an event to the sockets of a user on all gateways. A hint: it may be lost. */
+  publishUserEvent(event: UserEvent): void;
+  /** As `onSessionEnd`, for events of users. Undefined with a `socketAdapter`, whose servers receive them as `USER_EVENT`. */
+  onUserEvent?(listener: UserEventListener): Promise<Unsubscribe>;
   /** Connects the socket.io servers of several processes; undefined if there is only one process. */
   socketAdapter?: SocketAdapter;
   /** Whether events are currently delivered. */

@@ -93,3 +93,5 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
 
 /** The channel of all session ends. It is not a valid workspace id. */
 export const SESSIONS = 'sessions';
+/** The channel of events of users, in one process. */
+export const USERS = 'users';

@@ -1,4 +1,4 @@
 export type { BusOptions, EnvelopeListener, EventBus, SessionEndListener, Unsubscribe } from './event-bus.js';
 export { createMemoryBus, type MemoryBusOptions } from './memory.js';
-export { SESSION_END_EVENT, type SocketAdapter } from './socket-adapter.js';
+export { SESSION_END_EVENT, type SocketAdapter, USER_EVENT } from './socket-adapter.js';
 export { createRedisBus, type RedisBusOptions } from './redis.js';

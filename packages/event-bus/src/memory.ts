@@ -1,7 +1,7 @@
 import { type Logger, silentLogger } from '@uswarm/service-kit';
-import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEnd } from './codec.js';
+import { decodeEnvelope, decodeSessionEnd, decodeUserEvent, encodeEnvelope, encodeSessionEnd } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, type Receive, SESSIONS, type Transport } from './fan-out.js';
+import { createFanOut, type Receive, SESSIONS, type Transport, USERS } from './fan-out.js';
 
 export interface MemoryBusOptions extends BusOptions {
   logger?: Logger;
@@ -20,6 +20,7 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
   };
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
+  const userEvents = createFanOut({ ...options, logger, transport, decode: decodeUserEvent });
   const send = async (channel: string, text: string): Promise<boolean> => {
     // Asynchronous, as on a network: `publish` must not run the code of listeners.
     queueMicrotask(() => receivers.get(channel)?.(text));
@@ -31,11 +32,14 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
     subscribe: (workspaceId, listener) => envelopes.subscribe(workspaceId, listener),
     publishSessionEnd: (end) => send(SESSIONS, encodeSessionEnd(end)),
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
+    publishUserEvent: (event) => void send(USERS, JSON.stringify(event)),
+    onUserEvent: (listener) => userEvents.subscribe(USERS, listener),
     healthy: () => !closed,
     async close() {
       closed = true;
       envelopes.close();
       sessionEnds.close();
+      userEvents.close();
       receivers.clear();
     },
   };

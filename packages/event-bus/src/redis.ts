@@ -4,7 +4,7 @@ import { createClient, ErrorReply } from 'redis';
 import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
 import { createFanOut, SESSIONS, type Transport } from './fan-out.js';
-import { type AdapterCommands, createSessionEndEmitter, createSocketAdapter } from './socket-adapter.js';
+import { type AdapterCommands, createGatewayEmitter, createSocketAdapter } from './socket-adapter.js';
 
 export interface RedisBusOptions extends BusOptions {
   /** `redis://` or `rediss://`, of a dedicated instance or of an ACL user that is limited to the channels `ws:*`. */
@@ -181,7 +181,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
     },
     command: (args) => withinDeadline(publisher.sendCommand([...args]), PUBLISH_DEADLINE_MS),
   };
-  const emitSessionEnd = createSessionEndEmitter(adapterCommands);
+  const gateways = createGatewayEmitter(adapterCommands);
 
   // Ephemeral events are not retried: a late chunk is worthless.
   const send = (envelope: BusEnvelope, text: string): Promise<unknown> =>
@@ -207,7 +207,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
     async publishSessionEnd(end) {
       try {
         // First, because it includes the reason; gateways that receive both have then already closed the sockets.
-        emitSessionEnd(end);
+        gateways.sessionEnd(end);
         // For gateways of release 0.2, until no supported upgrade starts from it.
         await sendWithRetry(SESSIONS, encodeSessionEndOf02(end));
         return true;
@@ -217,6 +217,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
       }
     },
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
+    publishUserEvent: gateways.userEvent,
     socketAdapter: createSocketAdapter(adapterCommands),
     healthy: () => !stop.signal.aborted && publisher.isReady && subscriber.isReady,
     async close() {

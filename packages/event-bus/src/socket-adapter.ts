@@ -1,5 +1,5 @@
 import { createShardedAdapter } from '@socket.io/redis-adapter';
-import type { SessionEnd } from '@uswarm/contract';
+import type { SessionEnd, UserEvent } from '@uswarm/contract';
 
 /** Creates the adapter of a socket.io namespace; the value of the `adapter` option of a server. */
 export type SocketAdapter = ReturnType<typeof createShardedAdapter>;
@@ -10,6 +10,8 @@ const OPTIONS = { channelPrefix: 'ws:io', subscriptionMode: 'static' } as const;
 const NAMESPACE = '/v1';
 /** Server-side event of the namespace for ended sessions; its argument is a `SessionEnd`. */
 export const SESSION_END_EVENT = 'session.end';
+/** Server-side event of the namespace for the sockets of a user; its argument is a `UserEvent`. */
+export const USER_EVENT = 'user.event';
 
 /** The commands that the adapter needs. The caller adds deadlines and retries. */
 export interface AdapterCommands {
@@ -35,11 +37,16 @@ export function createSocketAdapter(commands: AdapterCommands): SocketAdapter {
   return createShardedAdapter(client, client, OPTIONS);
 }
 
+export interface GatewayEmitter {
+  sessionEnd(end: SessionEnd): void;
+  userEvent(event: UserEvent): void;
+}
+
 /**
  * Sends events to these servers without a subscription, so that they neither count nor await this process.
  * `@socket.io/redis-emitter` does not support sharded channels.
  */
-export function createSessionEndEmitter({ publish }: Pick<AdapterCommands, 'publish'>): (end: SessionEnd) => void {
+export function createGatewayEmitter({ publish }: Pick<AdapterCommands, 'publish'>): GatewayEmitter {
   const client = clientOf({
     publish,
     subscribe: async () => undefined,
@@ -48,5 +55,8 @@ export function createSessionEndEmitter({ publish }: Pick<AdapterCommands, 'publ
   });
   // The adapter uses no other fields of a namespace without sockets.
   const adapter = createShardedAdapter(client, client, OPTIONS)({ name: NAMESPACE, server: { encoder: undefined } });
-  return (end) => void adapter.serverSideEmit([SESSION_END_EVENT, end]);
+  return {
+    sessionEnd: (end) => void adapter.serverSideEmit([SESSION_END_EVENT, end]),
+    userEvent: (event) => void adapter.serverSideEmit([USER_EVENT, event]),
+  };
 }

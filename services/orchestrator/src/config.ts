@@ -232,6 +232,13 @@ export const OrchestratorConfig = z.object({
   CONVERSATIONS_PER_WORKSPACE: z.coerce.number().int().min(1).max(10_000).default(LIMITS.conversationsPerWorkspace),
   /** Retention of durable events in days. */
   EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
+  /**
+   * Fixes the epoch of the events. Set it only if a failover of the database loses no commit: clients then do not reload after it.
+   */
+  EVENTS_EPOCH: z
+    .string()
+    .regex(/^[a-z0-9]{1,32}$/)
+    .optional(),
   /** Retention in days of what finished turns did: their model calls, tool calls and results. */
   JOURNALS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.journalsKeptDays),
 

@@ -59,12 +59,14 @@ async function startBackground(
     createViewContext: workspaces.createViewContext,
     bus,
     publisher: platform.publisher,
+    epochs: platform.epochs,
     committed: platform.committed,
     metrics,
     logger,
   });
   const watch = workspaces.runtimes.startWatch();
   const gatewayWatch = platform.gateways.watch();
+  const epochWatch = platform.epochs.watch(background.database, logger);
   return {
     async close() {
       const maintenanceClosed = workers.maintenance.close();
@@ -73,6 +75,7 @@ async function startBackground(
       await workspaces.runtimes.close();
       await relay.close();
       await gatewayWatch.close();
+      await epochWatch.close();
       await maintenanceClosed;
     },
   };
@@ -93,6 +96,7 @@ export async function startOrchestrator(
     app: createApp({
       authenticator: users.auth.authenticator,
       handlers,
+      readPosition: workspaces.replay.readPosition,
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),
       sourceName,
@@ -110,7 +114,8 @@ export async function startOrchestrator(
       modelCallRouter: chat.modelCalls.router,
       users: users.users.store,
       sessions: users.auth.sessions,
-      workspaces: workspaces.workspaces.service,
+      subscriptions: workspaces.replay.subscriptions,
+      readEventPage: workspaces.replay.readPage,
       messages: chat.messages.service,
       sourceName,
       rates,

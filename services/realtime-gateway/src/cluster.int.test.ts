@@ -62,4 +62,14 @@ describeWith('valkey', 'gateways that share a Redis', () => {
     }
     expect(await served(other)).toMatchObject({ ok: true });
   });
+
+  it('emit the events of a user to all sockets of the user, and to no other', async () => {
+    const [here, there, other] = [await connect(0), await connect(1), await connect(1, 'other')];
+    const workspace_id = crypto.randomUUID();
+    const deleted = { v: 1, event: 'workspace.deleted', payload: { workspace_id } } as const;
+    orchestrator.publishUserEvent({ ...deleted, user_id: userId });
+    for (const client of [here, there]) expect(await client.next('workspace.deleted')).toEqual({ workspace_id });
+    expect(await served(other)).toMatchObject({ ok: true });
+    expect(other.names()).toEqual([]);
+  });
 });

@@ -14,13 +14,14 @@ import { checkSessions } from './features/connection/session-check.js';
 import { createSlots } from './features/connection/slots.js';
 import { createSessionRegistry, type SessionRegistry } from './features/connection/session-registry.js';
 import { toErrorBody } from './error-body.js';
+import { forwardUserEvents } from './features/connection/user-events.js';
 import { createUserSockets, END_EVENT, type UserSockets } from './features/connection/user-sockets.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
 
 export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'bus' | 'now'> {
-  bus: Pick<EventBus, 'subscribe' | 'onSessionEnd' | 'socketAdapter'>;
+  bus: Pick<EventBus, 'subscribe' | 'onSessionEnd' | 'onUserEvent' | 'socketAdapter'>;
   /** Owned by the caller: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
   settings?: Partial<GatewaySettings>;
@@ -83,6 +84,7 @@ export function createGateway({
   const stopWatching = subscribeToRevocations({ namespace, bus, sessionRegistry, logger });
   const stopChecking = checkSessions({ ...deps, open: sessionRegistry.open, everyMs: settings.sessionCheckMs, timers });
   const sessionEnders: ServeDeps['sessionEnders'] = new Map();
+  forwardUserEvents({ namespace, bus, logger });
   const userSockets = joinUserSockets(namespace, sessionEnders, settings.socketsPerUser, logger);
   const serving = { ...deps, settings, timers, now, sessionRegistry, userSockets, sessionEnders };
   namespace.on('connection', (socket) => serve(socket, serving));

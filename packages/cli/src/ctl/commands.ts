@@ -58,6 +58,10 @@ export async function runCommand(command: AdminCommand, admin: AdminClient): Pro
       const answer = await admin.call('turns.requeue', { turn_ids: command.turnIds, reason: command.reason });
       return { json: answer, text: show.requeued(answer), partial: answer.refused.length > 0 };
     }
+    case 'epoch bump': {
+      const answer = await admin.call('epoch.bump', { reason: command.reason });
+      return { json: answer, text: `The epoch is ${answer.epoch}. Clients reload their workspaces.` };
+    }
     case 'audit': {
       const user = command.user === undefined ? undefined : await oneUser(command.user, admin);
       const { entries } = await admin.call('audit.list', { user_id: user?.id, limit: command.limit });

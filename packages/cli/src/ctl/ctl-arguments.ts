@@ -19,6 +19,7 @@ export type CtlCommand =
       limit: number;
     }
   | { name: 'turns requeue'; turnIds: string[]; reason: string }
+  | { name: 'epoch bump'; reason: string }
   | { name: 'audit'; user: string | undefined; limit: number }
   | { name: 'receipt verify'; file: string; keys: string | undefined }
   | { name: 'explain'; swarm: string; kubeconfig: string | undefined; context: string | undefined };
@@ -50,6 +51,7 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addWorkspaceCommands(program, select);
   addLegalCommands(program, select);
   addTurnCommands(program, select);
+  addEpochCommand(program, select);
   addAuditCommand(program, select);
   addReceiptCommands(program, select);
   addExplainCommand(program, select);
@@ -176,6 +178,19 @@ function addTurnCommands(program: Command, select: Select): void {
     .argument('<id...>', 'turn ids')
     .addOption(reasonOption())
     .action((turnIds: string[], { reason }: { reason: string }) => select({ name: 'turns requeue', turnIds, reason }));
+}
+
+function addEpochCommand(program: Command, select: Select): void {
+  addGroup(program, 'epoch', 'manage the epoch of the events')
+    .command('bump')
+    .summary('change the epoch, so that all clients reload')
+    .description(
+      'Change the epoch of the events, so that all clients reload their workspaces.\n' +
+        'Needed after the database was replaced by an older copy of itself, such as the snapshot of a volume. A failover and a\n' +
+        'point-in-time recovery change the epoch without this command.',
+    )
+    .addOption(reasonOption())
+    .action(({ reason }: { reason: string }) => select({ name: 'epoch bump', reason }));
 }
 
 function addAuditCommand(program: Command, select: Select): void {

@@ -19,6 +19,9 @@ const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes
   the same request may succeed later. An unknown path returns 404 \`route_not_found\`; an unsupported method returns
   405 \`method_not_allowed\` with \`Allow\`.
 - JSON is compressed with gzip or brotli for clients that send \`Accept-Encoding\`. It may be nested up to ${LIMITS.jsonDepth} levels.
+- Messages, conversations and workspaces have \`rev\`, which rises with each change that clients see. Replace a copy only by one
+  with a higher \`rev\`, from a response or an event. \`rev\` does not cover the status of an agent inside another resource and the
+  links of attachments; \`updated_at\` is for display only.
 - Resources of other users return 404, like resources that do not exist.
 - Rate limits apply per address, per user, to messages sent and to searches; health checks have a separate limit.
   \`RateLimit-Policy\` lists the limits with quota (\`q\`) and window in seconds (\`w\`). \`RateLimit\` states the remaining
@@ -72,6 +75,14 @@ export function buildOpenApi(): OpenApiDocument {
             description: 'The applicable limits with quota and window in seconds.',
             schema: { type: 'string' },
             example: '"ip";q=300;w=3, "user";q=60;w=3, "sends";q=20;w=4, "search";q=20;w=10',
+          },
+          WorkspacePosition: {
+            description:
+              'Epoch and sequence of the workspace before the response was read: it contains all events up to the sequence. Send it ' +
+              'as `since` of `workspace.subscribe` to receive the events after it. Of a list in several pages, use the position of ' +
+              'the first one.',
+            schema: { type: 'string', pattern: '^[a-z0-9]{1,32}:[0-9]+$' },
+            example: '5f0c6e1b9a2d4c37:41',
           },
           RetryAfter: { description: 'Seconds to wait before retrying.', schema: { type: 'integer' } },
         },

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { Id } from '../resources/primitives.js';
 import type { Example } from '../routes/examples.js';
-import type { RouteDefinition } from '../routes/index.js';
+import { POSITION_HEADER, type RouteDefinition } from '../routes/index.js';
 import { errorGroups, errorResponse, sharedName } from './error-responses.js';
 import { headersOf, securityOf } from './security.js';
+
+const POSITION_REFERENCE = { $ref: '#/components/headers/WorkspacePosition' };
 
 /** Converts a route to an OpenAPI operation. */
 export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
@@ -63,9 +65,11 @@ function successResponses(route: RouteDefinition, { answer }: Example): ZodOpenA
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, { description, schema }]) => [
       status,
-      schema === null
-        ? { description }
-        : { description, content: { [mediaTypeOf(schema)]: contentOf(schema, answer) } },
+      {
+        description,
+        ...(route.position === undefined ? {} : { headers: { [POSITION_HEADER]: POSITION_REFERENCE } }),
+        ...(schema === null ? {} : { content: { [mediaTypeOf(schema)]: contentOf(schema, answer) } }),
+      },
     ]),
   );
 }

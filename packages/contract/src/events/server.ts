@@ -4,7 +4,7 @@ import { ErrorCode } from '../errors.js';
 import { Conversation } from '../resources/conversation.js';
 import { MessageData } from '../resources/message.js';
 import { MessageError } from '../resources/message-error.js';
-import { Epoch, Id } from '../resources/primitives.js';
+import { Epoch, Id, Rev } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
 import { SessionEndingCode } from './sessions.js';
 import { AgentState, StreamState } from './states.js';
@@ -14,8 +14,28 @@ import { AgentState, StreamState } from './states.js';
 /** Additional fields of durable events: the sequence number in the workspace, gapless from 1. */
 const durable = { workspace_id: Id, seq: z.int().positive() };
 
+const ConversationChange = z
+  .strictObject({ rev: Rev, title: z.string(), unread_count: z.int().nonnegative() })
+  .meta({ id: 'ConversationChange' });
+
+const WorkspaceChange = z
+  .strictObject({ rev: Rev, unread_count: z.int().nonnegative() })
+  .meta({ id: 'WorkspaceChange' });
+
 /** Additional field of ephemeral events of a workspace. */
 const ephemeral = { workspace_id: Id };
+
+/** Additional fields of events about messages: what the message changes in other resources. */
+const changes = {
+  conversation: ConversationChange.optional().meta({
+    description: 'Replaces the fields of a copy of the conversation that has a lower `rev`.',
+    'x-extension': true,
+  }),
+  workspace: WorkspaceChange.optional().meta({
+    description: 'Replaces the fields of a copy of the workspace that has a lower `rev`. Absent if they do not change.',
+    'x-extension': true,
+  }),
+};
 
 /** Additional fields of streamed text: a new generation restarts the text, `chunk_seq` starts at 1. */
 const generation = z.int().positive();
@@ -23,7 +43,7 @@ const generation = z.int().positive();
 /** What the ephemeral events of a workspace have shown so far. */
 const WorkspaceState = z
   .strictObject({
-    agents: z.array(AgentState).meta({ description: 'The agents that work or have failed; all others are `online`.' }),
+    agents: z.array(AgentState).meta({ description: 'The agents whose status is not `online`.' }),
     streams: z.array(StreamState),
   })
   .meta({ id: 'WorkspaceState' });
@@ -49,11 +69,11 @@ export const SERVER_EVENTS = {
   },
   'message.new': {
     summary: 'A message was created. Choosing an action of a card also creates a user message.',
-    payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageNew' }),
+    payload: z.strictObject({ ...durable, message: MessageData, ...changes }).meta({ id: 'MessageNew' }),
   },
   'message.updated': {
     summary: 'A message changed.',
-    payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageUpdated' }),
+    payload: z.strictObject({ ...durable, message: MessageData, ...changes }).meta({ id: 'MessageUpdated' }),
   },
   'message.send.ack': {
     summary: 'A sent message is stored.',
@@ -113,6 +133,7 @@ export const SERVER_EVENTS = {
           description: 'The reason of the failure, as in the message.',
           'x-extension': true,
         }),
+        ...changes,
       })
       .meta({ id: 'MessageDone' }),
   },
@@ -219,7 +240,16 @@ export const SERVER_EVENTS = {
   'conversation.deleted': {
     summary: 'A conversation was deleted permanently.',
     extension: true,
-    payload: z.strictObject({ ...durable, conversation_id: Id }).meta({ id: 'ConversationDeleted' }),
+    payload: z
+      .strictObject({
+        ...durable,
+        conversation_id: Id,
+        workspace: Workspace.optional().meta({
+          description: 'The workspace without the conversation.',
+          'x-extension': true,
+        }),
+      })
+      .meta({ id: 'ConversationDeleted' }),
   },
 } as const satisfies Record<string, { summary: string; payload: z.ZodObject; extension?: true }>;
 

@@ -38,6 +38,7 @@ export const workspaceExample: Workspace = {
   name: 'My workspace',
   created_at: '2026-11-20T08:30:00.000Z',
   updated_at: '2026-11-20T08:30:04.250Z',
+  rev: 70,
   unread_count: 0,
   runtime: {
     status: 'ready',

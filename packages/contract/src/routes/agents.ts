@@ -29,6 +29,7 @@ export const agentRoutes = [
     tag: 'agents',
     summary: 'List the agents of a workspace',
     params: { workspaceId: id('workspace_not_found') },
+    position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(data(z.array(AgentSummary))),
     example: { params: examples.inWorkspace, answer: { data: [examples.agentSummary] } },
   }),
@@ -40,6 +41,7 @@ export const agentRoutes = [
     tag: 'agents',
     summary: 'Get an agent',
     params: agent,
+    position: { of: 'agent', parameter: 'id' },
     responses: ok(data(AgentSummary)),
     example: { params: examples.ofAgent, answer: { data: examples.agentSummary } },
   }),
@@ -51,6 +53,7 @@ export const agentRoutes = [
     tag: 'agents',
     summary: 'Get an agent with description, skills and statistics',
     params: agent,
+    position: { of: 'agent', parameter: 'id' },
     responses: ok(data(AgentDetails)),
     example: {
       params: examples.ofAgent,
@@ -85,6 +88,7 @@ export const agentRoutes = [
       'swarm are listed in that conversation.',
     params: agent,
     query: pageQuery,
+    position: { of: 'agent', parameter: 'id' },
     responses: ok(MessagePage),
     errors: ['cursor_invalid'],
     example: {

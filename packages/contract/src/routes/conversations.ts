@@ -24,6 +24,7 @@ export const conversationRoutes = [
     summary: 'List conversations, most recently active first',
     params: workspace,
     query: optionalPageQuery,
+    position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(ConversationPage),
     errors: ['cursor_invalid'],
     example: {
@@ -64,6 +65,7 @@ export const conversationRoutes = [
     tag: 'conversations',
     summary: 'Get a conversation',
     params: conversation,
+    position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(data(Conversation)),
     example: { params: examples.inConversation, answer: { data: examples.conversation } },
   }),

@@ -16,6 +16,15 @@ export const text: PathParameter = { kind: 'text' };
  */
 export type RouteAuth = 'public' | 'user' | 'identity';
 
+/** The workspace whose position a response has: the parameter with the id of the workspace, or of one of its agents. */
+export interface RoutePosition {
+  of: 'workspace' | 'agent';
+  parameter: string;
+}
+
+/** The header with the position. */
+export const POSITION_HEADER = 'X-Workspace-Position';
+
 export interface RouteDefinition {
   operationId: string;
   method: 'get' | 'post' | 'patch' | 'delete';
@@ -39,6 +48,8 @@ export interface RouteDefinition {
   multipart?: z.ZodObject;
   /** Success status → body; null without a body. */
   responses: Record<number, { description: string; schema: z.ZodType | null }>;
+  /** Successful responses have the header `X-Workspace-Position`. */
+  position?: RoutePosition;
   /** Codes in addition to `commonErrors`. */
   errors?: readonly ErrorCode[];
   /** A test checks it against the schemas of the route, and another one sends it. */

@@ -4,6 +4,12 @@ import { defineRoute, id, ok } from './define.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';
 
+/** A sequence, or a position with its epoch. */
+const position = z
+  .string()
+  .regex(/^(?:[a-z0-9]{1,32}:)?(?:0|[1-9]\d{0,14})$/, 'must be seq or epoch:seq')
+  .meta({ description: 'The position of the client, as `seq` or `epoch:seq`.' });
+
 const workspace = { id: id('workspace_not_found') };
 
 /** A durable event in the format of the socket. The AsyncAPI document defines the payloads. */
@@ -27,9 +33,12 @@ export const eventRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'List the durable events after a sequence, in order and without gaps, up to 500 per response',
+    description:
+      'If some of the events are no longer stored, or the position belongs to another epoch, the response is ' +
+      '`resync_required` with `last_seq` and `epoch` in `extra`: reload the workspace.',
     extension: true,
     params: workspace,
-    query: z.object({ since: z.coerce.number().int().nonnegative().default(0) }),
+    query: z.object({ since: position.default('0') }),
     responses: ok(
       z.strictObject({
         data: z.array(ReplayedEvent),
@@ -39,7 +48,7 @@ export const eventRoutes = [
     errors: ['resync_required'],
     example: {
       params: examples.ofWorkspace,
-      query: { since: 1 },
+      query: { since: '1' },
       answer: {
         data: [
           {

@@ -81,6 +81,7 @@ export const sentMessage: MessageData = {
   status: 'sent',
   created_at: MORNING,
   updated_at: MORNING,
+  rev: 65,
   position: '0000000000000041b',
   error: null,
   edited_at: null,
@@ -94,6 +95,7 @@ export const editedMessage: MessageData = {
   ...sentMessage,
   content: { type: 'text', text: '@Researcher what is still on my list?' },
   updated_at: LATER,
+  rev: 70,
   edited_at: LATER,
 };
 
@@ -116,6 +118,7 @@ export const chosenCard: MessageData = {
   status: 'delivered',
   created_at: MORNING,
   updated_at: LATER,
+  rev: 69,
   position: '0000000000000043b',
   error: null,
   edited_at: null,
@@ -200,6 +203,7 @@ export const conversation: Conversation = {
   title: 'My workspace',
   created_at: MORNING,
   updated_at: LATER,
+  rev: 70,
   unread_count: 0,
   last_read_message_id: EXAMPLE.messageId,
   agent: null,

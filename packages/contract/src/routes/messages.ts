@@ -25,6 +25,7 @@ export const messageRoutes = [
       'their pages are in the order of `direction`.',
     params: conversation,
     query: messageListQuery,
+    position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(MessagePage),
     errors: ['cursor_invalid', 'message_not_found'],
     example: {
@@ -50,6 +51,7 @@ export const messageRoutes = [
           description: `Up to ${LIMITS.searchWords} different words, separated by spaces; every character is matched literally.`,
         }),
     }),
+    position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(MessagePage),
     errors: ['cursor_invalid', 'search_timeout'],
     example: {
@@ -99,6 +101,7 @@ export const messageRoutes = [
     summary: 'Get a message with fresh attachment links',
     extension: true,
     params: message,
+    position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(data(ListedMessage)),
     example: { params: { ...examples.inWorkspace, id: EXAMPLE.messageId }, answer: { data: examples.listedMessage } },
   }),

@@ -40,6 +40,7 @@ export const workspaceRoutes = [
     tag: 'workspaces',
     summary: 'Get a workspace with the state of its runtime',
     params: workspace,
+    position: { of: 'workspace', parameter: 'id' },
     responses: ok(data(Workspace)),
     example: { params: examples.ofWorkspace, answer: { data: examples.workspace } },
   }),

@@ -25,6 +25,9 @@ export type Transaction = Database & {
 /** Runs everything in one transaction; any error rolls all of it back. */
 export type WithTransaction = <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
 
+/** A connection that was just established. Statements on it precede those of its first user. */
+export type ConnectedClient = Pick<pg.ClientBase, 'query'>;
+
 const INT8 = 20;
 
 export interface DatabaseOptions {
@@ -43,6 +46,8 @@ export interface DatabaseOptions {
   metrics?: Registry;
   /** The `pool` label of the metrics. */
   pool?: string;
+  /** Called with each new connection. */
+  onConnect?: (client: ConnectedClient) => void;
 }
 
 /** Postgres enforces the first deadline. The client enforces the second in case the server is unreachable. */
@@ -95,6 +100,7 @@ export function openDatabase({
   prepare = true,
   metrics,
   pool: poolName = 'requests',
+  onConnect,
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     Client: prepare ? PreparingClient : ClientWithQueryTimeout,
@@ -118,5 +124,6 @@ export function openDatabase({
   // exit: the pool emits errors of idle connections, the client emits errors between two statements.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (onConnect !== undefined) pool.on('connect', onConnect);
   return new Kysely<Schema>({ dialect: new PipelinedDialect({ pool }) });
 }

@@ -1,6 +1,6 @@
 import type { Registry } from '@uswarm/service-kit';
 import { connectionsOf, type OrchestratorConfig } from '../config.js';
-import { type Database, openDatabase } from './database.js';
+import { type ConnectedClient, type Database, openDatabase } from './database.js';
 
 /**
  * The connection pools of one process. They are separate, so that slow requests neither block turns nor delay the
@@ -18,7 +18,12 @@ export interface Databases {
 /** Much shorter than a lease: a hanging connection is closed before the next attempt. */
 const LEASE_DEADLINE_MS = 2_000;
 
-export function openDatabases(config: OrchestratorConfig, metrics: Registry): Databases {
+/** @param onConnect called with each new connection, except those that only extend leases */
+export function openDatabases(
+  config: OrchestratorConfig,
+  metrics: Registry,
+  onConnect: (client: ConnectedClient) => void,
+): Databases {
   const connections = connectionsOf(config);
   const open = (pool: keyof typeof connections, deadlines = {}): Database =>
     openDatabase({
@@ -30,8 +35,8 @@ export function openDatabases(config: OrchestratorConfig, metrics: Registry): Da
       ...deadlines,
     });
   const databases = {
-    requests: open('requests'),
-    background: open('background'),
+    requests: open('requests', { onConnect }),
+    background: open('background', { onConnect }),
     leases: open('leases', {
       connectDeadlineMs: LEASE_DEADLINE_MS,
       statementDeadlineMs: LEASE_DEADLINE_MS,

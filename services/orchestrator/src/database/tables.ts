@@ -105,6 +105,7 @@ export interface ConversationsTable {
   updated_at: Generated<Timestamp>;
   title_source: 'user' | 'first_message' | 'model' | null;
   title_seq: number | null;
+  rev: Generated<number>;
 }
 
 export interface DelegationsTable {
@@ -157,6 +158,11 @@ export interface DevicesTable {
   push_token_hash: Buffer | null;
   created_at: Generated<Timestamp>;
   last_seen_at: Generated<Timestamp>;
+}
+
+export interface EventEpochTable {
+  id: Generated<boolean>;
+  bumps: Generated<number>;
 }
 
 export interface EventOutboxTable {
@@ -262,6 +268,7 @@ export interface MessagesTable {
   before_seq: number | null;
   edited_at: Timestamp | null;
   error_code: string | null;
+  rev: Generated<number>;
 }
 
 export interface ReceiptKeysTable {
@@ -553,6 +560,7 @@ export interface WorkspacesTable {
   monthly_cost_micros: number | null;
   monthly_tokens: number | null;
   budget_warned_period: string | null;
+  rev: Generated<number>;
 }
 
 export interface Schema {
@@ -570,6 +578,7 @@ export interface Schema {
   deleted_usage: DeletedUsageTable;
   deletion_feedback: DeletionFeedbackTable;
   devices: DevicesTable;
+  event_epoch: EventEpochTable;
   event_outbox: EventOutboxTable;
   exports: ExportsTable;
   gateways: GatewaysTable;

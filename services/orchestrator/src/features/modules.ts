@@ -29,7 +29,7 @@ import { loadPlans } from './core/catalog.js';
 import { createCoreModule } from './core/core.module.js';
 import { loadModelCatalog } from './core/models.js';
 import { createDevicesModule } from './devices/devices.module.js';
-import { currentEpoch } from './events/epoch.js';
+import { createEpochs } from './events/epoch.js';
 import { createEventPublisher } from './events/event-publisher.js';
 import { PARTITIONS_AHEAD } from './events/event-pruning.js';
 import { createEventsModule } from './events/events.module.js';
@@ -83,6 +83,8 @@ export type Modules = Awaited<ReturnType<typeof createModules>>;
 /** Creates the modules of all features. No worker runs yet, so a failure leaves no work behind. */
 export async function createModules(options: OrchestratorOptions) {
   const platform = createPlatform(options);
+  // Fails early if Postgres does not report it.
+  await platform.epochs.read(platform.requests.database);
   await platform.gateways.refresh();
   await platform.background.events.createPartitions(PARTITIONS_AHEAD);
   const legal = await createLegalModule({ config: options.config, database: platform.requests.database });
@@ -95,12 +97,14 @@ export async function createModules(options: OrchestratorOptions) {
 
 /** Services that several features share. */
 function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
-  const databases = openDatabases(config, metrics);
+  const epochs = createEpochs(config.EVENTS_EPOCH);
+  const databases = openDatabases(config, metrics, epochs.onConnect);
   const wakeUps = createWakeUps();
   const committed = createCommittedEvents();
   const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
   return {
     databases,
+    epochs,
     wakeUps,
     committed,
     requests: createConnections(databases.requests, wakeUps, committed.push, logger),
@@ -108,7 +112,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
     leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
     clock: systemClock,
     gateways,
-    publisher: createEventPublisher({ bus, gateways, epoch: currentEpoch, clock: systemClock }),
+    publisher: createEventPublisher({ bus, gateways, epoch: epochs.current, clock: systemClock }),
     plans: createPlans(loadPlans(config.PLANS_FILE)),
     models: loadModelCatalog({
       provider: config.MODEL_PROVIDER,
@@ -147,7 +151,7 @@ type IntegrationModules = Awaited<ReturnType<typeof createIntegrationModules>>;
 async function createWorkspaceModules(options: OrchestratorOptions, platform: Platform) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, assets } = platform;
-  const { database, withTransaction, jobs, events } = requests;
+  const { database, jobs } = requests;
   const usage = createUsageModule({ config, database, plans, clock });
   const idempotency = createIdempotencyModule({ database, clock, logger });
   const uploads = createUploadsModule({
@@ -164,7 +168,8 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     avatar: assets.avatarOf,
     attachment: attachments.render,
   });
-  const replay = createEventsModule({ config, database, withTransaction, events, createViewContext, clock, logger });
+  const { epochs } = platform;
+  const replay = createEventsModule({ config, connections: requests, epochs, createViewContext, clock, logger });
   const runtimes = await createRuntimesModule({
     config,
     environment,
@@ -182,6 +187,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     connections: requests,
     replay: replay.service,
     runtimes: runtimes.requests,
+    bus: options.bus,
     idempotency: idempotency.service,
     clock,
   });
@@ -297,7 +303,7 @@ function createUserModules(
   const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
   const { database, withTransaction } = requests;
   const core = createCoreModule({ config, version: options.version, database, assets, models, clock });
-  const users = createUsersModule({ database, plans, clock });
+  const users = createUsersModule({ connections: requests, plans, clock });
   const devices = createDevicesModule({ database, clock, logger });
   const exports = createExportsModule({
     config,
@@ -337,6 +343,7 @@ function createUserModules(
     runtimes: runtimes.requests,
     sessionEnds,
     plans,
+    epochs: platform.epochs,
     security,
     sourceName,
     clock,

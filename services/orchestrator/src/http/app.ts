@@ -10,11 +10,12 @@ import { allowOrigins } from './cors.js';
 import { createErrorHandler } from './errors.js';
 import type { Handlers } from './handlers.js';
 import { limitAddresses, limitCaller } from './rate-limit.js';
-import { createRoutes } from './routes.js';
+import { createRoutes, type ReadPosition } from './routes.js';
 
 export interface AppDeps {
   authenticator: Authenticator;
   handlers: Handlers;
+  readPosition: ReadPosition;
   rates: RateLimits;
   addressOf: ClientAddress;
   /** Returns the form of an address in logs. */
@@ -64,13 +65,16 @@ export function createApp(deps: AppDeps): Express {
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
   app.use(
-    createRoutes(handlers, async (request, auth) => {
-      const source = String(locals(request)['source'] ?? '');
-      const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
-      // The identity of an account route may have no user. Other routes log the user id.
-      if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
-      await limitCaller(rates, request, actor.identity);
-      return actor;
+    createRoutes(handlers, {
+      readPosition: deps.readPosition,
+      authenticate: async (request, auth) => {
+        const source = String(locals(request)['source'] ?? '');
+        const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
+        // The identity of an account route may have no user. Other routes log the user id.
+        if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
+        await limitCaller(rates, request, actor.identity);
+        return actor;
+      },
     }),
   );
   app.use((request, response) => {

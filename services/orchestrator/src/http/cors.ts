@@ -1,4 +1,4 @@
-import { CREDENTIAL_HEADERS } from '@uswarm/contract';
+import { CREDENTIAL_HEADERS, POSITION_HEADER } from '@uswarm/contract';
 import { corsOriginOption } from '@uswarm/service-kit';
 import cors from 'cors';
 import type { RequestHandler } from 'express';
@@ -34,6 +34,7 @@ const ANSWER_HEADERS = [
   'Retry-After',
   'Sunset',
   'X-Request-Id',
+  POSITION_HEADER,
 ];
 
 /** Seconds for which a browser caches a preflight response. */

@@ -65,7 +65,9 @@ describe('the internal API', () => {
   });
 
   describe('service tokens', () => {
-    it.each(Object.values(INTERNAL_PATHS))('%s requires a service token', async (path) => {
+    const { devicePositions: _laterPart, ...paths } = INTERNAL_PATHS;
+
+    it.each(Object.values(paths))('%s requires a service token', async (path) => {
       expect(await refusal({ path, body: {}, token: '' })).toBe('token_invalid');
     });
 
@@ -172,7 +174,7 @@ describe('the internal API', () => {
     expect(SessionsAnswer.parse(answer.body)).toEqual({ ended: [1, 2, 3, 6, 7] });
   });
 
-  it('subscriptions accepts workspaces of the user with their last seq, and rejects all others', async () => {
+  it('subscriptions accepts workspaces of the user with their position and state, and rejects all others', async () => {
     const foreign = await uswarm.home(await uswarm.user());
     const ids = [home.workspaceId, foreign.workspaceId, crypto.randomUUID(), 'nothing'];
     const { last_seq } = await uswarm.database
@@ -182,7 +184,15 @@ describe('the internal API', () => {
       .executeTakeFirstOrThrow();
     const answer = await call({ path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: ids } });
     expect(SubscriptionsAnswer.parse(answer.body)).toEqual({
-      accepted: [{ workspace_id: home.workspaceId, last_seq }],
+      accepted: [
+        {
+          workspace_id: home.workspaceId,
+          last_seq,
+          epoch: expect.stringMatching(/^[a-z0-9]{1,32}$/),
+          agents: home.agents.map(({ id }) => ({ agent_id: id, status: 'pending', until_ms: null })),
+          streams: [],
+        },
+      ],
       rejected: ids.slice(1).map((workspace_id) => ({ workspace_id, code: 'workspace_not_found' })),
     });
   });

@@ -2,13 +2,17 @@ import {
   ApiError,
   AuthenticateBody,
   BUS_VERSION_HEADER,
+  EventsBody,
   GATEWAY_ID_HEADER,
   INTERNAL_PATHS,
   LIMITS,
+  PositionsBody,
   SendBody,
   SessionsBody,
   SubscriptionsBody,
   type AuthenticateAnswer,
+  type EventsAnswer,
+  type PositionsAnswer,
   type SendAnswer,
   type SessionsAnswer,
   type SubscriptionsAnswer,
@@ -18,11 +22,12 @@ import express, { type Express, type Request, type RequestHandler, type Router }
 import { isId } from '../database/id.js';
 import type { Authenticator } from '../features/auth/authenticator.js';
 import type { SessionStore } from '../features/auth/sessions.store.js';
+import type { ReadEventPage } from '../features/events/event-pages.js';
 import type { Gateways } from '../features/events/gateways.js';
+import type { SubscriptionService } from '../features/events/subscriptions.service.js';
 import type { MessageService } from '../features/messages/messages.service.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import type { UserStore } from '../features/users/users.store.js';
-import type { WorkspaceService } from '../features/workspaces/workspaces.service.js';
 import { createErrorHandler } from './errors.js';
 import { parseInput } from './input.js';
 import { serviceTokenSubject } from './service-token.js';
@@ -37,7 +42,8 @@ export interface InternalAppDeps {
   modelCallRouter: Router;
   users: Pick<UserStore, 'isBanned'>;
   sessions: Pick<SessionStore, 'ended'>;
-  workspaces: Pick<WorkspaceService, 'subscriptions'>;
+  subscriptions: SubscriptionService;
+  readEventPage: ReadEventPage;
   messages: Pick<MessageService, 'send'>;
   /** Returns the form of an address in logs. */
   sourceName: (address: string) => string;
@@ -74,7 +80,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   app.post(INTERNAL_PATHS.subscriptions, named('internalSubscriptions'), async (request, response) => {
     const userId = await user(request, deps);
     const { workspace_ids } = parseInput(SubscriptionsBody, request.body);
-    response.json((await deps.workspaces.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
+    response.json((await deps.subscriptions.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
   });
 
   app.post(INTERNAL_PATHS.send, named('internalSend'), async (request, response) => {
@@ -95,6 +101,18 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     await gatewayTokenSubject(request, deps);
     const { sessions } = parseInput(SessionsBody, request.body);
     response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
+  });
+
+  app.post(INTERNAL_PATHS.positions, named('internalPositions'), async (request, response) => {
+    await gatewayTokenSubject(request, deps);
+    const { workspace_ids } = parseInput(PositionsBody, request.body);
+    response.json((await deps.subscriptions.positions(workspace_ids)) satisfies PositionsAnswer);
+  });
+
+  app.post(INTERNAL_PATHS.events, named('internalEvents'), async (request, response) => {
+    await gatewayTokenSubject(request, deps);
+    const { workspace_id, after, max_bytes } = parseInput(EventsBody, request.body);
+    response.json((await deps.readEventPage(workspace_id, after, max_bytes)) satisfies EventsAnswer);
   });
 
   app.use(deps.modelCallRouter);

@@ -1,4 +1,13 @@
-import { ApiError, findRoute, ROUTES, type OperationId, type RouteAuth, type RouteDefinition } from '@uswarm/contract';
+import {
+  ApiError,
+  findRoute,
+  POSITION_HEADER,
+  ROUTES,
+  type OperationId,
+  type RouteAuth,
+  type RouteDefinition,
+  type RoutePosition,
+} from '@uswarm/contract';
 import { currentContext, currentTraceId, inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import { isId } from '../database/id.js';
@@ -13,6 +22,14 @@ import { parseInput } from './input.js';
 
 /** Resolves the caller of a request, or throws the error that the caller gets. */
 export type Authenticate = (request: Request, auth: Exclude<RouteAuth, 'public'>) => Promise<UserActor | IdentityActor>;
+
+/** Reads the position of a workspace; undefined if it does not exist. */
+export type ReadPosition = (of: RoutePosition['of'], id: string) => Promise<string | undefined>;
+
+export interface RouteServices {
+  authenticate: Authenticate;
+  readPosition: ReadPosition;
+}
 
 interface AnyAnswer {
   status: number;
@@ -29,7 +46,7 @@ type AnyHandler = (input: {
 }) => Promise<AnyAnswer | FileAnswer | DocumentAnswer>;
 
 /** Mounts all routes of the contract. Each has the same checks in the same order. */
-export function createRoutes(handlers: Handlers, authenticate: Authenticate): Router {
+export function createRoutes(handlers: Handlers, services: RouteServices): Router {
   const router = Router();
   for (const route of ROUTES) {
     const handler = (handlers as unknown as Record<OperationId, AnyHandler>)[route.operationId];
@@ -37,7 +54,7 @@ export function createRoutes(handlers: Handlers, authenticate: Authenticate): Ro
       const span = { client: request.headers, attributes: { 'http.route': route.path } };
       await inSpan(route.operationId, span, () => {
         nameTrace();
-        return serve(route, handler, authenticate, request, response);
+        return serve(route, handler, services, request, response);
       });
     });
   }
@@ -63,7 +80,7 @@ function undecodable({ method, path }: Request): ApiError {
 async function serve(
   route: RouteDefinition,
   handler: AnyHandler,
-  authenticate: Authenticate,
+  { authenticate, readPosition }: RouteServices,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -75,6 +92,9 @@ async function serve(
   const headers = route.headers === undefined ? undefined : parseInput(route.headers, request.headers);
   const body = await readBody(route, request, response);
   const form = route.multipart === undefined ? undefined : incomingForm(request);
+  const { position: at } = route;
+  // Before the handler reads: the response then contains all events up to the position.
+  const position = at === undefined ? undefined : await readPosition(at.of, params[at.parameter] ?? '');
   const answer = await handler({ params, query, headers, body, form, signal: clientGone(response), actor });
   if (answer instanceof FileAnswer) {
     await sendFile(answer, request, response);
@@ -84,6 +104,7 @@ async function serve(
     sendDocument(answer, response);
     return;
   }
+  if (position !== undefined) response.set(POSITION_HEADER, position);
   response.status(answer.status);
   if (answer.body === undefined) response.end();
   else response.json(answer.body);

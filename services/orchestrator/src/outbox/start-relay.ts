@@ -2,7 +2,7 @@ import type { EventBus } from '@uswarm/event-bus';
 import type { Logger, Registry } from '@uswarm/service-kit';
 import type { Connections } from '../database/connections.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
-import { currentEpoch } from '../features/events/epoch.js';
+import type { Epochs } from '../features/events/epoch.js';
 import type { EventPublisher } from '../features/events/event-publisher.js';
 import { createEventRenderer } from '../features/events/event-payloads.js';
 import type { CreateViewContext } from '../features/messages/message-view.js';
@@ -20,6 +20,7 @@ export interface OrchestratorRelayDeps {
   createViewContext: CreateViewContext;
   bus: Pick<EventBus, 'healthy'>;
   publisher: Pick<EventPublisher, 'logged'>;
+  epochs: Pick<Epochs, 'current'>;
   committed: CommittedEvents;
   metrics: Registry;
   logger: Logger;
@@ -27,7 +28,7 @@ export interface OrchestratorRelayDeps {
 
 /** Starts the relay, which publishes stored events. */
 export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
-  const { background, createViewContext, bus, publisher, committed, logger } = deps;
+  const { background, createViewContext, bus, publisher, epochs, committed, logger } = deps;
   registerBusMetrics(deps.metrics, bus);
   const { database } = background;
   const metrics = createRelayMetrics(deps.metrics);
@@ -40,7 +41,7 @@ export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
       createViewContext,
     }),
     publish: publisher.logged,
-    epoch: currentEpoch,
+    epoch: epochs.current,
     metrics,
   });
   return startRelay({ store: createOutboxStore(database), publish, committed, metrics, logger });

@@ -252,6 +252,7 @@ describe('the operator API', () => {
     ['legal.list', {}],
     ['turns.list', { status: 'failed' }],
     ['audit.list', {}],
+    ['epoch.bump', { reason: 'restored a snapshot' }],
   ] as const)('%s writes an audit entry', async (call, body) => {
     await createTestAdmin(uswarm, 'reader').call(call, body);
     const rows = await uswarm.database

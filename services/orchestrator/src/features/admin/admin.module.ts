@@ -7,6 +7,7 @@ import { createPruning, pruningRow } from '../../jobs/pruning.js';
 import type { WakeUps } from '../../jobs/wake-ups.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import { createDeviceStore } from '../devices/devices.store.js';
+import type { Epochs } from '../events/epoch.js';
 import { createLegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
@@ -28,6 +29,7 @@ export interface AdminModuleDeps {
   runtimes: RuntimeRequests;
   sessionEnds: SessionRevocationPublisher;
   plans: Plans;
+  epochs: Pick<Epochs, 'bump'>;
   security: SecurityLog;
   /** Formats an address for logs. */
   sourceName: (address: string) => string;
@@ -57,6 +59,7 @@ export function createAdminModule(deps: AdminModuleDeps) {
     plans,
     sessionEnds,
     requeue,
+    epochs: deps.epochs,
     clock,
   });
   const operators = createOperators(config);

@@ -10,6 +10,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import type { DeviceStore } from '../devices/devices.store.js';
+import type { Epochs } from '../events/epoch.js';
 import type { LegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
 import { periodOf } from '../usage/period.js';
@@ -29,6 +30,7 @@ export interface AdminServiceDeps {
   plans: Plans;
   sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
+  epochs: Pick<Epochs, 'bump'>;
   clock: Clock;
 }
 
@@ -123,6 +125,13 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
     },
 
     'turns.requeue': (actor, { turn_ids, reason }) => deps.requeue(actor, turn_ids, reason),
+
+    'epoch.bump': (actor, { reason }) =>
+      withTransaction(async (tx) => {
+        const epoch = await deps.epochs.bump(tx);
+        await audit.append({ actor, action: 'epoch.bump', details: { epoch, reason } }, tx);
+        return { epoch };
+      }),
 
     async 'audit.list'(actor, { limit, user_id }) {
       const rows = await audit.list(limit, user_id);

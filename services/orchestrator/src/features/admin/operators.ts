@@ -9,7 +9,7 @@ import {
 } from '@uswarm/service-kit';
 import { z } from 'zod';
 
-const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue'] as const;
+const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue', 'epoch'] as const;
 export type AdminRight = (typeof ADMIN_RIGHTS)[number];
 
 const RIGHT_OF: Record<AdminCall, AdminRight> = {
@@ -23,6 +23,7 @@ const RIGHT_OF: Record<AdminCall, AdminRight> = {
   'user.plan': 'plan',
   'legal.publish': 'legal',
   'turns.requeue': 'requeue',
+  'epoch.bump': 'epoch',
 };
 
 /** Same key id as `parseSigningKey`, which throws for a short key; short keys are reported separately. */

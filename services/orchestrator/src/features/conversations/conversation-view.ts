@@ -28,6 +28,7 @@ export function conversationView(row: ConversationRow, viewContext: ViewContext)
     title: row.title,
     created_at: row.conversation_created_at.toISOString(),
     updated_at: row.conversation_updated_at.toISOString(),
+    rev: row.conversation_rev,
     unread_count: row.unread_count,
     last_read_message_id: row.last_read_id,
     agent,

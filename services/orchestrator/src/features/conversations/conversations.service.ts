@@ -95,11 +95,11 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
         const newId = randomUUIDv7();
         await withTransaction(async (tx) => {
           await claim(newId, tx);
-          await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
+          const rev = await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
           if ((await store.count(workspaceId, tx)) >= deps.perWorkspace) {
             throw new ApiError('conversation_limit_reached');
           }
-          await store.insert({ ...conversation, id: newId }, tx);
+          await store.insert({ ...conversation, id: newId, rev }, tx);
         });
         return newId;
       });

@@ -12,6 +12,7 @@ import { LAST_READ, UNREAD } from './unread.js';
 /** A conversation with its agent and its last message, if any. */
 export interface ConversationRow {
   own_id: string;
+  conversation_rev: number;
   type: ConversationType;
   title: string;
   conversation_created_at: Date;
@@ -36,6 +37,8 @@ export interface NewConversation {
   type: ConversationType;
   agentId: string | null;
   title?: string | undefined;
+  /** The seq of its event, if it has one. */
+  rev?: number;
 }
 
 export interface NewTitle {
@@ -99,7 +102,7 @@ type FlatRow = Omit<ConversationRow, 'last_message'> & Omit<MessageRow, 'id'> & 
 /** One statement per list. The last message and the unread count are index lookups per conversation. */
 async function select(db: Database, where: RawBuilder<unknown>): Promise<ConversationRow[]> {
   const { rows } = await sql<FlatRow>`
-    SELECT c.id AS own_id, c.type, coalesce(c.title, p.name, w.name) AS title,
+    SELECT c.id AS own_id, c.rev AS conversation_rev, c.type, coalesce(c.title, p.name, w.name) AS title,
       c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
       ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id,
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
@@ -122,11 +125,11 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
 
 export function createConversationStore(database: Database): ConversationStore {
   return {
-    async insert({ id, workspaceId, type, agentId, title }, db) {
+    async insert({ id, workspaceId, type, agentId, title, rev = 0 }, db) {
       const named = title === undefined ? {} : ({ title, title_source: 'user' } as const);
       await db
         .insertInto('conversations')
-        .values({ id, workspace_id: workspaceId, type, agent_id: agentId, ...named })
+        .values({ id, workspace_id: workspaceId, type, agent_id: agentId, rev, ...named })
         .execute();
     },
 

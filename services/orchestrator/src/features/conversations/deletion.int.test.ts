@@ -69,7 +69,7 @@ describe('a deleted conversation', () => {
     expect(await rowsContaining(uswarm.database, [text, localId])).toEqual([]);
   });
 
-  it('is announced by one event after all others', async () => {
+  it('is announced by one event after all others, which contains the workspace without it', async () => {
     await signUp();
     await say('hi');
     await remove();
@@ -77,7 +77,12 @@ describe('a deleted conversation', () => {
     expect(events.at(-1)).toEqual({
       seq: 2,
       event: 'conversation.deleted',
-      payload: { workspace_id: home.workspaceId, seq: 2, conversation_id: home.conversationId },
+      payload: {
+        workspace_id: home.workspaceId,
+        seq: 2,
+        conversation_id: home.conversationId,
+        workspace: expect.objectContaining({ id: home.workspaceId, rev: 2, unread_count: 0 }),
+      },
     });
   });
 

@@ -13,6 +13,11 @@ export const IS_UNREAD = sql`
 /** The number of unread messages of conversation `c`. */
 export const UNREAD = sql`(SELECT count(*) FROM messages m WHERE ${IS_UNREAD})`;
 
+/** The number of unread messages of workspace `w`. */
+export const WORKSPACE_UNREAD = sql`(
+  SELECT coalesce(sum(${UNREAD}), 0)::bigint FROM conversations c WHERE c.workspace_id = w.id
+)`;
+
 /** The last message of conversation `c` at or before the read position; null if there is none. */
 export const LAST_READ = sql`(
   SELECT m.id FROM messages m

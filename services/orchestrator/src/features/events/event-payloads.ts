@@ -1,7 +1,13 @@
 import type { Database } from '../../database/database.js';
 import { conversationView } from '../conversations/conversation-view.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import { errorOf, messageView, type MessageRow, type CreateViewContext } from '../messages/message-view.js';
+import {
+  type ChangedMessageRow,
+  errorOf,
+  messageView,
+  type MessageRow,
+  type CreateViewContext,
+} from '../messages/message-view.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
@@ -9,7 +15,7 @@ import type { LoggedEvent } from './event-publisher.js';
 import type { StoredEvent } from './events.store.js';
 
 export interface EventPayloadDeps {
-  messages: Pick<MessageStore, 'find'>;
+  messages: Pick<MessageStore, 'findChanged'>;
   conversations: Pick<ConversationStore, 'findAll'>;
   workspaces: Pick<WorkspaceStore, 'findAll'>;
   createViewContext: CreateViewContext;
@@ -19,6 +25,8 @@ export interface EventPayloadDeps {
 export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<LoggedEvent[]>;
 
 const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done']);
+/** Their payloads have the workspace. */
+const WORKSPACE_EVENTS = new Set(['workspace.updated', 'conversation.deleted']);
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
 
 /** Runs at most three statements, regardless of the number of events. */
@@ -34,7 +42,7 @@ export function createEventRenderer({
     ];
     // Sequential: the queries share the connection of a transaction.
     const messageRows = byId(
-      await messages.find(
+      await messages.findChanged(
         subjects((type) => MESSAGE_EVENTS.has(type)),
         db,
       ),
@@ -49,7 +57,7 @@ export function createEventRenderer({
     );
     const workspaceRows = byId(
       await workspaces.findAll(
-        subjects((type) => type === 'workspace.updated'),
+        [...new Set(events.filter(({ type }) => WORKSPACE_EVENTS.has(type)).map(({ workspaceId }) => workspaceId))],
         db,
       ),
       ({ id }) => id,
@@ -60,18 +68,27 @@ export function createEventRenderer({
       const at = event.createdAt.toISOString();
       const skip = { kind: 'skip', ...place, at } as const;
       const header = { kind: 'durable', ...place, subject_id: event.subjectId, at } as const;
+      // Release 0.2 appends events without `rev`.
+      const revOf = (rev: number): number => Math.max(rev, event.seq);
       switch (event.type) {
         case 'message.new':
         case 'message.updated': {
           const row = messageRows.get(event.subjectId);
           if (row === undefined) return skip;
-          return { ...header, event: event.type, payload: { ...place, message: messageView(row, viewContext) } };
+          const rev = revOf(row.rev);
+          const message = { ...messageView(row, viewContext), rev };
+          return { ...header, rev, event: event.type, payload: { ...place, message, ...changesOf(row, event.seq) } };
         }
         case 'message.done': {
           const row = messageRows.get(event.subjectId);
           return row === undefined
             ? skip
-            : { ...header, event: event.type, payload: { ...place, ...donePayload(row) } };
+            : {
+                ...header,
+                rev: revOf(row.rev),
+                event: event.type,
+                payload: { ...place, ...donePayload(row), ...changesOf(row, event.seq) },
+              };
         }
         case 'message.deleted': {
           const { conversationId, subjectId: message_id } = event;
@@ -82,17 +99,23 @@ export function createEventRenderer({
         case 'conversation.updated': {
           const row = conversationRows.get(event.subjectId);
           if (row === undefined) return skip;
-          const conversation = conversationView(row, viewContext);
-          return { ...header, event: event.type, payload: { ...place, conversation } };
+          const rev = revOf(row.conversation_rev);
+          const conversation = { ...conversationView(row, viewContext), rev };
+          return { ...header, rev, event: event.type, payload: { ...place, conversation } };
         }
         case 'workspace.updated': {
-          const row = workspaceRows.get(event.subjectId);
+          const row = workspaceRows.get(event.workspaceId);
           if (row === undefined) return skip;
-          const workspace = workspaceView(row, viewContext.now);
-          return { ...header, event: event.type, payload: { ...place, workspace } };
+          const rev = revOf(row.rev);
+          const workspace = { ...workspaceView(row, viewContext.now), rev };
+          return { ...header, rev, event: event.type, payload: { ...place, workspace } };
         }
-        case 'conversation.deleted':
-          return { ...header, event: event.type, payload: { ...place, conversation_id: event.subjectId } };
+        case 'conversation.deleted': {
+          const row = workspaceRows.get(event.workspaceId);
+          const left =
+            row === undefined ? {} : { workspace: { ...workspaceView(row, viewContext.now), rev: revOf(row.rev) } };
+          return { ...header, event: event.type, payload: { ...place, conversation_id: event.subjectId, ...left } };
+        }
       }
     });
   };
@@ -100,6 +123,15 @@ export function createEventRenderer({
 
 function byId<Row>(rows: readonly Row[], id: (row: Row) => string): Map<string, Row> {
   return new Map(rows.map((row) => [id(row), row]));
+}
+
+/** What an event about a message changes in its conversation and its workspace. */
+function changesOf(row: ChangedMessageRow, seq: number) {
+  const { conversation_title: title, conversation_unread: unread, workspace_unread: total } = row;
+  return {
+    conversation: { rev: Math.max(row.conversation_rev, seq), title, unread_count: unread },
+    ...(total === null ? {} : { workspace: { rev: Math.max(row.workspace_rev, seq), unread_count: total } }),
+  };
 }
 
 /** RT-010 */

@@ -25,7 +25,7 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
 
   const say = async (text: string) =>
     (await user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text } }, 201)).body.data.id;
-  const since = async (seq?: number) =>
+  const since = async (seq?: number | string) =>
     (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events${seq === undefined ? '' : `?since=${seq}`}`))
       .body.data;
 
@@ -107,7 +107,17 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
     expect(await user.refusal('GET', `${home.workspace}/events?since=2`)).toBe('resync_required');
   });
 
-  it.each(['-1', 'x', '1.5', '1e9x'])('rejects since=%s', async (value) => {
+  it('accepts a position with the epoch, and returns resync_required with the epoch for another one', async () => {
+    for (const text of ['one', 'two']) await say(text);
+    const position = (await user.raw({ method: 'GET', path: home.workspace })).headers['x-workspace-position'];
+    const [epoch] = String(position).split(':');
+    expect((await since(`${epoch}:1`)).map(({ seq }) => seq)).toEqual([2]);
+    // As after a failover that lost events: the sequence exists again, with other events.
+    const answer = await user.raw<ErrorBody>({ method: 'GET', path: `${home.workspace}/events?since=other:1` });
+    expect(answer.body).toMatchObject({ code: 'resync_required', extra: { last_seq: 2, epoch } });
+  });
+
+  it.each(['-1', 'x', '1.5', '1e9x', 'E:1', 'a:b', ':1', 'a:1:2', '0x1', ''])('rejects since=%s', async (value) => {
     expect(await user.refusal('GET', `${home.workspace}/events?since=${value}`)).toBe('validation_failed');
   });
 });

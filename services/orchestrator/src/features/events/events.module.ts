@@ -1,22 +1,27 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
-import type { Database, WithTransaction } from '../../database/database.js';
+import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
 import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
+import { createReadAgentStates } from './agent-states.store.js';
+import type { Epochs } from './epoch.js';
+import { createEventPages } from './event-pages.js';
 import { createEventRenderer } from './event-payloads.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './event-pruning.js';
 import { createEventService } from './events.service.js';
-import type { EventStore } from './events.store.js';
 import { createGatewayStore } from './gateways.store.js';
+import { createReadPosition } from './position-header.js';
+import { createPositionStore } from './positions.store.js';
+import { readStreams } from './streams.js';
+import { createSubscriptionService } from './subscriptions.service.js';
 
 export interface EventsModuleDeps {
   config: Pick<OrchestratorConfig, 'EVENTS_KEPT_DAYS'>;
-  database: Database;
-  withTransaction: WithTransaction;
-  events: EventStore;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
+  epochs: Epochs;
   createViewContext: CreateViewContext;
   clock: Clock;
   logger: Logger;
@@ -24,10 +29,12 @@ export interface EventsModuleDeps {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Replay and retention of workspace events. */
+/** Positions in the log of workspaces, its replay and its retention. */
 export function createEventsModule(deps: EventsModuleDeps) {
-  const { config, database, withTransaction, events, createViewContext, clock, logger } = deps;
+  const { config, epochs, createViewContext, clock, logger } = deps;
+  const { database, withTransaction, events } = deps.connections;
   const workspaces = createWorkspaceStore(database);
+  const positions = createPositionStore(database, epochs);
   const render = createEventRenderer({
     messages: createMessageStore(database),
     conversations: createConversationStore(database),
@@ -45,5 +52,17 @@ export function createEventsModule(deps: EventsModuleDeps) {
     }),
     atStart: EVENT_PRUNING,
   };
-  return { service: createEventService({ withTransaction, store: events, workspaces, render }), jobs: [pruning] };
+  return {
+    service: createEventService({ withTransaction, store: events, positions, render }),
+    subscriptions: createSubscriptionService({
+      positions,
+      agentStates: createReadAgentStates(database),
+      streams: readStreams,
+      database,
+      clock,
+    }),
+    readPage: createEventPages({ withTransaction, store: events, positions, render }),
+    readPosition: createReadPosition(positions),
+    jobs: [pruning],
+  };
 }

@@ -2,14 +2,14 @@ import { ApiError, type ReplayedEvent } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import { FIELD_BYTES } from '../messages/stored-bytes.js';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 import type { RenderEvents } from './event-payloads.js';
 import type { EventStore, StoredEvent } from './events.store.js';
+import type { PositionStore } from './positions.store.js';
 
 export interface EventServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<EventStore, 'after'>;
-  workspaces: Pick<WorkspaceStore, 'subscribable'>;
+  positions: Pick<PositionStore, 'ownedHeads'>;
   render: RenderEvents;
 }
 
@@ -21,29 +21,36 @@ export interface ReplayedEvents {
 
 export interface EventService {
   /**
-   * Returns the events after `since` without a gap, with current payloads. Limited to `REPLAY_PAGE_SIZE` events
+   * Returns the events after a position, `seq` or `epoch:seq`, without a gap, with current payloads. Limited to `REPLAY_PAGE_SIZE` events
    * and to the size of one response.
    *
-   * @throws ApiError `workspace_not_found`; `resync_required` if some of the events have been pruned
+   * @throws ApiError `workspace_not_found`; `resync_required` if some of the events have been pruned, or the
+   *   position belongs to another epoch
    */
-  after(userId: string, workspaceId: string, since: number): Promise<ReplayedEvents>;
+  after(userId: string, workspaceId: string, position: string): Promise<ReplayedEvents>;
 }
 
 export const REPLAY_PAGE_SIZE = 500;
 
-export function createEventService({ withTransaction, store, workspaces, render }: EventServiceDeps): EventService {
+export function createEventService({ withTransaction, store, positions, render }: EventServiceDeps): EventService {
   return {
-    async after(userId, workspaceId, since) {
-      const [workspace] = await workspaces.subscribable(userId, [workspaceId]);
-      if (workspace === undefined) throw new ApiError('workspace_not_found');
+    async after(userId, workspaceId, position) {
+      const { epoch, heads } = await positions.ownedHeads(userId, [workspaceId]);
+      const [head] = heads;
+      if (head === undefined) throw new ApiError('workspace_not_found');
+      const lastSeq = head.lastSeq;
+      const resync = () => new ApiError('resync_required', { extra: { last_seq: lastSeq, epoch } });
+      const [seqText = '', epochOfClient = epoch] = position.split(':').toReversed();
+      if (epochOfClient !== epoch) throw resync();
+      const since = Number(seqText);
       const { events, envelopes } = await withTransaction(async (tx) => {
         const found = await store.after(workspaceId, since, REPLAY_PAGE_SIZE, tx);
         const stored = fitting(found, ({ bytes }) => bytes + FIELD_BYTES);
         return { events: stored, envelopes: await render(stored, tx) };
       });
       const first = events[0]?.seq;
-      const missing = first === undefined ? since !== workspace.last_seq : first !== since + 1;
-      if (missing) throw new ApiError('resync_required', { extra: { last_seq: workspace.last_seq } });
+      const missing = first === undefined ? since !== lastSeq : first !== since + 1;
+      if (missing) throw resync();
       const bodies = new Map(
         envelopes.flatMap((rendered) =>
           rendered.kind === 'durable' ? [[rendered.seq, rendered.payload] as const] : [],
@@ -55,7 +62,7 @@ export function createEventService({ withTransaction, store, workspaces, render 
         payload: { ...(bodies.get(event.seq) ?? tombstone(event)) },
       }));
       const answered = fitting(replayed, jsonBytes);
-      return { events: answered, hasNext: (answered.at(-1)?.seq ?? since) < workspace.last_seq };
+      return { events: answered, hasNext: (answered.at(-1)?.seq ?? since) < lastSeq };
     },
   };
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
 import { listOrder } from '../messages/position.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
+import { revisedRows, workspaceRev } from './revisions.js';
 
 export interface StoredEvent {
   workspaceId: string;
@@ -29,7 +30,7 @@ export interface SizedEvent extends StoredEvent {
 
 export interface EventStore {
   /**
-   * Stores an event and takes the next seq of the workspace. The row lock is held until the transaction ends, so commit
+   * Stores an event, takes the next seq of the workspace, and sets it as `rev` of what the event changes. The row lock is held until the transaction ends, so commit
    * order is seq order without gaps. Call it as late as possible, after all slow work. The event is reported to
    * `committed` after the commit.
    *
@@ -57,8 +58,9 @@ export function createEventStore(
       // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
       const { rows } = await sql<{ seq: number; createdAt: Date; ageS: number }>`
         WITH counter AS (
-          UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
-        ), waiting AS (
+          UPDATE workspaces SET last_seq = last_seq + 1, rev = ${workspaceRev(type)} WHERE id = ${workspaceId}
+          RETURNING last_seq
+        )${revisedRows({ type, subjectId, conversationId })}, waiting AS (
           INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
           ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
         )

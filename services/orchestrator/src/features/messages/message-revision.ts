@@ -119,6 +119,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     await requireLatest(userMessage, tx);
     if (!(await remove(written)).includes(id)) throw new ApiError('message_not_found');
     await changes.removeTurns([turn.id], tx);
+    await events.append({ workspaceId, type: 'message.updated', subjectId: userMessage.messageId }, tx);
     await store.update(userMessage.messageId, { status: 'sent', errorCode: null }, tx);
     await enqueueTurns({ ...userMessage, agentIds: [turn.agentId], userId }, tx);
     return userMessage.messageId;

@@ -17,6 +17,8 @@ import { type Position, positionOf } from './position.js';
 /** A message with the visible fields of its agent. */
 export interface MessageRow extends Position {
   id: string;
+  /** The seq of the last event that changed it. */
+  rev: number;
   workspace_id: string;
   conversation_id: string;
   role: MessageRole;
@@ -38,6 +40,16 @@ export interface MessageRow extends Position {
   agent_activity: AgentActivity | null;
   runtime_phase: InternalPhase | null;
   runtime_silent_since: Date | null;
+}
+
+/** A message with the fields of its conversation and its workspace that it changes. */
+export interface ChangedMessageRow extends MessageRow {
+  conversation_rev: number;
+  conversation_title: string;
+  conversation_unread: number;
+  workspace_rev: number;
+  /** Null for a message that is never unread. */
+  workspace_unread: number | null;
 }
 
 /** A message of a page. */
@@ -92,6 +104,7 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     status,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+    rev: row.rev,
     position: positionOf(row),
     error: errorOf(row),
     edited_at: row.edited_at?.toISOString() ?? null,

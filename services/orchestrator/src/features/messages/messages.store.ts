@@ -3,9 +3,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import { currentActivity } from '../agents/agent-status.store.js';
+import { UNREAD, WORKSPACE_UNREAD } from '../conversations/unread.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
-import type { MessageRow, PageRow } from './message-view.js';
+import type { ChangedMessageRow, MessageRow, PageRow } from './message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
@@ -72,6 +73,8 @@ export interface MessageStore {
   insert(message: NewMessage, db: Database): Promise<InsertedMessage>;
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
+  /** Messages with what they change in their conversation and workspace. */
+  findChanged(ids: readonly string[], db: Database): Promise<ChangedMessageRow[]>;
   /** One statement; undefined if the workspace does not belong to the sender. */
   findSendContext(target: SendTarget): Promise<SendContext | undefined>;
   /**
@@ -97,7 +100,7 @@ export interface MessageStore {
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
 export const MESSAGE_COLUMNS = sql`
-  m.id, m.workspace_id, m.conversation_id, m.seq, m.before_seq, m.error_code, m.role, m.content, m.status, m.local_id,
+  m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, m.content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, ${currentActivity('a')} AS agent_activity,
@@ -157,13 +160,13 @@ export function createMessageStore(database: Database): MessageStore {
       // Moves the conversation to the front of the list, and sets its title if it has none.
       const { rows } = await sql<InsertedMessage>`
         WITH moved AS (
-          UPDATE conversations SET updated_at = now(), title = coalesce(title, ${title}),
+          UPDATE conversations SET updated_at = now(), rev = greatest(rev, ${message.seq}), title = coalesce(title, ${title}),
             title_source = CASE WHEN title IS NULL AND ${title}::text IS NOT NULL THEN 'first_message' ELSE title_source END
           WHERE id = ${message.conversationId}
         ), m AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, before_seq, role, sender_id, agent_id, content,
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, sender_id, agent_id, content,
             status, local_id, body_hash, mentions, attachments, turn_id, turn_key)
-          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq},
+          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq}, ${message.seq},
             ${message.beforeSeq ?? null}, ${message.role}, ${message.senderId ?? null}, ${message.agentId ?? null}, ${JSON.stringify(message.content)}::jsonb,
             ${message.status}, ${localId}, ${message.bodyHash ?? null}, ${JSON.stringify(message.mentions ?? [])}::jsonb,
             ${JSON.stringify(message.attachments ?? [])}::jsonb, ${turn?.id ?? null}, ${turn?.key ?? null}
@@ -172,7 +175,7 @@ export function createMessageStore(database: Database): MessageStore {
             WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId ?? null}
               AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
           )
-          RETURNING id, workspace_id, conversation_id, seq, before_seq, error_code, role, content, status, local_id, mentions, attachments,
+          RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions, attachments,
             created_at, updated_at, edited_at, agent_id
         )
         SELECT ${MESSAGE_COLUMNS}, EXISTS (
@@ -200,6 +203,20 @@ export function createMessageStore(database: Database): MessageStore {
 
     find: async (ids, db = database) =>
       ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
+
+    async findChanged(ids, db) {
+      if (ids.length === 0) return [];
+      const { rows } = await sql<ChangedMessageRow>`
+        SELECT ${MESSAGE_COLUMNS}, c.rev AS conversation_rev, coalesce(c.title, p.name, w.name) AS conversation_title,
+          ${UNREAD} AS conversation_unread, w.rev AS workspace_rev,
+          CASE WHEN m.role = 'agent' AND m.content ->> 'type' NOT IN ('loading', 'tool_status')
+            THEN ${WORKSPACE_UNREAD} END AS workspace_unread
+        FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
+        JOIN conversations c ON c.id = m.conversation_id
+        JOIN workspaces w ON w.id = m.workspace_id
+        LEFT JOIN agents p ON p.id = c.agent_id`.execute(db);
+      return rows;
+    },
 
     async findSendContext({ userId, workspaceId, conversationId, localId = null }) {
       const { rows } = await sql<SendContextRow>`

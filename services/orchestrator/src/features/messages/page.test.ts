@@ -14,6 +14,7 @@ const viewContext = { now, avatar: () => '', attachment: () => ({}) as never };
 
 const row = ({ seq, before_seq }: Position): MessageRow => ({
   id: String(seq),
+  rev: seq,
   workspace_id: 'w',
   conversation_id: 'c',
   seq,

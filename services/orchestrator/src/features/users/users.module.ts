@@ -1,5 +1,5 @@
 import type { Clock } from '@uswarm/service-kit';
-import type { Database } from '../../database/database.js';
+import type { Connections } from '../../database/connections.js';
 import { createLegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
 import { userHandlers } from './users.routes.js';
@@ -7,16 +7,19 @@ import { createUserService } from './users.service.js';
 import { createUserStore } from './users.store.js';
 
 export interface UsersModuleDeps {
-  database: Database;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
   plans: Plans;
   clock: Clock;
 }
 
 /** Profiles of users. */
-export function createUsersModule({ database, plans, clock }: UsersModuleDeps) {
+export function createUsersModule({ connections, plans, clock }: UsersModuleDeps) {
+  const { database, withTransaction, events } = connections;
   const store = createUserStore(database);
   const service = createUserService({
+    withTransaction,
     store,
+    events,
     legal: createLegalStore(database),
     plans,
     clock,

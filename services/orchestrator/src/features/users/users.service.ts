@@ -1,11 +1,15 @@
 import { ApiError, canonicalLanguage, type UserPatch, type UserProfile } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
+import type { WithTransaction } from '../../database/database.js';
+import type { EventStore } from '../events/events.store.js';
 import type { LegalStore, LegalVersions } from '../legal/legal.store.js';
 import type { Plans, Subscription } from '../plans/plans.js';
 import type { UserRow, UserStore } from './users.store.js';
 
 export interface UserServiceDeps {
-  store: Pick<UserStore, 'get' | 'update'>;
+  withTransaction: WithTransaction;
+  store: Pick<UserStore, 'get' | 'update' | 'lockOwned'>;
+  events: Pick<EventStore, 'append'>;
   legal: Pick<LegalStore, 'currentVersions'>;
   plans: Plans;
   clock: Clock;
@@ -17,7 +21,14 @@ export interface UserService {
   update(userId: string, patch: UserPatch): Promise<void>;
 }
 
-export function createUserService({ store, legal, plans, clock }: UserServiceDeps): UserService {
+export function createUserService({
+  withTransaction,
+  store,
+  events,
+  legal,
+  plans,
+  clock,
+}: UserServiceDeps): UserService {
   return {
     async profile(userId) {
       const [user, versions] = await Promise.all([store.get(userId), legal.currentVersions()]);
@@ -30,7 +41,15 @@ export function createUserService({ store, legal, plans, clock }: UserServiceDep
       if (problem !== undefined) {
         throw new ApiError('validation_failed', { extra: { fields: [{ path: 'date_of_birth', message: problem }] } });
       }
-      await store.update(userId, withCanonicalLanguage(patch));
+      await withTransaction(async (tx) => {
+        const owned = await store.lockOwned(userId, tx);
+        await store.update(userId, withCanonicalLanguage(patch), tx);
+        // Previews of messages show the name.
+        if (patch.name === undefined && patch.nickname === undefined) return;
+        for (const workspaceId of owned) {
+          await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+        }
+      });
     },
   };
 }

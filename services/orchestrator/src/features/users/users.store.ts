@@ -44,7 +44,7 @@ export interface UserStore {
   get(userId: string): Promise<UserRow | undefined>;
   /** Undefined if the user does not exist. */
   isBanned(userId: string): Promise<boolean | undefined>;
-  update(userId: string, patch: UserPatch): Promise<void>;
+  update(userId: string, patch: UserPatch, db: Database): Promise<void>;
   /**
    * Returns undefined if the user is deleted. The time zone is that of the last seen device with a time zone, or that of
    * the profile.
@@ -111,9 +111,9 @@ export function createUserStore(database: Database): UserStore {
       return row?.is_banned;
     },
 
-    async update(userId, { preferences, ...fields }) {
+    async update(userId, { preferences, ...fields }, db) {
       const set = { ...fields, ...preferences };
-      await database
+      await db
         .updateTable('users')
         .set({ ...set, updated_at: sql<Date>`now()` })
         .where('id', '=', userId)

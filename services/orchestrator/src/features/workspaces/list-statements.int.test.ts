@@ -11,7 +11,9 @@ import { createStores } from '../../../test/stores.js';
 import { createConversationCursors } from '../conversations/conversation-cursor.js';
 import { createConversationService } from '../conversations/conversations.service.js';
 import { createEventRenderer } from '../events/event-payloads.js';
+import { createEpochs } from '../events/epoch.js';
 import { createEventService } from '../events/events.service.js';
+import { createPositionStore } from '../events/positions.store.js';
 import { createCursorCodec } from '../messages/cursor.js';
 import { createMessageService } from '../messages/messages.service.js';
 import { createMessageSearch } from '../messages/search.service.js';
@@ -59,6 +61,7 @@ function services(database: Database) {
     events: createEventService({
       ...shared,
       store: stores.events,
+      positions: createPositionStore(database, createEpochs()),
       render: createEventRenderer({ ...stores, createViewContext: currentViewContext }),
     }),
   };
@@ -124,7 +127,7 @@ describe('the number of statements does not depend on the amount of data', () =>
       8,
       ({ search }, context) => search(context, { q: 'hi there', limit: 10 }, new AbortController().signal),
     ],
-    ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, 0)],
+    ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, '0')],
   ])('is for %s: at most %i', async (_what, most, use) => {
     for (const context of contexts) {
       const statements = await statementsOf(db.database, (database) => use(services(database), context));

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AgentSummary, type Conversation, LIMITS, type ReplayedEvent, type Workspace } from '@uswarm/contract';
+import {
+  type AgentSummary,
+  type Conversation,
+  LIMITS,
+  type ReplayedEvent,
+  type UserEvent,
+  type Workspace,
+} from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
@@ -39,6 +46,21 @@ describe('changes of workspaces', () => {
       expect((await list(user)).map(({ id }) => id)).toEqual([home.workspaceId, made.id]);
     });
 
+    it('tells all sockets of the user about the created and the deleted workspace', async () => {
+      const user = await uswarm.user();
+      const userId = await uswarm.idOf(user);
+      const events: UserEvent[] = [];
+      const stop = await uswarm.bus.onUserEvent?.((event) => events.push(event));
+      const workspace = await create(user);
+      await user.delete(`${PATH}/${workspace.id}`, undefined, 204);
+      const own = () => events.filter(({ user_id: id }) => id === userId);
+      expect(await eventually(own, { until: (seen) => seen.length === 2 })).toEqual([
+        { v: 1, user_id: userId, event: 'workspace.new', payload: { workspace } },
+        { v: 1, user_id: userId, event: 'workspace.deleted', payload: { workspace_id: workspace.id } },
+      ]);
+      stop?.();
+    });
+
     it(`creates at most ${LIMITS.workspacesPerUser} workspaces, also with concurrent requests`, async () => {
       const user = await uswarm.user();
       const answers = await Promise.all(
@@ -70,14 +92,17 @@ describe('changes of workspaces', () => {
   });
 
   describe('PATCH /v1/workspaces/{id}', () => {
-    it('renames the workspace and publishes an event', async () => {
+    it('renames the workspace, and publishes events for it and for the conversation that shows its name', async () => {
       const user = await uswarm.user();
       const { workspace, workspaceId } = await uswarm.home(user);
       const { body } = await user.patch<{ data: Workspace }>(workspace, { name: ' Renamed ' }, 200);
       expect(body.data).toMatchObject({ id: workspaceId, name: 'Renamed' });
       expect(await list(user)).toEqual([body.data]);
       const events = (await user.get<{ data: ReplayedEvent[] }>(`${workspace}/events`)).body.data;
-      expect(events).toMatchObject([{ event: 'workspace.updated', payload: { workspace: { name: 'Renamed' } } }]);
+      expect(events).toMatchObject([
+        { event: 'workspace.updated', payload: { workspace: { name: 'Renamed' } } },
+        { event: 'conversation.updated', payload: { conversation: { title: 'Renamed' } } },
+      ]);
     });
 
     it.each([{}, { name: 'My workspace' }, { later: true }])('changes nothing if the body is %j', async (body) => {

@@ -9,17 +9,22 @@ import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from './provision.js';
+import type { WorkspaceHints } from './workspace-hints.js';
 import { workspaceView } from './workspace-view.js';
 import type { WorkspaceStore } from './workspaces.store.js';
 
 export interface WorkspaceChangesDeps {
   withTransaction: WithTransaction;
-  store: Pick<WorkspaceStore, 'findOwned' | 'isOwnedBy' | 'rename' | 'removeOldestMessages' | 'remove'>;
+  store: Pick<
+    WorkspaceStore,
+    'findOwned' | 'isOwnedBy' | 'rename' | 'namedConversations' | 'removeOldestMessages' | 'remove'
+  >;
   users: Pick<UserStore, 'lockOwned'>;
   jobs: Pick<JobStore, 'cancel'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
+  hints: WorkspaceHints;
   idempotency: Pick<Idempotency, 'once'>;
   /** Maximum number of workspaces per user. */
   perUser: number;
@@ -63,7 +68,9 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       );
       const row = await store.findOwned(id, userId);
       if (row === undefined) throw keyWithoutResult();
-      return workspaceView(row, clock.now());
+      const workspace = workspaceView(row, clock.now());
+      deps.hints.created(userId, workspace);
+      return workspace;
     },
 
     async update(userId, workspaceId, { name }) {
@@ -72,6 +79,9 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
         await store.rename(workspaceId, name, tx);
+        for (const subjectId of await store.namedConversations(workspaceId, tx)) {
+          await events.append({ workspaceId, type: 'conversation.updated', subjectId }, tx);
+        }
       });
       return read(userId, workspaceId);
     },
@@ -88,6 +98,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
         while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH, tx)) === DELETION_BATCH);
         await store.remove(workspaceId, tx);
       });
+      deps.hints.deleted(userId, workspaceId);
     },
   };
 }

@@ -45,6 +45,7 @@ export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
     name: row.name,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+    rev: row.rev,
     unread_count: row.unread_count,
     runtime: {
       ...view,

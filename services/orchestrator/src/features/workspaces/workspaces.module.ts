@@ -1,3 +1,4 @@
+import type { EventBus } from '@uswarm/event-bus';
 import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
@@ -11,6 +12,7 @@ import { createUserStore } from '../users/users.store.js';
 import { createProvision } from './provision.js';
 import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceChanges } from './workspace-changes.js';
+import { createWorkspaceHints } from './workspace-hints.js';
 import { workspaceHandlers } from './workspaces.routes.js';
 import { createWorkspaceService } from './workspaces.service.js';
 import { createWorkspaceStore } from './workspaces.store.js';
@@ -20,6 +22,7 @@ export interface WorkspacesModuleDeps {
   connections: Connections;
   replay: EventService;
   runtimes: RuntimeRequests;
+  bus: Pick<EventBus, 'publishUserEvent'>;
   idempotency: Idempotency;
   clock: Clock;
 }
@@ -45,6 +48,7 @@ export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
     events,
     runtimes,
     provision,
+    hints: createWorkspaceHints(deps.bus),
     idempotency,
     perUser: config.WORKSPACES_PER_USER,
     clock,

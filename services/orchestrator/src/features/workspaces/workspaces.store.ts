@@ -2,13 +2,14 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { InternalPhase } from '../../database/schema.js';
-import { UNREAD } from '../conversations/unread.js';
+import { WORKSPACE_UNREAD } from '../conversations/unread.js';
 
 export interface WorkspaceRow {
   id: string;
   name: string;
   owner_name: string;
   last_seq: number;
+  rev: number;
   created_at: Date;
   updated_at: Date;
   phase: InternalPhase | null;
@@ -24,6 +25,8 @@ export interface WorkspaceRow {
 export interface WorkspaceStore {
   insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
   rename(workspaceId: string, name: string, db: Database): Promise<void>;
+  /** The conversations without a title, which show the name of the workspace. */
+  namedConversations(workspaceId: string, db: Database): Promise<string[]>;
   /** Deletes up to `limit` messages. @returns the number of deleted messages */
   removeOldestMessages(workspaceId: string, limit: number, db: Database): Promise<number>;
   /** Deletes a workspace and all rows that reference it. */
@@ -33,17 +36,15 @@ export interface WorkspaceStore {
   findOwned(workspaceId: string, userId: string): Promise<WorkspaceRow | undefined>;
   /** Without an ownership check. Used for events. */
   findAll(workspaceIds: readonly string[], db?: Database): Promise<WorkspaceRow[]>;
-  /** Ids and last sequences of the workspaces that the user owns. */
-  subscribable(userId: string, workspaceIds: readonly string[]): Promise<{ id: string; last_seq: number }[]>;
 }
 
 /** One statement for any number of workspaces: a lateral join reads the last message from an index. */
 function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
   return sql<WorkspaceRow>`
-    SELECT w.id, w.name, w.last_seq, w.created_at, w.updated_at, r.phase, r.verified, r.silent_since,
+    SELECT w.id, w.name, w.last_seq, w.rev, w.created_at, w.updated_at, r.phase, r.verified, r.silent_since,
       coalesce(nullif(u.nickname, ''), u.name) AS owner_name,
       (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id) AS total_agents,
-      (SELECT coalesce(sum(${UNREAD}), 0)::bigint FROM conversations c WHERE c.workspace_id = w.id) AS unread_count,
+      ${WORKSPACE_UNREAD} AS unread_count,
       last.content AS last_content, last.created_at AS last_created_at, last.sender AS last_sender
     FROM workspaces w
     JOIN users u ON u.id = w.owner_id
@@ -72,6 +73,18 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
         .set({ name, updated_at: sql<Date>`clock_timestamp()` })
         .where('id', '=', workspaceId)
         .execute();
+    },
+
+    async namedConversations(workspaceId, db) {
+      const rows = await db
+        .selectFrom('conversations')
+        .select('id')
+        .where('workspace_id', '=', workspaceId)
+        .where('title', 'is', null)
+        .where('agent_id', 'is', null)
+        .orderBy('id')
+        .execute();
+      return rows.map(({ id }) => id);
     },
 
     async removeOldestMessages(workspaceId, limit, db) {
@@ -105,15 +118,5 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
 
     findAll: async (workspaceIds, db = database) =>
       workspaceIds.length === 0 ? [] : (await workspaceRows(db, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`)).rows,
-
-    subscribable: (userId, workspaceIds) =>
-      workspaceIds.length === 0
-        ? Promise.resolve([])
-        : database
-            .selectFrom('workspaces')
-            .select(['id', 'last_seq'])
-            .where('owner_id', '=', userId)
-            .where('id', 'in', [...workspaceIds])
-            .execute(),
   };
 }

@@ -1,0 +1,11 @@
+import type { ReadPosition } from '../../http/routes.js';
+import type { PositionStore } from './positions.store.js';
+
+/** The position as clients send it, `epoch:seq`. Does not check the owner: the handler does. */
+export function createReadPosition(positions: Pick<PositionStore, 'heads' | 'headOfAgent'>): ReadPosition {
+  return async (of, id) => {
+    const { epoch, heads } = of === 'agent' ? await positions.headOfAgent(id) : await positions.heads([id]);
+    const [head] = heads;
+    return head === undefined ? undefined : `${epoch}:${head.lastSeq}`;
+  };
+}

@@ -1,0 +1,44 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { Epochs } from './epoch.js';
+
+/** How far the event log of a workspace goes. */
+export interface WorkspaceHead {
+  workspaceId: string;
+  lastSeq: number;
+}
+
+export interface Heads {
+  epoch: string;
+  heads: WorkspaceHead[];
+}
+
+/** Positions of workspaces. Each statement reads the epoch together with the sequences, from the same server. */
+export interface PositionStore {
+  /** Deleted workspaces are absent. Does not check the owner. */
+  heads(workspaceIds: readonly string[], db?: Database): Promise<Heads>;
+  /** The workspaces of the list that the user owns. */
+  ownedHeads(userId: string, workspaceIds: readonly string[]): Promise<Heads>;
+  /** The head of the workspace of an agent. Does not check the owner. */
+  headOfAgent(agentId: string): Promise<Heads>;
+}
+
+export function createPositionStore(database: Database, epochs: Epochs): PositionStore {
+  async function read(where: RawBuilder<unknown>, db: Database = database): Promise<Heads> {
+    const { rows } = await sql<{ epoch: string; id: string | null; last_seq: number | null }>`
+      WITH current AS MATERIALIZED (SELECT ${epochs.sql} AS epoch)
+      SELECT current.epoch, w.id, w.last_seq FROM current LEFT JOIN workspaces w ON ${where}`.execute(db);
+    return {
+      epoch: epochs.noted(rows[0]),
+      heads: rows.flatMap(({ id, last_seq }) => (id === null ? [] : [{ workspaceId: id, lastSeq: last_seq ?? 0 }])),
+    };
+  }
+
+  const among = (ids: readonly string[]) => sql`w.id = ANY(${[...ids]}::uuid[])`;
+
+  return {
+    heads: (workspaceIds, db) => read(among(workspaceIds), db),
+    ownedHeads: (userId, workspaceIds) => read(sql`${among(workspaceIds)} AND w.owner_id = ${userId}`),
+    headOfAgent: (agentId) => read(sql`w.id = (SELECT a.workspace_id FROM agents a WHERE a.id = ${agentId})`),
+  };
+}

@@ -1,0 +1,46 @@
+import type { DurableEventName } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+
+/** An event with the object that it changes. */
+interface Change {
+  type: DurableEventName;
+  subjectId: string;
+  /** For `message.deleted`. */
+  conversationId: string | null;
+}
+
+/** Events that change no field of the workspace that clients see. */
+const BESIDE_WORKSPACE: ReadonlySet<DurableEventName> = new Set(['conversation.new', 'conversation.updated']);
+
+/** The new `rev` of the workspace in the statement that increments its `last_seq`. */
+export const workspaceRev = (type: DurableEventName): RawBuilder<number> =>
+  BESIDE_WORKSPACE.has(type) ? sql<number>`rev` : sql<number>`last_seq + 1`;
+
+/**
+ * CTEs that set `rev` of the changed message and conversation to `counter.last_seq`. An event of a new object precedes its row,
+ * which is inserted with this `rev`. A message is part of its conversation, as the last or an unread one.
+ */
+export function revisedRows({ type, subjectId, conversationId }: Change): RawBuilder<unknown> {
+  switch (type) {
+    case 'message.updated':
+    case 'message.done':
+      return sql`, revised_message AS (
+          UPDATE messages m SET rev = counter.last_seq FROM counter WHERE m.id = ${subjectId} RETURNING m.conversation_id
+        ), revised_conversation AS (
+          UPDATE conversations c SET rev = counter.last_seq FROM counter, revised_message m WHERE c.id = m.conversation_id
+        )`;
+    case 'message.deleted':
+      return revisedConversation(conversationId);
+    case 'conversation.updated':
+      return revisedConversation(subjectId);
+    case 'message.new':
+    case 'conversation.new':
+    case 'conversation.deleted':
+    case 'workspace.updated':
+      return sql``;
+  }
+}
+
+const revisedConversation = (id: string | null): RawBuilder<unknown> => sql`, revised_conversation AS (
+          UPDATE conversations c SET rev = counter.last_seq FROM counter WHERE c.id = ${id}
+        )`;

@@ -1,0 +1,66 @@
+import type { PositionsAnswer, SubscriptionsAnswer } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Database } from '../../database/database.js';
+import { isId } from '../../database/id.js';
+import type { ReadAgentStates } from './agent-states.store.js';
+import type { PositionStore } from './positions.store.js';
+import type { ReadStreams } from './streams.js';
+
+export interface SubscriptionServiceDeps {
+  positions: Pick<PositionStore, 'ownedHeads' | 'heads'>;
+  agentStates: ReadAgentStates;
+  streams: ReadStreams;
+  database: Database;
+  clock: Clock;
+}
+
+export interface SubscriptionService {
+  /** The workspaces of the list to which the user may subscribe, with their positions and what their agents do. */
+  subscriptions(userId: string, workspaceIds: readonly string[]): Promise<SubscriptionsAnswer>;
+  /** The positions of workspaces, without a check of the owner. */
+  positions(workspaceIds: readonly string[]): Promise<PositionsAnswer>;
+}
+
+export function createSubscriptionService(deps: SubscriptionServiceDeps): SubscriptionService {
+  const { positions, agentStates, streams, database, clock } = deps;
+  return {
+    async subscriptions(userId, workspaceIds) {
+      // Before the state: an event between the two then changes a state that has it already.
+      const { epoch, heads } = await positions.ownedHeads(userId, workspaceIds.filter(isId));
+      const found = heads.map(({ workspaceId }) => workspaceId);
+      const none = found.length === 0;
+      const [agents, texts] = none
+        ? [[], []]
+        : await Promise.all([agentStates(found, clock.now()), streams(found, database)]);
+      const [agentsOf, streamsOf] = [byWorkspace(agents), byWorkspace(texts)];
+      return {
+        accepted: heads.map(({ workspaceId, lastSeq }) => ({
+          workspace_id: workspaceId,
+          last_seq: lastSeq,
+          epoch,
+          agents: agentsOf.get(workspaceId) ?? [],
+          streams: streamsOf.get(workspaceId) ?? [],
+        })),
+        rejected: workspaceIds
+          .filter((id) => !found.includes(id))
+          .map((workspace_id) => ({ workspace_id, code: 'workspace_not_found' })),
+      };
+    },
+
+    async positions(workspaceIds) {
+      const { epoch, heads } = await positions.heads(workspaceIds);
+      return {
+        epoch,
+        positions: heads.map(({ workspaceId, lastSeq }) => ({ workspace_id: workspaceId, last_seq: lastSeq })),
+      };
+    },
+  };
+}
+
+function byWorkspace<Row extends { workspace_id: string }>(
+  rows: readonly Row[],
+): Map<string, Omit<Row, 'workspace_id'>[]> {
+  const found = new Map<string, Omit<Row, 'workspace_id'>[]>();
+  for (const { workspace_id: id, ...row } of rows) found.set(id, [...(found.get(id) ?? []), row]);
+  return found;
+}

@@ -1,0 +1,236 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type {
+  Conversation,
+  ConversationPage,
+  ListedMessage,
+  MessageData,
+  MessagePage,
+  Workspace,
+} from '@uswarm/contract';
+import fc from 'fast-check';
+import { createWithTransaction } from '../../src/database/transaction.js';
+import { createEventRenderer } from '../../src/features/events/event-payloads.js';
+import { createStores, type Stores } from '../stores.js';
+import { first, type Home, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
+import { currentViewContext } from '../view-context.js';
+import { messageOf, type Received, type Shown, shownBy } from './merging-client.js';
+
+/** A write that changes what clients see. `pick` selects its object. */
+export interface Write {
+  kind:
+    | 'say'
+    | 'edit'
+    | 'delete message'
+    | 'begin reply'
+    | 'end reply'
+    | 'offer card'
+    | 'call tool'
+    | 'mark read'
+    | 'rename conversation'
+    | 'reset title'
+    | 'create conversation'
+    | 'delete conversation'
+    | 'rename workspace'
+    | 'rename user'
+    | 'change phase';
+  pick: number;
+}
+
+const KINDS: readonly Write['kind'][] = [
+  'say',
+  'edit',
+  'delete message',
+  'begin reply',
+  'end reply',
+  'offer card',
+  'call tool',
+  'mark read',
+  'rename conversation',
+  'reset title',
+  'create conversation',
+  'delete conversation',
+  'rename workspace',
+  'rename user',
+  'change phase',
+];
+
+export const writes: fc.Arbitrary<Write[]> = fc.array(
+  fc.record({ kind: fc.constantFrom(...KINDS), pick: fc.nat({ max: 20 }) }),
+  { minLength: 3, maxLength: 14 },
+);
+
+interface WriterDeps {
+  uswarm: TestOrchestrator;
+  user: TestUser;
+  home: Home;
+}
+
+/** Writes to a workspace, and reads it as clients do. */
+export class WorkspaceWriter {
+  readonly #deps: WriterDeps;
+  readonly #stores: Stores;
+  #count = 0;
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+    this.#stores = createStores(deps.uswarm.database);
+  }
+
+  get #path(): string {
+    return this.#deps.home.workspace;
+  }
+
+  async conversations(): Promise<Conversation[]> {
+    return (await this.#deps.user.get<ConversationPage>(`${this.#path}/conversations`)).body.data;
+  }
+
+  async messages(): Promise<MessageData[]> {
+    const lists = await Promise.all((await this.conversations()).map(({ id }) => this.#listed(id)));
+    return lists.flat().map(messageOf);
+  }
+
+  async #listed(conversationId: string): Promise<ListedMessage[]> {
+    const path = `${this.#path}/conversations/${conversationId}/messages?limit=100`;
+    const { status, body } = await this.#deps.user.raw<MessagePage>({ method: 'GET', path });
+    // The conversation was deleted after the list of conversations was read.
+    return status === 404 ? [] : body.data;
+  }
+
+  async #workspace(): Promise<Workspace> {
+    return (await this.#deps.user.get<{ data: Workspace }>(this.#path)).body.data;
+  }
+
+  /** All objects that the REST API returns now. */
+  async objects(): Promise<Received[]> {
+    return [
+      { workspace: await this.#workspace() },
+      ...(await this.conversations()).map((conversation) => ({ conversation })),
+      ...(await this.messages()).map((message) => ({ message })),
+    ];
+  }
+
+  /** All objects, read one after another, with the sequence of the first response. */
+  async objectsWithPosition(): Promise<{ objects: Received[]; position: number }> {
+    const { headers } = await this.#deps.user.get(this.#path);
+    return { objects: await this.objects(), position: Number(String(headers['x-workspace-position']).split(':')[1]) };
+  }
+
+  async shown(): Promise<Shown> {
+    return shownBy(await this.#workspace(), await this.conversations(), await this.messages());
+  }
+
+  /** The events after a seq, with their bodies of now, and the last seq. */
+  async events(after: number): Promise<{ events: Received[]; lastSeq: number }> {
+    const { database } = this.#deps.uswarm;
+    const render = createEventRenderer({ ...this.#stores, createViewContext: currentViewContext });
+    const found = await this.#stores.events.after(this.#deps.home.workspaceId, after, 1_000, database);
+    const rendered = await render(found, database);
+    return {
+      events: rendered.flatMap((event) =>
+        event.kind === 'durable' ? [{ event: event.event, payload: event.payload as Record<string, unknown> }] : [],
+      ),
+      lastSeq: found.at(-1)?.seq ?? after,
+    };
+  }
+
+  async write({ kind, pick }: Write): Promise<void> {
+    const { user } = this.#deps;
+    this.#count += 1;
+    const text = `${kind} ${this.#count}`;
+    const conversations = await this.conversations();
+    const conversation = conversations[pick % Math.max(1, conversations.length)];
+    if (conversation === undefined) return;
+    const path = `${this.#path}/conversations/${conversation.id}`;
+    const messages = (await this.#listed(conversation.id)).map(messageOf);
+    const message = messages[pick % Math.max(1, messages.length)];
+    switch (kind) {
+      case 'say':
+        await user.post(`${path}/messages`, { content: { type: 'text', text } }, 201);
+        return;
+      case 'edit': {
+        const latest = messages.find(({ role }) => role === 'user');
+        const body = JSON.stringify({ content: { type: 'text', text } });
+        if (latest !== undefined) await this.#attempt('PATCH', `${this.#path}/messages/${latest.id}`, body);
+        return;
+      }
+      case 'delete message':
+        if (message !== undefined) await this.#attempt('DELETE', `${this.#path}/messages/${message.id}`);
+        return;
+      case 'begin reply':
+        await this.#insert(conversation.id, { type: 'loading' });
+        return;
+      case 'end reply':
+        await this.#end(messages.find(({ content }) => content.type === 'loading')?.id, text);
+        return;
+      case 'offer card':
+        await this.#insert(conversation.id, { type: 'action_card', title: text, description: '', actions: [] });
+        return;
+      case 'call tool':
+        await this.#insert(conversation.id, { type: 'tool_status', tool: 't', description: text, state: 'running' });
+        return;
+      case 'mark read':
+        await user.post(`${path}/read`, pick % 2 === 0 || message === undefined ? {} : { message_id: message.id }, 204);
+        return;
+      case 'rename conversation':
+        await user.patch(path, { title: text }, 200);
+        return;
+      case 'reset title':
+        await user.patch(path, { title: null }, 200);
+        return;
+      case 'create conversation':
+        await user.post(`${this.#path}/conversations`, { type: 'swarm' }, 201);
+        return;
+      case 'delete conversation':
+        if (conversations.length > 1) await user.delete(path, undefined, 204);
+        return;
+      case 'rename workspace':
+        await user.patch(this.#path, { name: text }, 200);
+        return;
+      case 'rename user':
+        await user.patch('/v1/users', { nickname: text }, 204);
+        return;
+      case 'change phase':
+        await this.#changePhase(pick % 2 === 0 ? 'Ready' : 'Progressing');
+    }
+  }
+
+  /** A request that the rules of messages may refuse. */
+  async #attempt(method: 'PATCH' | 'DELETE', path: string, body?: string): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    const { status } = await this.#deps.user.raw({ method, path, ...(body === undefined ? {} : { body, headers }) });
+    if (status >= 500) throw new Error(`${method} ${path} failed`);
+  }
+
+  #transaction(run: (tx: Parameters<Stores['events']['append']>[1]) => Promise<void>): Promise<void> {
+    return createWithTransaction(this.#deps.uswarm.database)(run);
+  }
+
+  /** Writes a message of an agent, as turns do. */
+  #insert(conversationId: string, content: MessageData['content']): Promise<void> {
+    const { workspaceId, agents } = this.#deps.home;
+    const id = randomUUIDv7();
+    return this.#transaction(async (tx) => {
+      const seq = await this.#stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
+      const message = { id, workspaceId, conversationId, seq, agentId: first(agents).id, content };
+      await this.#stores.messages.insert({ ...message, role: 'agent', status: 'delivered' }, tx);
+    });
+  }
+
+  async #end(id: string | undefined, text: string): Promise<void> {
+    if (id === undefined) return;
+    const { workspaceId } = this.#deps.home;
+    await this.#transaction(async (tx) => {
+      const shownSeq = await this.#stores.events.append({ workspaceId, type: 'message.updated', subjectId: id }, tx);
+      await this.#stores.messages.update(id, { content: { type: 'text', text }, status: 'delivered', shownSeq }, tx);
+      await this.#stores.events.append({ workspaceId, type: 'message.done', subjectId: id }, tx);
+    });
+  }
+
+  #changePhase(phase: 'Ready' | 'Progressing'): Promise<void> {
+    const { workspaceId } = this.#deps.home;
+    return this.#transaction(async (tx) => {
+      await this.#stores.runtimes.update(workspaceId, { phase }, tx);
+      await this.#stores.events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+    });
+  }
+}
