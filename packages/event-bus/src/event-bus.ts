@@ -35,6 +35,8 @@ export interface EventBus {
   publishUserEvent(event: UserEvent): void;
   /** As `onSessionEnd`, for events of users. Undefined with a `socketAdapter`, whose servers receive them as `USER_EVENT`. */
   onUserEvent?(listener: UserEventListener): Promise<Unsubscribe>;
+  /** Calls `listener` each time events are delivered again after a disconnect, in which some may have been lost. */
+  onReconnect(listener: () => void): Unsubscribe;
   /** Connects the socket.io servers of several processes; undefined if there is only one process. */
   socketAdapter?: SocketAdapter;
   /** Whether events are currently delivered. */

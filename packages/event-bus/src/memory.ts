@@ -34,6 +34,7 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     publishUserEvent: (event) => void send(USERS, JSON.stringify(event)),
     onUserEvent: (listener) => userEvents.subscribe(USERS, listener),
+    onReconnect: () => () => undefined,
     healthy: () => !closed,
     async close() {
       closed = true;

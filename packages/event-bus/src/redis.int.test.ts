@@ -114,8 +114,12 @@ describeWith('valkey', 'createRedisBus', () => {
       expect(inbox.received).toEqual([{ ...envelope, epoch: '', at: expect.any(String) }]);
     });
 
-    it('restores its subscriptions after the server closed its connections', async () => {
+    it('restores its subscriptions after the server closed its connections, and reports it', async () => {
       const inbox = collect();
+      let reconnects = 0;
+      const stop = bus.onReconnect(() => (reconnects += 1));
+      const stopped = bus.onReconnect(() => (reconnects += 100));
+      stopped();
       await bus.subscribe(workspaceId, inbox.listener);
       const ownConnections = (await admin.clientList()).filter(({ name }) => name.startsWith('uswarm-bus-'));
       for (const { id } of ownConnections) {
@@ -126,6 +130,8 @@ describeWith('valkey', 'createRedisBus', () => {
       await bus.publish(deleted(workspaceId, 1));
       await inbox.until(1);
       expect(seqs(inbox.received)).toEqual([1]);
+      expect(reconnects).toBe(1);
+      stop();
       await bus.subscribe(randomUUID(), () => {});
       expect(bus.healthy()).toBe(true);
     });

@@ -145,6 +145,21 @@ async function disconnect(client: Client): Promise<void> {
   } else if (client.isOpen) client.destroy();
 }
 
+/** The client is ready once it has restored its subscriptions. */
+function watchReconnects(client: Client): EventBus['onReconnect'] {
+  const listeners = new Set<() => void>();
+  let connected = false;
+  client.on('ready', () => {
+    if (connected) for (const listener of listeners) listener();
+    connected = true;
+  });
+  return (listener) => {
+    const entry = () => listener();
+    listeners.add(entry);
+    return () => void listeners.delete(entry);
+  };
+}
+
 /** A bus that uses sharded Pub/Sub of Redis or Valkey (7 or newer). */
 export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...options }: RedisBusOptions): EventBus {
   const stop = new AbortController();
@@ -157,6 +172,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   const subscribing = connect(url, 'subscribe', logger, timing);
   const publisher = publishing.client;
   const subscriber = subscribing.client;
+  const reconnects = watchReconnects(subscriber);
   const transport = shardedTransport(subscriber, logger, stop.signal);
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
@@ -216,6 +232,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
         return false;
       }
     },
+    onReconnect: reconnects,
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     publishUserEvent: gateways.userEvent,
     socketAdapter: createSocketAdapter(adapterCommands),

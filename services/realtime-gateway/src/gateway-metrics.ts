@@ -1,14 +1,21 @@
-import { ApiError, DURABLE_EVENTS, EPHEMERAL_EVENTS, INTERNAL_PATHS, SESSION_ENDINGS } from '@uswarm/contract';
+import { ApiError, INTERNAL_PATHS, SESSION_ENDINGS } from '@uswarm/contract';
 import type { EventBus } from '@uswarm/event-bus';
 import { initializedCounter, boundedLabel, readGauge, type Registry } from '@uswarm/service-kit';
 import { type Counter, Gauge, Histogram } from 'prom-client';
 import { REFUSALS } from './features/connection/admission.js';
+import { DELIVERED_EVENTS, EVIDENCES, RESYNC_REASONS } from './features/hub/labels.js';
 
 /** `refused`: rejected by a documented rule; `failed`: server error. */
 export type CallOutcome = 'ok' | 'refused' | 'failed';
 
 /** Internal API calls of the gateway. */
 export type OrchestratorCall = keyof typeof INTERNAL_PATHS;
+
+/** The hubs of the process. */
+interface ObservedHubs {
+  size(): number;
+  historyBytes(): number;
+}
 
 export interface GatewayMetrics {
   sockets: Gauge;
@@ -19,8 +26,12 @@ export interface GatewayMetrics {
   handshakesWaiting: Gauge;
   disconnects: Counter<'reason'>;
   eventsDelivered: Counter<'event'>;
-  eventsDropped: Counter<'kind'>;
-  gaps: Counter;
+  /** Reads of the event log, because the bus had not delivered an event. */
+  fills: Counter<'evidence'>;
+  /** Subscriptions that ended with `workspace.resync`. */
+  resyncs: Counter<'reason'>;
+  /** Reports the number of hubs and the bytes of events that they keep. */
+  observeHubs(hubs: ObservedHubs): void;
   invalidEnvelopes: Counter;
   /** Client events that were refused because the rate was exceeded or the queue was full. */
   throttled: Counter<'reason'>;
@@ -90,6 +101,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       registers,
     }),
     ...counters(registry),
+    observeHubs: observeHubs(registry),
     sendSeconds,
     orchestratorSeconds,
   };
@@ -107,19 +119,19 @@ function counters(registry: Registry) {
       registry,
       'uswarm_gateway_events_delivered_total',
       'Total workspace events delivered to sockets by event.',
-      { event: [...DURABLE_EVENTS, ...EPHEMERAL_EVENTS] },
+      { event: [...DELIVERED_EVENTS, 'other'] },
     ),
-    eventsDropped: initializedCounter(
+    fills: initializedCounter(
       registry,
-      'uswarm_gateway_events_dropped_total',
-      'Total workspace events that were dropped because the buffer of a socket was full.',
-      { kind: ['durable', 'ephemeral'] },
+      'uswarm_gateway_fills_total',
+      'Total reads of the event log that replaced events the bus did not deliver, by evidence of the loss.',
+      { evidence: EVIDENCES },
     ),
-    gaps: initializedCounter(
+    resyncs: initializedCounter(
       registry,
-      'uswarm_gateway_gaps_total',
-      'Total gaps in the sequence of a workspace that were skipped.',
-      {},
+      'uswarm_gateway_resyncs_total',
+      'Total subscriptions that ended with workspace.resync by reason.',
+      { reason: RESYNC_REASONS },
     ),
     invalidEnvelopes: initializedCounter(
       registry,
@@ -145,6 +157,20 @@ function counters(registry: Registry) {
       'Total sessions that the gateway ended by code.',
       { code: Object.keys(SESSION_ENDINGS) },
     ),
+  };
+}
+
+function observeHubs(registry: Registry): GatewayMetrics['observeHubs'] {
+  let hubs: ObservedHubs | undefined;
+  readGauge(registry, 'uswarm_gateway_hubs', 'Number of workspaces with subscribed sockets.', () => hubs?.size() ?? 0);
+  readGauge(
+    registry,
+    'uswarm_gateway_history_bytes',
+    'Bytes of recent events that are kept for slow and resuming sockets.',
+    () => hubs?.historyBytes() ?? 0,
+  );
+  return (observed) => {
+    hubs = observed;
   };
 }
 

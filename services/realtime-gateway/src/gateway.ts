@@ -16,12 +16,14 @@ import { createSessionRegistry, type SessionRegistry } from './features/connecti
 import { toErrorBody } from './error-body.js';
 import { forwardUserEvents } from './features/connection/user-events.js';
 import { createUserSockets, END_EVENT, type UserSockets } from './features/connection/user-sockets.js';
+import { createHubs } from './features/hub/hubs.js';
+import { createPositionReports } from './features/hub/position-reports.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'bus' | 'now'> {
-  bus: Pick<EventBus, 'subscribe' | 'onSessionEnd' | 'onUserEvent' | 'socketAdapter'>;
+export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'hubs' | 'positionReports' | 'now'> {
+  bus: Pick<EventBus, 'subscribe' | 'onReconnect' | 'onSessionEnd' | 'onUserEvent' | 'socketAdapter'>;
   /** Owned by the caller: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
   settings?: Partial<GatewaySettings>;
@@ -86,7 +88,20 @@ export function createGateway({
   const sessionEnders: ServeDeps['sessionEnders'] = new Map();
   forwardUserEvents({ namespace, bus, logger });
   const userSockets = joinUserSockets(namespace, sessionEnders, settings.socketsPerUser, logger);
-  const serving = { ...deps, settings, timers, now, sessionRegistry, userSockets, sessionEnders };
+  const hubs = createHubs({ ...deps, timers, now, options: settings.hubs });
+  metrics.observeHubs(hubs);
+  const positionReports = createPositionReports({ ...deps, timers, everyMs: settings.positionReportMs });
+  const serving = {
+    ...deps,
+    settings,
+    timers,
+    now,
+    hubs,
+    positionReports,
+    sessionRegistry,
+    userSockets,
+    sessionEnders,
+  };
   namespace.on('connection', (socket) => serve(socket, serving));
   refuseDefaultNamespace(io, logger);
 
@@ -98,6 +113,8 @@ export function createGateway({
       // Closes connections whose handshake is in progress.
       io.engine.close();
       stopWatching();
+      hubs.close();
+      positionReports.close();
       // The other gateways no longer send requests to this one.
       for (const { adapter } of [namespace, io.of('/')]) void adapter.close();
     },

@@ -4,10 +4,14 @@ import {
   AuthenticateAnswer,
   BUS_VERSION_HEADER,
   type BusVersion,
+  type DevicePositionsBody,
   ErrorBody,
+  EventsAnswer,
+  type EventsBody,
   GATEWAY_ID_HEADER,
   INTERNAL_PATHS,
   type MessageSend,
+  PositionsAnswer,
   SendAnswer,
   type SessionEnd,
   SessionsAnswer,
@@ -15,7 +19,7 @@ import {
 } from '@uswarm/contract';
 import { type SigningKey, signInternalToken, traceHeaders, parseJson } from '@uswarm/service-kit';
 import { Pool } from 'undici';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
 import { type CallOutcome, type GatewayMetrics, type OrchestratorCall, outcomeOf } from './gateway-metrics.js';
 
@@ -30,6 +34,12 @@ export interface OrchestratorClient {
   subscriptions(userId: string, workspaceIds: readonly string[], requestId: string): Promise<SubscriptionsAnswer>;
   /** Stores a message. The same `local_id` and body return the first response again. */
   send(userId: string, message: MessageSend, requestId: string): Promise<SendAnswer>;
+  /** Returns the last sequences of workspaces; at most 1,000 per call. Deleted workspaces are absent. */
+  positions(workspaceIds: readonly string[], requestId: string): Promise<PositionsAnswer>;
+  /** Returns a page of the event log of a workspace. */
+  events(range: z.input<typeof EventsBody>, requestId: string): Promise<EventsAnswer>;
+  /** Stores what devices have applied; at most 1,000 positions per call. */
+  devicePositions(positions: z.input<typeof DevicePositionsBody>['positions'], requestId: string): Promise<void>;
   /** Returns the indexes of revoked sessions; at most 1,000 sessions per call. */
   endedSessions(sessions: readonly Omit<SessionEnd, 'v'>[], requestId: string): Promise<SessionsAnswer>;
 }
@@ -46,9 +56,10 @@ export interface OrchestratorClientOptions {
 /** The subject of the service token. */
 const SERVICE = 'realtime-gateway';
 const CONNECTIONS = 64;
-const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** The version of bus envelopes that this gateway reads. */
 const BUS_VERSION: BusVersion = 2;
+/** A page of events has at least one, of which the text of a message can be escaped to several times its length. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 interface Call<Answer extends z.ZodType> {
   name: OrchestratorCall;
@@ -134,6 +145,25 @@ export function createOrchestratorClient({
       }),
     send: (userId, message, requestId) =>
       measured({ name: 'send', subject: userId, body: message, requestId, answer: SendAnswer }),
+    positions: (workspaceIds, requestId) =>
+      measured({
+        name: 'positions',
+        subject: SERVICE,
+        body: { workspace_ids: workspaceIds },
+        requestId,
+        answer: PositionsAnswer,
+      }),
+    events: (range, requestId) =>
+      measured({ name: 'events', subject: SERVICE, body: range, requestId, answer: EventsAnswer }),
+    async devicePositions(positions, requestId) {
+      await measured({
+        name: 'devicePositions',
+        subject: SERVICE,
+        body: { positions },
+        requestId,
+        answer: z.object({}),
+      });
+    },
     endedSessions: (sessions, requestId) =>
       measured({ name: 'sessions', subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
     close: () => pool.close(),

@@ -1,10 +1,12 @@
 import { LIMITS } from '@uswarm/contract';
 import type { RateLimit } from './features/connection/token-bucket.js';
-import type { DeliveryOptions } from './features/delivery/delivery.js';
+import type { HubsOptions } from './features/hub/hubs.js';
+import type { OutletOptions } from './features/hub/outlet.js';
+import type { SubscriptionOptions } from './features/hub/subscription.js';
 
 export type TransportName = 'polling' | 'websocket';
 
-export interface GatewaySettings extends DeliveryOptions {
+export interface GatewaySettings {
   transports: readonly TransportName[];
   /** Origins whose pages may connect; `*` allows every origin. An empty list disables the check of `Origin`. */
   corsOrigins: readonly string[];
@@ -34,13 +36,20 @@ export interface GatewaySettings extends DeliveryOptions {
   queuedHandshakes: number;
   /** Milliseconds within which a handshake is retried after a transient error, before its connection is closed. */
   handshakePatienceMs: number;
-  /** Milliseconds within which the bus must confirm a subscription; later events of the socket wait for it. */
+  /** Milliseconds for which a subscribe waits for the bus; later events of the socket wait for it. */
   busTimeoutMs: number;
+  hubs: HubsOptions;
+  outlet: OutletOptions;
+  subscriptions: SubscriptionOptions;
+  /** Milliseconds between two requests with the positions of devices. */
+  positionReportMs: number;
   /** Milliseconds between two checks for revoked sessions. */
   sessionCheckMs: number;
   /** Milliseconds within which a shutdown closes connections, so that clients do not reconnect at the same time. */
   shutdownWindowMs: number;
 }
+
+const MIB = 1024 ** 2;
 
 export const DEFAULT_SETTINGS: GatewaySettings = {
   transports: ['polling', 'websocket'],
@@ -58,11 +67,19 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   concurrentHandshakes: 32,
   queuedHandshakes: 2_000,
   handshakePatienceMs: 8_000,
-  busTimeoutMs: 2_000,
+  busTimeoutMs: 500,
   sessionCheckMs: 60_000,
   shutdownWindowMs: 3_000,
-  gapTimeoutMs: 200,
-  bufferLimit: 1_000,
-  maxBufferMs: 2_000,
-  chunkMemory: 256,
+  hubs: {
+    ringEvents: 256,
+    ringBytes: 512 * 1024,
+    historyBytes: 64 * MIB,
+    gapMs: 50,
+    stateRetryMs: 2_000,
+    concurrentReads: 32,
+    positionCheckMs: 10_000,
+  },
+  outlet: { unflushedBytes: 64 * 1024, stallMs: 30_000 },
+  subscriptions: { maxHoldMs: 2_000, resumeEvents: 10_000, resyncSpreadMs: 5_000 },
+  positionReportMs: 10_000,
 };

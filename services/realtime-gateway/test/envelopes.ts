@@ -1,23 +1,28 @@
-import type { OutgoingEnvelope, ServerEventPayload } from '@uswarm/contract';
+import type { BusEnvelope, ServerEventPayload } from '@uswarm/contract';
 
 export const WORKSPACE = '01890000-0000-7000-8000-000000000001';
 export const OTHER_WORKSPACE = '01890000-0000-7000-8000-000000000002';
 export const CONVERSATION = '01890000-0000-7000-8000-0000000000c1';
-/** A durable or an ephemeral envelope of this release. */
-type EventEnvelope = Exclude<OutgoingEnvelope, { kind: 'skip' }>;
-
-const HEADER = { v: 2, epoch: 'e0', at: '2026-11-24T12:00:00.000Z' } as const;
-const AGENT = '01890000-0000-7000-8000-0000000000a1';
+export const AGENT = '01890000-0000-7000-8000-0000000000a1';
+export const EPOCH = 'e1';
 export const MESSAGE = '01890000-0000-7000-8000-0000000000e1';
 
-export function messageNew(seq: number, workspaceId = WORKSPACE): EventEnvelope {
+const header = { v: 2, epoch: EPOCH, at: '2026-11-21T00:00:00.000Z' } as const;
+const durable = (seq: number, workspaceId = WORKSPACE) =>
+  ({ ...header, kind: 'durable', workspace_id: workspaceId, seq }) as const;
+const ephemeral = (after: number) =>
+  ({ ...header, kind: 'ephemeral', workspace_id: WORKSPACE, after_seq: after }) as const;
+
+export type DurableEnvelope = Extract<BusEnvelope, { kind: 'durable' }>;
+
+/** The event of a deleted subject. */
+export const skip = (seq: number): BusEnvelope => ({ ...header, kind: 'skip', workspace_id: WORKSPACE, seq });
+
+export function messageNew(seq: number, workspaceId = WORKSPACE): DurableEnvelope {
   return {
-    ...HEADER,
-    kind: 'durable',
-    subject_id: MESSAGE,
-    workspace_id: workspaceId,
-    seq,
+    ...durable(seq, workspaceId),
     event: 'message.new',
+    subject_id: MESSAGE,
     payload: {
       workspace_id: workspaceId,
       seq,
@@ -41,20 +46,12 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): EventEnvelope 
   };
 }
 
-export function messageDeleted(seq: number, messageId = MESSAGE): EventEnvelope {
+export function messageDeleted(seq: number, messageId = MESSAGE): DurableEnvelope {
   const payload = { message_id: messageId, conversation_id: CONVERSATION, workspace_id: WORKSPACE, seq };
-  return {
-    ...HEADER,
-    kind: 'durable',
-    subject_id: messageId,
-    workspace_id: WORKSPACE,
-    seq,
-    event: 'message.deleted',
-    payload,
-  };
+  return { ...durable(seq), event: 'message.deleted', subject_id: messageId, payload };
 }
 
-export function messageDone(seq: number, messageId = MESSAGE): EventEnvelope {
+export function messageDone(seq: number, messageId = MESSAGE): DurableEnvelope {
   const payload = {
     message_id: messageId,
     conversation_id: CONVERSATION,
@@ -63,25 +60,21 @@ export function messageDone(seq: number, messageId = MESSAGE): EventEnvelope {
     status: 'delivered',
   } as const;
   return {
-    ...HEADER,
-    kind: 'durable',
-    subject_id: MESSAGE,
-    workspace_id: WORKSPACE,
-    seq,
+    ...durable(seq),
     event: 'message.done',
+    subject_id: messageId,
     payload: { workspace_id: WORKSPACE, seq, ...payload },
   };
 }
 
 export function chunk(
   after: number,
-  fields: Partial<Pick<ServerEventPayload<'message.chunk'>, 'message_id' | 'generation' | 'chunk_seq' | 'chunk'>> = {},
-): EventEnvelope {
+  fields: Partial<
+    Pick<ServerEventPayload<'message.chunk'>, 'message_id' | 'generation' | 'chunk_seq' | 'chunk' | 'offset'>
+  > = {},
+): BusEnvelope {
   return {
-    ...HEADER,
-    kind: 'ephemeral',
-    workspace_id: WORKSPACE,
-    after_seq: after,
+    ...ephemeral(after),
     event: 'message.chunk',
     payload: {
       workspace_id: WORKSPACE,
@@ -96,19 +89,17 @@ export function chunk(
   };
 }
 
-/** The event `seq` of a deleted subject. */
-export function skipped(seq: number): OutgoingEnvelope {
-  return { ...HEADER, kind: 'skip', workspace_id: WORKSPACE, seq };
-}
-
 /** An ephemeral event; `tool` identifies it in assertions. */
-export function agentTool(after: number, tool = 'web_search_tool'): EventEnvelope {
+export function agentTool(after: number, tool = 'web_search_tool'): BusEnvelope {
   return {
-    ...HEADER,
-    kind: 'ephemeral',
-    workspace_id: WORKSPACE,
-    after_seq: after,
+    ...ephemeral(after),
     event: 'agent.tool',
     payload: { workspace_id: WORKSPACE, agent_id: AGENT, conversation_id: CONVERSATION, tool, status: 'running' },
   };
+}
+
+export function agentStatus(after: number, status: string, expiresInMs?: number): BusEnvelope {
+  const expiry = expiresInMs === undefined ? {} : { expires_in_ms: expiresInMs };
+  const payload = { workspace_id: WORKSPACE, agent_id: AGENT, conversation_id: CONVERSATION, status, ...expiry };
+  return { ...ephemeral(after), event: 'agent.status', payload };
 }

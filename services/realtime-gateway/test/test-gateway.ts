@@ -6,7 +6,9 @@ import { listen, Registry, silentLogger } from '@uswarm/service-kit';
 import { createGateway, type GatewayDeps } from '../src/gateway.js';
 import { createGatewayMetrics } from '../src/gateway-metrics.js';
 import type { OrchestratorClient } from '../src/orchestrator-client.js';
+import { DEFAULT_SETTINGS } from '../src/settings.js';
 import { MESSAGE } from './envelopes.js';
+import { createFakeLog, type FakeLog } from './fake-log.js';
 import { type ClientOptions, type ConnectError, connectClient, type TestClient } from './test-client.js';
 
 export const USER = '01890000-0000-7000-8000-0000000000f1';
@@ -14,6 +16,9 @@ export const USER = '01890000-0000-7000-8000-0000000000f1';
 export interface TestGateway {
   url: string;
   bus: EventBus;
+  /** The events that the orchestrator has stored. */
+  log: FakeLog;
+  /** Stores events and delivers them. */
   publish(...envelopes: BusEnvelope[]): Promise<void>;
   /** Connects a client, by default with a valid token. */
   connect(options?: ClientOptions): Promise<TestClient>;
@@ -28,13 +33,14 @@ export interface TestGateway {
 /** An orchestrator with one user that accepts every call; tests replace single calls. */
 export const acceptingOrchestrator: OrchestratorClient = {
   authenticate: async () => ({ user_id: USER, expires_at: null, token_hash: null }),
-  subscriptions: async (_userId, ids) => ({
-    accepted: ids.map((workspace_id) => ({ workspace_id, last_seq: 0 })),
-    rejected: [],
-  }),
   send: async () => ({ message_id: MESSAGE }),
   endedSessions: async () => ({ ended: [] }),
+  ...createFakeLog().orchestrator,
+  devicePositions: async () => undefined,
 };
+
+/** Without periodic checks of positions, which would depend on the time that a test takes. */
+export const TEST_HUBS = { ...DEFAULT_SETTINGS.hubs, positionCheckMs: 3_600_000 };
 
 export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'settings'> {
   orchestrator?: Partial<OrchestratorClient>;
@@ -46,15 +52,16 @@ export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'setting
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { orchestrator = {}, bus = createMemoryBus(), logger = silentLogger, settings, ...rest } = options;
   const registry = new Registry();
+  const log = createFakeLog();
   const httpServer = createServer((_request, response) => void response.writeHead(404).end());
   const gateway = createGateway({
     ...rest,
     httpServer,
-    orchestrator: { ...acceptingOrchestrator, ...orchestrator },
+    orchestrator: { ...acceptingOrchestrator, ...log.orchestrator, ...orchestrator },
     bus,
     logger,
     metrics: createGatewayMetrics(registry),
-    settings: { shutdownWindowMs: 0, ...settings },
+    settings: { shutdownWindowMs: 0, hubs: TEST_HUBS, ...settings },
   });
   const http = await listen(httpServer, { host: '127.0.0.1', port: 0 });
   const clients: TestClient[] = [];
@@ -66,6 +73,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   return {
     url: http.url,
     bus,
+    log,
     connect,
     refusal: (client) =>
       connect(client).then(
@@ -75,6 +83,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
         (error: ConnectError) => error,
       ),
     async publish(...envelopes) {
+      log.add(...envelopes);
       for (const envelope of envelopes) await bus.publish(envelope);
     },
     metric: (name) => registry.getSingleMetricAsString(name),

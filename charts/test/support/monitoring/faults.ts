@@ -71,11 +71,15 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     ['UswarmEventBusDown'],
     { [`uswarm_event_bus_up{${GATEWAY}}`]: becomes(1, 0) },
   ],
-  ['events are missing', ['UswarmEventsLost'], { [`uswarm_gateway_gaps_total{${GATEWAY}}`]: rises(0, 3) }],
   [
-    'events are dropped',
+    'the bus loses events',
     ['UswarmEventsLost'],
-    { [`uswarm_gateway_events_dropped_total{${GATEWAY},kind="durable"}`]: rises(0, 3) },
+    { [`uswarm_gateway_fills_total{${GATEWAY},evidence="gap"}`]: rises(0, 3) },
+  ],
+  [
+    'clients must reload',
+    ['UswarmEventsLost'],
+    { [`uswarm_gateway_resyncs_total{${GATEWAY},reason="too_old"}`]: rises(0, 3) },
   ],
   [
     'turns do not start',

@@ -62,9 +62,9 @@ const realtime: Figures = {
   [`uswarm_gateway_handshakes_total{${GATEWAY},outcome="ok"}`]: rises(30),
   [`uswarm_gateway_handshakes_total{${GATEWAY},outcome="refused"}`]: rises(10),
   [`uswarm_gateway_handshakes_total{${GATEWAY},outcome="failed"}`]: none,
-  [`uswarm_gateway_gaps_total{${GATEWAY}}`]: none,
-  [`uswarm_gateway_events_dropped_total{${GATEWAY},kind="durable"}`]: none,
-  [`uswarm_gateway_events_dropped_total{${GATEWAY},kind="ephemeral"}`]: rises(20),
+  [`uswarm_gateway_fills_total{${GATEWAY},evidence="gap"}`]: none,
+  [`uswarm_gateway_fills_total{${GATEWAY},evidence="subscribe"}`]: rises(20),
+  [`uswarm_gateway_resyncs_total{${GATEWAY},reason="too_old"}`]: none,
   [`uswarm_event_bus_up{${GATEWAY}}`]: always(1),
   [`uswarm_relay_oldest_unpublished_seconds{${ORCHESTRATOR}}`]: always(0.1),
 };

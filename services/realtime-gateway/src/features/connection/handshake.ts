@@ -11,6 +11,8 @@ import type { Slots } from './slots.js';
 /** Session data of a connected client. */
 export interface SessionData {
   userId: string;
+  /** Identifies the app installation; empty if the client sent no id. */
+  deviceId: string;
   /** Expiry of the credential; null if it does not expire. */
   expiresAt: Date | null;
   /** Identifies the credential when it is revoked; null if it cannot be revoked. */
@@ -101,8 +103,10 @@ export function createHandshake(deps: HandshakeDeps) {
       data.expiresAt = identity.expires_at === null ? null : new Date(identity.expires_at);
       data.tokenHash = identity.token_hash;
       data.issuedAt = identity.issued_at ?? null;
+      const device = readDevice(credentials);
+      data.deviceId = device.id;
       metrics.handshakes.inc({ outcome: 'ok' });
-      logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'connection accepted');
+      logger.debug({ requestId, ...deviceLogFields(device) }, 'connection accepted');
       return undefined;
     } catch (error) {
       if (disconnected.signal.aborted) {

@@ -6,7 +6,7 @@ import { endSession } from './end-session.js';
 import type { SessionData } from './handshake.js';
 import { createSession, type SessionDeps } from './session.js';
 import type { SessionRegistry } from './session-registry.js';
-import { limitUnreadBytes } from './unread-bytes.js';
+import { trackUnreadBytes } from './unread-bytes.js';
 import { type UserSockets, userRoom } from './user-sockets.js';
 
 export type GatewayServer = Server<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
@@ -39,17 +39,24 @@ export function serve(
   }
   deps.metrics.sockets.inc();
   sessionEnders.set(socket.id, end);
+  const unread = trackUnreadBytes(socket.conn);
+  const isOpen = (): boolean => !ended && socket.connected;
   const session = createSession(
     socket.data,
     {
       emit: (event, payload) => {
-        if (!ended && socket.connected) (socket as Pick<Socket, 'emit'>).emit(event, payload);
+        if (isOpen()) (socket as Pick<Socket, 'emit'>).emit(event, payload);
       },
+      // The public interface of engine.io, because socket.io encodes an event again for each socket.
+      write: (packet, flushed) => {
+        if (isOpen()) socket.conn.write(packet, { compress: false }, flushed);
+      },
+      unflushedBytes: unread.count,
       end,
     },
     deps,
   );
-  limitUnreadBytes(socket.conn, deps.settings.unreadBytesPerSocket, () => end('slow_consumer'));
+  unread.limit(deps.settings.unreadBytesPerSocket, () => end('slow_consumer'));
   socket.onAny(session.dispatch);
   socket.once('disconnect', (reason) => {
     ended = true;

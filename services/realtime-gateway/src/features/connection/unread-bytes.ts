@@ -5,28 +5,41 @@ export interface UnreadConnection {
   readonly transport: object;
 }
 
-/**
- * Calls `exceeded` once when more than `limit` bytes are buffered for the client, in engine.io and in the transport.
- * socket.io has no back-pressure: unread data stays in the memory of this process.
- */
-export function limitUnreadBytes(conn: UnreadConnection, limit: number, exceeded: () => void): void {
+/** Bytes that are buffered for a client, in engine.io and in the transport. */
+export interface UnreadBytes {
+  count(): number;
+  /**
+   * Calls `exceeded` once when more than `limit` bytes are buffered. socket.io has no back-pressure: unread data stays in
+   * the memory of this process.
+   */
+  limit(limit: number, exceeded: () => void): void;
+}
+
+export function trackUnreadBytes(conn: UnreadConnection): UnreadBytes {
   // Counted incrementally: adding up the whole buffer for each event would take quadratic time.
   let waiting = 0;
-  let checking = false;
-  const isOver = (): boolean => waiting + bufferedBytes(conn.transport) > limit;
+  const count = (): number => waiting + bufferedBytes(conn.transport);
   conn.on('flush', () => {
     waiting = 0;
   });
   conn.on('packetCreate', ({ data }) => {
     waiting += sizeOf(data);
-    if (checking || !isOver()) return;
-    checking = true;
-    // Checked later, because data that the client reads is sent immediately.
-    setImmediate(() => {
-      if (isOver()) exceeded();
-      else checking = false;
-    });
   });
+  return {
+    count,
+    limit(limit, exceeded) {
+      let checking = false;
+      conn.on('packetCreate', () => {
+        if (checking || count() <= limit) return;
+        checking = true;
+        // Checked later, because data that the client reads is sent immediately.
+        setImmediate(() => {
+          if (count() > limit) exceeded();
+          else checking = false;
+        });
+      });
+    },
+  };
 }
 
 function sizeOf(data: unknown): number {

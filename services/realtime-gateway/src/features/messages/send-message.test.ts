@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody } from '@uswarm/contract';
 import { createLogger } from '@uswarm/service-kit';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
+import { DEFAULT_SETTINGS } from '../../settings.js';
 import { CONVERSATION, MESSAGE, messageNew, WORKSPACE } from '../../../test/envelopes.js';
 import type { TestClient } from '../../../test/test-client.js';
 import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../../test/test-gateway.js';
@@ -140,7 +141,7 @@ describe('message.send', () => {
     expect(client.names()).toEqual(['workspace.subscribed', 'message.send.ack', 'message.new']);
   });
 
-  it('buffers events only for the sender and only up to the time limit', async () => {
+  it('holds events only for the sender and only up to the time limit', async () => {
     const { promise: stored, resolve: store } = Promise.withResolvers<void>();
     const sender = await connected(
       async () => {
@@ -148,13 +149,13 @@ describe('message.send', () => {
         await stored;
         return { message_id: MESSAGE };
       },
-      { settings: { maxBufferMs: 50 } },
+      { settings: { subscriptions: { ...DEFAULT_SETTINGS.subscriptions, maxHoldMs: 50 } } },
     );
     const watcher = await gateway.connect();
     for (const client of [sender, watcher]) await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
     sender.socket.emit('message.send', draft);
     await watcher.next('message.new');
-    // The send is still in progress, so only the time limit can flush the buffer.
+    // The send is still in progress, so only the time limit can end the hold.
     await sender.next('message.new');
     store();
     await sender.next('message.send.ack');

@@ -8,8 +8,8 @@ export interface SendMessageDeps {
   userId: string;
   orchestrator: Pick<OrchestratorClient, 'send'>;
   emit: Emit;
-  /** Buffers the durable events of a workspace for this socket. @returns flushes the buffer */
-  bufferEvents: (workspaceId: string) => () => void;
+  /** Holds the durable events of a workspace for this socket. @returns ends it */
+  holdEvents: (workspaceId: string) => () => void;
   metrics: Pick<GatewayMetrics, 'sendSeconds'>;
 }
 
@@ -32,24 +32,24 @@ function parse(payload: unknown): MessageSend {
 
 /**
  * `message.send`: the orchestrator stores the message, and the ack confirms it. The relay may be faster than the
- * response, so the events of the workspace are buffered until the ack is sent: the sender receives the ack before its own
+ * response, so the events of the workspace are held until the ack is sent: the sender receives the ack before its own
  * `message.new`. RT-003 RT-007 RT-008
  */
 export function createSendMessage({
   userId,
   orchestrator,
   emit,
-  bufferEvents,
+  holdEvents,
   metrics,
 }: SendMessageDeps): ClientEventHandler {
   return {
     async handle({ payload, requestId, acknowledge }) {
       const endTimer = metrics.sendSeconds.startTimer();
       let outcome: CallOutcome = 'ok';
-      let flush: (() => void) | undefined;
+      let endHold: (() => void) | undefined;
       try {
         const message = parse(payload);
-        flush = bufferEvents(message.workspace_id);
+        endHold = holdEvents(message.workspace_id);
         const { message_id } = await orchestrator.send(userId, message, requestId);
         const ack = { local_id: message.local_id, message_id, status: 'received' } as const;
         emit('message.send.ack', ack);
@@ -58,7 +58,7 @@ export function createSendMessage({
         outcome = outcomeOf(error);
         throw error;
       } finally {
-        flush?.();
+        endHold?.();
         endTimer({ outcome });
       }
     },

@@ -1,30 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  ApiError,
   type ServerEventPayload,
   type SubscriptionsAnswer,
   validationError,
   WorkspaceSubscribe,
   WorkspaceUnsubscribe,
 } from '@uswarm/contract';
-import type { EventBus, Unsubscribe } from '@uswarm/event-bus';
 import { z } from 'zod';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';
-import type { Delivery } from '../delivery/delivery.js';
+import type { Hub, HubMoment } from './hub.js';
+import type { HubLease, Hubs } from './hubs.js';
+import { readSince, type Since } from './since.js';
+import type { Subscription, SubscriptionStart } from './subscription.js';
 
 export interface SubscriptionsDeps {
   userId: string;
-  bus: Pick<EventBus, 'subscribe'>;
+  hubs: Pick<Hubs, 'use'>;
   orchestrator: Pick<OrchestratorClient, 'subscriptions'>;
-  openDelivery: (workspaceId: string) => Delivery;
+  open: (start: SubscriptionStart) => Subscription;
   emit: Emit;
   metrics: Pick<GatewayMetrics, 'subscriptions'>;
   /** Maximum number of workspaces per socket. */
   limit: number;
-  /** Milliseconds within which the bus must confirm a subscription. */
+  /** Milliseconds for which a subscribe waits for the bus. */
   busTimeoutMs: number;
 }
 
@@ -34,8 +35,10 @@ export interface Subscriptions {
   subscribe: ClientEventHandler;
   /** `workspace.unsubscribe` */
   unsubscribe: ClientEventHandler;
-  /** Buffers the durable events of a subscribed workspace. @returns flushes the buffer */
-  buffer(workspaceId: string): () => void;
+  /** Holds the durable events of a subscribed workspace. @returns ends it */
+  hold(workspaceId: string): () => void;
+  /** The last sequence that was sent; undefined for a workspace without a subscription. */
+  cursor(workspaceId: string): number | undefined;
   /** Called when the socket is closed. */
   close(): void;
 }
@@ -43,14 +46,12 @@ export interface Subscriptions {
 type Subscribed = ServerEventPayload<'workspace.subscribed'>;
 
 /** The result of a subscribe. `starts` start the deliveries after the response is sent. */
-type Settled = Subscribed & { starts: (() => void)[] };
-const NOTHING: Settled = { workspace_ids: [], rejected: [], last_seq: {}, starts: [] };
-
-interface Subscription {
-  delivery: Delivery;
-  confirmed: Promise<Unsubscribe>;
-  close(): void;
+interface Settled extends Subscribed {
+  epoch: NonNullable<Subscribed['epoch']>;
+  state: NonNullable<Subscribed['state']>;
+  starts: (() => void)[];
 }
+const nothing = (): Settled => ({ workspace_ids: [], rejected: [], last_seq: {}, epoch: {}, state: {}, starts: [] });
 
 const isId = (text: string): boolean => z.uuid().safeParse(text).success;
 /** Ids are case-insensitive; the bus and the orchestrator use lower case. */
@@ -59,25 +60,9 @@ const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map(canon
 
 /** RT-001 RT-002 RT-004 */
 export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
-  const { userId, bus, orchestrator, openDelivery, emit, metrics, limit, busTimeoutMs } = deps;
+  const { userId, hubs, orchestrator, emit, metrics, limit, busTimeoutMs } = deps;
   const active = new Map<string, Subscription>();
   let closed = false;
-
-  const open = (workspaceId: string): Subscription => {
-    const delivery = openDelivery(workspaceId);
-    const confirmed = bus.subscribe(workspaceId, delivery.push);
-    return {
-      delivery,
-      confirmed,
-      close() {
-        delivery.close();
-        confirmed.then(
-          (leave) => leave(),
-          () => undefined,
-        );
-      },
-    };
-  };
 
   const drop = (workspaceId: string): void => {
     active.get(workspaceId)?.close();
@@ -95,44 +80,68 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     };
   };
 
-  /** Activates the accepted subscriptions from `added`, and drops those that are no longer accepted. */
-  const settle = (ids: readonly string[], added: Map<string, Subscription>, verdict: SubscriptionsAnswer): Settled => {
-    const lastSeqs = new Map(verdict.accepted.map(({ workspace_id, last_seq }) => [workspace_id, last_seq]));
-    const codes = new Map(verdict.rejected.map(({ workspace_id, code }) => [workspace_id, code]));
-    const settled: Settled = { workspace_ids: [], rejected: [], last_seq: {}, starts: [] };
+  /** Subscribes, or continues an existing subscription if the client does not send `since`. */
+  const subscriptionOf = (id: string, lastSeq: number, since: Since | undefined): Subscription => {
+    const existing = active.get(id);
+    if (existing !== undefined && since === undefined) return existing;
+    drop(id);
+    const subscription = deps.open({ lease: hubs.use(id), lastSeq, since, ended: () => drop(id) });
+    active.set(id, subscription);
+    metrics.subscriptions.inc();
+    return subscription;
+  };
+
+  /** Opens the accepted subscriptions, and drops those that are no longer accepted. */
+  const settle = (
+    ids: readonly string[],
+    { accepted, rejected }: SubscriptionsAnswer,
+    used: ReadonlyMap<string, { hub: Hub; moment: HubMoment }>,
+    since: ReadonlyMap<string, Since>,
+  ): Settled => {
+    const verdicts = new Map(accepted.map((verdict) => [verdict.workspace_id, verdict]));
+    const codes = new Map(rejected.map(({ workspace_id, code }) => [workspace_id, code]));
+    const settled = nothing();
     for (const id of ids) {
-      const lastSeq = lastSeqs.get(id);
-      const existing = active.get(id);
-      const subscription = added.get(id);
-      if (lastSeq === undefined || (existing ?? subscription) === undefined) {
+      const [verdict, use] = [verdicts.get(id), used.get(id)];
+      if (verdict === undefined || use === undefined) {
         drop(id);
         settled.rejected.push({ workspace_id: id, code: codes.get(id) ?? 'workspace_not_found' });
         continue;
       }
+      const { hub, moment } = use;
+      hub.restore(verdict, moment);
+      const isNew = !active.has(id) || since.has(id);
+      const subscription = subscriptionOf(id, verdict.last_seq, since.get(id));
       settled.workspace_ids.push(id);
-      settled.last_seq[id] = existing?.delivery.position() ?? lastSeq;
-      if (subscription === undefined) continue;
-      added.delete(id);
-      active.set(id, subscription);
-      metrics.subscriptions.inc();
-      settled.starts.push(() => subscription.delivery.start(lastSeq));
+      settled.last_seq[id] = isNew ? verdict.last_seq : subscription.cursor;
+      if (hub.state.epoch !== undefined) settled.epoch[id] = hub.state.epoch;
+      settled.state[id] = subscription.state();
+      if (isNew) settled.starts.push(() => active.get(id) === subscription && subscription.start());
     }
     return settled;
   };
 
   /**
-   * Subscribes to the bus before it fetches the last sequence: an event in between is either included in that sequence or
-   * buffered in the delivery.
+   * Waits for the bus before it asks for the last sequences: an event in between is included in a sequence, or arrives at
+   * the hub. While the bus is unavailable, the hub reads the log later.
    */
-  const subscribe = async (ids: readonly string[], requestId: string): Promise<Settled> => {
-    const added = new Map(ids.filter((id) => isId(id) && !active.has(id)).map((id) => [id, open(id)]));
+  const subscribe = async (
+    ids: readonly string[],
+    since: ReadonlyMap<string, Since>,
+    requestId: string,
+  ): Promise<Settled> => {
+    const leases = new Map<string, HubLease>(ids.filter(isId).map((id) => [id, hubs.use(id)]));
     try {
-      await withinTime(Promise.all([...added.values()].map(({ confirmed }) => confirmed)), busTimeoutMs);
-      const verdict = await orchestrator.subscriptions(userId, ids, requestId);
+      await settledWithin(
+        [...leases.values()].map(({ hub }) => hub.confirmed),
+        busTimeoutMs,
+      );
+      const used = new Map([...leases].map(([id, { hub }]) => [id, { hub, moment: hub.moment }]));
+      const answer = await orchestrator.subscriptions(userId, ids, requestId);
       // A socket that was closed in the meantime gets no subscription.
-      return settle(ids, closed ? new Map() : added, verdict);
+      return closed ? nothing() : settle(ids, answer, used, since);
     } finally {
-      for (const [id, subscription] of added) if (active.get(id) !== subscription) subscription.close();
+      for (const { release } of leases.values()) release();
     }
   };
 
@@ -142,8 +151,10 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const parsed = WorkspaceSubscribe.safeParse(payload);
         if (!parsed.success) throw validationError(parsed.error);
         if (closed) return;
+        const positions = Object.entries(parsed.data.since ?? {});
+        const since = new Map(positions.map(([id, position]) => [canonical(id), readSince(position)]));
         const { admitted, rejected } = admit(distinct(parsed.data.workspace_ids));
-        const { starts, ...settled } = admitted.length > 0 ? await subscribe(admitted, requestId) : NOTHING;
+        const { starts, ...settled } = admitted.length > 0 ? await subscribe(admitted, since, requestId) : nothing();
         const response = { ...settled, rejected: [...settled.rejected, ...rejected] };
         emit('workspace.subscribed', response);
         acknowledge(response);
@@ -168,7 +179,8 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       // There is no event for this error; only the acknowledgement callback reports it.
       refused: () => undefined,
     },
-    buffer: (workspaceId) => active.get(canonical(workspaceId))?.delivery.buffer() ?? (() => undefined),
+    hold: (workspaceId) => active.get(canonical(workspaceId))?.hold() ?? (() => undefined),
+    cursor: (workspaceId) => active.get(canonical(workspaceId))?.cursor,
     close() {
       closed = true;
       for (const id of active.keys()) drop(id);
@@ -176,18 +188,10 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   };
 }
 
-/** @throws ApiError `service_unavailable` if `work` fails or takes longer than `ms` */
-async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+/** Waits for all, but not longer than `ms`. */
+async function settledWithin(work: readonly Promise<unknown>[], ms: number): Promise<void> {
   const done = new AbortController();
-  const late = sleep(ms, undefined, { signal: done.signal, ref: false }).then(() => {
-    throw new Error('the event bus did not confirm in time');
-  });
-  try {
-    return await Promise.race([work, late]);
-  } catch (cause) {
-    throw new ApiError('service_unavailable', { cause });
-  } finally {
-    done.abort();
-    late.catch(() => undefined);
-  }
+  const late = sleep(ms, undefined, { signal: done.signal, ref: false }).catch(() => undefined);
+  await Promise.race([Promise.allSettled(work), late]);
+  done.abort();
 }

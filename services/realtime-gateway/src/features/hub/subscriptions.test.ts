@@ -1,8 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody, LIMITS } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { eventually } from '@uswarm/testkit/eventually';
-import { agentTool, messageNew, OTHER_WORKSPACE, WORKSPACE } from '../../../test/envelopes.js';
+import { agentTool, EPOCH, messageNew, OTHER_WORKSPACE, WORKSPACE } from '../../../test/envelopes.js';
 import {
   acceptingOrchestrator,
   startTestGateway,
@@ -56,9 +57,8 @@ describe('workspace.subscribe', () => {
         },
       },
     });
-    await gateway.publish(messageNew(1));
     await subscribe(client, WORKSPACE);
-    await gateway.publish(messageNew(2, OTHER_WORKSPACE), messageNew(1), agentTool(1));
+    await gateway.publish(messageNew(1, OTHER_WORKSPACE), messageNew(1), agentTool(1));
     await client.next('agent.tool');
     expect(requests).toEqual([{ userId: USER, ids: [WORKSPACE] }]);
     expect(client.names()).toEqual(['workspace.subscribed', 'message.new', 'agent.tool']);
@@ -80,6 +80,8 @@ describe('workspace.subscribe', () => {
         { workspace_id: 'no-uuid', code: 'workspace_not_found' },
       ],
       last_seq: { [WORKSPACE]: 7 },
+      epoch: {},
+      state: { [WORKSPACE]: { agents: [], streams: [] } },
     });
     await gateway.publish(messageNew(1, OTHER_WORKSPACE), messageNew(7), messageNew(8));
     await client.next('message.new');
@@ -93,6 +95,8 @@ describe('workspace.subscribe', () => {
       workspace_ids: [WORKSPACE],
       rejected: [],
       last_seq: { [WORKSPACE]: 0 },
+      epoch: { [WORKSPACE]: EPOCH },
+      state: { [WORKSPACE]: { agents: [], streams: [] } },
     });
   });
 
@@ -117,7 +121,7 @@ describe('workspace.subscribe', () => {
     await subscribe(client, WORKSPACE, WORKSPACE.toUpperCase());
     await gateway.publish(messageNew(1));
     await client.next('message.new');
-    expect(await subscribe(client, WORKSPACE.toUpperCase())).toEqual({
+    expect(await subscribe(client, WORKSPACE.toUpperCase())).toMatchObject({
       workspace_ids: [WORKSPACE],
       rejected: [],
       last_seq: { [WORKSPACE]: 1 },
@@ -149,7 +153,7 @@ describe('workspace.subscribe', () => {
     const client = await connected();
     const most = Array.from({ length: LIMITS.subscriptionsPerSocket }, (_, index) => someId(index));
     expect((await subscribe(client, ...most)).rejected).toEqual([]);
-    expect(await subscribe(client, WORKSPACE)).toEqual({
+    expect(await subscribe(client, WORKSPACE)).toMatchObject({
       workspace_ids: [],
       rejected: [{ workspace_id: WORKSPACE, code: 'subscription_limit_reached' }],
       last_seq: {},
@@ -198,25 +202,50 @@ describe('workspace.subscribe', () => {
     await eventually(() => bus.open() === 0);
   });
 
-  it('rejects after the bus timeout, and releases a late subscription', async () => {
-    const bus = countingBus();
+  it('accepts while the bus is unavailable, and delivers what was published until it is available', async () => {
+    const bus = createMemoryBus();
     const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
-    let late = 0;
     const client = await connected({
       settings: { busTimeoutMs: 20 },
       bus: {
         ...bus,
         async subscribe(workspaceId, listener) {
           await connection;
-          const leave = await bus.subscribe(workspaceId, listener);
-          late += 1;
-          return leave;
+          return bus.subscribe(workspaceId, listener);
         },
       },
     });
-    expect(await subscribe(client, WORKSPACE)).toMatchObject({ rejected: [{ code: 'service_unavailable' }] });
+    expect(await subscribe(client, WORKSPACE)).toMatchObject({ workspace_ids: [WORKSPACE], rejected: [] });
+    await gateway.publish(messageNew(1), messageNew(2));
+    expect(client.names()).toEqual(['workspace.subscribed']);
     connect();
-    await eventually(() => late === 1 && bus.open() === 0);
+    for (const seq of [1, 2]) expect(await client.next('message.new')).toMatchObject({ seq });
+  });
+
+  it('delivers what was published between the snapshot and a late confirmation of the bus', async () => {
+    const bus = createMemoryBus();
+    const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
+    const client = await connected({
+      settings: { busTimeoutMs: 20 },
+      bus: {
+        ...bus,
+        async subscribe(workspaceId, listener) {
+          await connection;
+          return bus.subscribe(workspaceId, listener);
+        },
+      },
+      orchestrator: {
+        async subscriptions(userId, ids, requestId) {
+          const answer = await gateway.log.orchestrator.subscriptions(userId, ids, requestId);
+          await gateway.publish(messageNew(1));
+          connect();
+          await setImmediate();
+          return answer;
+        },
+      },
+    });
+    await subscribe(client, WORKSPACE);
+    expect(await client.next('message.new')).toMatchObject({ seq: 1 });
   });
 });
 

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { type DevicePositionsBody, PositionReport, validationError } from '@uswarm/contract';
+import type { Logger } from '@uswarm/service-kit';
+import type { z } from 'zod';
+import type { OrchestratorClient } from '../../orchestrator-client.js';
+import type { Timers } from '../../timers.js';
+import type { ClientEventHandler } from '../connection/dispatch.js';
+
+type DevicePosition = z.output<typeof DevicePositionsBody>['positions'][number];
+
+export interface PositionReportsDeps {
+  orchestrator: Pick<OrchestratorClient, 'devicePositions'>;
+  timers: Timers;
+  logger: Pick<Logger, 'debug'>;
+  /** Milliseconds between two requests. */
+  everyMs: number;
+}
+
+/** Forwards what devices have applied. Only notifications depend on it, so that a lost report is repeated by the next one. */
+export interface PositionReports {
+  add(position: DevicePosition): void;
+  close(): void;
+}
+
+const POSITIONS_PER_REQUEST = 1_000;
+/** Positions that wait for a request. */
+const POSITIONS = 50_000;
+
+export function createPositionReports({ orchestrator, timers, logger, everyMs }: PositionReportsDeps): PositionReports {
+  let waiting = new Map<string, DevicePosition>();
+  let cancel: (() => void) | undefined;
+
+  async function forward(): Promise<void> {
+    const positions = [...waiting.values()];
+    waiting = new Map();
+    for (let first = 0; first < positions.length; first += POSITIONS_PER_REQUEST) {
+      await orchestrator.devicePositions(positions.slice(first, first + POSITIONS_PER_REQUEST), randomUUID());
+    }
+  }
+
+  return {
+    add(position) {
+      const key = `${position.user_id} ${position.workspace_id} ${position.device_id}`;
+      const earlier = waiting.get(key);
+      if (earlier === undefined ? waiting.size >= POSITIONS : earlier.seq >= position.seq) return;
+      waiting.set(key, position);
+      cancel ??= timers.after(everyMs, () => {
+        cancel = undefined;
+        forward().catch((error: unknown) => logger.debug({ err: error }, 'forwarding the positions of devices failed'));
+      });
+    },
+    close: () => cancel?.(),
+  };
+}
+
+export interface ReportPositionDeps {
+  userId: string;
+  /** Empty if the client sent none. */
+  deviceId: string;
+  reports: Pick<PositionReports, 'add'>;
+  /** The last sequence that was sent to this socket; undefined for a workspace without a subscription. */
+  cursor: (workspaceId: string) => number | undefined;
+}
+
+/** `position`: a device cannot have applied what was not sent to it. */
+export function createReportPosition({ userId, deviceId, reports, cursor }: ReportPositionDeps): ClientEventHandler {
+  return {
+    async handle({ payload, acknowledge }) {
+      const parsed = PositionReport.safeParse(payload);
+      if (!parsed.success) throw validationError(parsed.error);
+      for (const [id, seq] of Object.entries(parsed.data)) {
+        const sent = cursor(id);
+        if (deviceId === '' || sent === undefined || seq > sent) continue;
+        reports.add({ user_id: userId, device_id: deviceId, workspace_id: id.toLowerCase(), seq });
+      }
+      acknowledge({});
+    },
+    // There is no event for this error; only the acknowledgement callback reports it.
+    refused: () => undefined,
+  };
+}
