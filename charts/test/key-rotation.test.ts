@@ -63,10 +63,12 @@ describe('during a rotation', () => {
     expect(namesOf(manifests, 'controller').filter((name) => name.endsWith('_PREVIOUS'))).toEqual([]);
   });
 
-  it('the gateway sends only the current key', () => {
-    expect(loadConfig(GatewayConfig, environment(manifests, 'realtime-gateway')).INTERNAL_API_KEY).toBe(
-      environment(manifests, 'orchestrator')['INTERNAL_API_KEY'],
-    );
+  it('the gateway sends the current key, and accepts resume tokens of the previous one', () => {
+    const config = loadConfig(GatewayConfig, environment(manifests, 'realtime-gateway'));
+    expect({ current: config.INTERNAL_API_KEY, previous: config.INTERNAL_API_KEY_PREVIOUS }).toEqual({
+      current: environment(manifests, 'orchestrator')['INTERNAL_API_KEY'],
+      previous: [environment(manifests, 'webhook')['SYNC_TOKEN']],
+    });
   });
 });
 

@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { GatewayConfig } from '@uswarm/realtime-gateway/config';
+import { loadConfig } from '@uswarm/service-kit';
 import {
   type Container,
   container,
   containersOf,
+  environmentOf,
   evaluation,
   find,
   type Manifest,
@@ -10,6 +13,7 @@ import {
   ofKind,
   type PodTemplate,
   podTemplates,
+  rejection,
   render,
 } from './support/rendering.js';
 
@@ -210,6 +214,29 @@ describe('rolling updates', () => {
     expect(terminationGracePeriodSeconds).toBeGreaterThan(5 + 15);
     expect(find(manifests, 'PodDisruptionBudget', 'uswarm-webhook').spec).toMatchObject({ maxUnavailable: 1 });
     expect(webhook.spec.template.spec.topologySpreadConstraints).toHaveLength(2);
+  });
+
+  it.each([15_000, 30_000])(
+    'give the gateway time to disconnect its clients within %d ms',
+    async (shutdownWindowMs) => {
+      const settings = { ...VALUES, gateway: { shutdownWindowMs, shutdownSocketsPerSecond: 50 } };
+      const rendered = await render(settings);
+      const gateway = container(rendered, 'uswarm-realtime-gateway', 'realtime-gateway');
+      expect(loadConfig(GatewayConfig, environmentOf(rendered, gateway))).toMatchObject({
+        SHUTDOWN_WINDOW_MS: shutdownWindowMs,
+        SHUTDOWN_SOCKETS_PER_S: 50,
+      });
+      const { spec } = find(rendered, 'Deployment', 'uswarm-realtime-gateway');
+      // 5 s of preStop, the window, and the margin of the process.
+      expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + shutdownWindowMs / 1_000 + 8);
+    },
+  );
+
+  it('reject a grace period of the gateway that is too short for its shutdown', async () => {
+    const gateway = { shutdownWindowMs: 20_000, terminationGracePeriodSeconds: 34 };
+    expect(await rejection({ ...VALUES, gateway })).toMatch(
+      /^gateway\.terminationGracePeriodSeconds must be at least 15/,
+    );
   });
 
   it('migrate the database in an init container and not in the orchestrator', () => {

@@ -14,7 +14,12 @@ describe('npm run soak', () => {
     });
   });
 
+  it('stops the orchestrator for the given seconds', () => {
+    expect(readSoakSettings(['--away', '120'])).toEqual({ USWARM_SOAK_AWAY_S: '120' });
+  });
+
   it.each([
+    [['--away', '0'], '--away must be a positive number'],
     [['--minutes', '0'], '--minutes must be a positive number'],
     [['--minutes', 'x'], '--minutes must be a positive number'],
     [['--seed', 'x'], '--seed must be an integer'],

@@ -51,6 +51,11 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- with .Values.gateway }}
+{{- if gt (add (int .shutdownWindowMs) 15000) (mul (int .terminationGracePeriodSeconds) 1000) }}
+{{- fail "gateway.terminationGracePeriodSeconds must be at least 15 seconds more than gateway.shutdownWindowMs: a shutdown needs the time before and after it disconnects clients." }}
+{{- end }}
+{{- end }}
 {{- if and (not .Values.objectStorage.bucket) (gt (int (include "uswarm.mostReplicas" (dict "values" .Values.orchestrator))) 1) }}
 {{- fail "objectStorage.bucket is required: with orchestrator.replicas above 1, or orchestrator.autoscaling, each replica would store its own files." }}
 {{- end }}

@@ -29,9 +29,21 @@ export function addChunk(streamed: StreamedText, { generation, chunk_seq: seq, c
   return { generation, parts: new Map(streamed.parts).set(seq, part) };
 }
 
-/** Joins the chunks in the order of `chunk_seq`, without retracted text. */
+/** The text that an earlier chat has printed, as the beginning of a generation. */
+export const printedBefore = (generation: number, text: string): StreamedText => ({
+  generation,
+  parts: new Map([[-1, { chunk: text, offset: 0 }]]),
+});
+
+/**
+ * Joins the chunks in the order of `chunk_seq`, without retracted text. A chunk after a part that is missing is left out; the
+ * message has the whole text when it is done.
+ */
 export function textOf({ parts }: StreamedText): string {
   return [...parts]
     .toSorted(([a], [b]) => a - b)
-    .reduce((text, [, { chunk, offset }]) => text.slice(0, offset) + chunk, '');
+    .reduce(
+      (text, [, { chunk, offset = text.length }]) => (offset > text.length ? text : text.slice(0, offset) + chunk),
+      '',
+    );
 }

@@ -26,7 +26,7 @@ describe('the ID token source', () => {
     ]);
   });
 
-  it('caches a token until a minute before its expiry', async () => {
+  it('caches a token until 90 seconds before its expiry', async () => {
     const clock = { now: 0 };
     const [first, second] = [token({ exp: 100 }, '1'), token({ exp: 200 }, '2')];
     const { idTokens } = source(
@@ -34,9 +34,9 @@ describe('the ID token source', () => {
       clock,
     );
     await expect(idTokens.current()).resolves.toBe(first);
-    clock.now = 39_999;
+    clock.now = 9_999;
     await expect(idTokens.current()).resolves.toBe(first);
-    clock.now = 40_000;
+    clock.now = 10_000;
     await expect(idTokens.current()).resolves.toBe(second);
   });
 

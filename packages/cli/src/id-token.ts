@@ -3,7 +3,7 @@ import { Failure } from './failure.js';
 import type { HttpClient } from './http-client.js';
 
 export interface IdTokenSource {
-  /** Returns a token that is valid for at least one more minute. @throws Failure when the issuer returns none */
+  /** Returns a token that is valid for at least 90 more seconds. @throws Failure when the issuer returns none */
   current: () => Promise<string>;
 }
 
@@ -16,7 +16,8 @@ export interface IdTokenDeps {
   now?: () => number;
 }
 
-const MARGIN_MS = 60_000;
+/** Longer than the time for which the gateway announces an expiry. */
+const MARGIN_MS = 90_000;
 
 const TokenResponse = z.object({ id_token: z.string().min(1) });
 

@@ -6,10 +6,12 @@ import {
   type ErrorCode,
   type MessageSend,
   type ServerEventName,
+  type ServerEventPayload,
 } from '@uswarm/contract';
 import { io, type Socket } from 'socket.io-client';
 import { Failure } from './failure.js';
 import type { ServerEvent } from './turn.js';
+import { createWorkspacePosition } from './workspace-position.js';
 
 /** A socket with a subscription to a workspace, which it renews after each reconnect. */
 export interface Realtime {
@@ -20,6 +22,8 @@ export interface Realtime {
   onGap(listener: () => void): () => void;
   /** Rejects with a Failure when the server permanently rejects the connection. */
   rejected: Promise<never>;
+  /** The position up to which events were received. */
+  position(): string | number | undefined;
   /** Resolves when the server has confirmed the subscription. */
   subscribed: Promise<void>;
   close(): void;
@@ -31,6 +35,8 @@ export interface RealtimeDeps {
   /** Called for each connection attempt. */
   idToken: () => Promise<string>;
   note: (text: string) => void;
+  /** The position of an earlier chat: the events after it are received. */
+  since?: string | number | undefined;
 }
 
 const RETRY_MS = 1_000;
@@ -43,14 +49,17 @@ export function openRealtime(deps: RealtimeDeps): Realtime {
   // Callers may ignore it.
   rejected.promise.catch(() => {});
 
-  const { socket, close } = openSocket(deps, rejected.reject);
+  const position = createWorkspacePosition(deps.workspaceId, deps.since);
+  const { socket, close, subscribe } = openSocket(deps, position.current, rejected.reject);
   socket.onAny((name: string, payload: unknown) => {
     const event = parseEvent(name, payload, deps.note);
-    if (event !== undefined) listeners.emit(event);
+    if (event === undefined) return;
+    position.apply(event);
+    listeners.emit(event);
   });
   let subscribedBefore = false;
   listeners.onEvent((event) => {
-    if (event.name === 'workspace.resync') listeners.emitGap();
+    if (event.name === 'workspace.resync') void subscribe(event.payload.in_ms).then(listeners.emitGap);
     if (event.name !== 'workspace.subscribed') return;
     const rejection = event.payload.rejected.find(({ workspace_id: id }) => id === deps.workspaceId);
     if (rejection !== undefined)
@@ -66,6 +75,7 @@ export function openRealtime(deps: RealtimeDeps): Realtime {
     send: (message) => emit(socket, 'message.send', message),
     onEvent: listeners.onEvent,
     onGap: listeners.onGap,
+    position: position.current,
     rejected: rejected.promise,
     subscribed: subscribed.promise,
     close,
@@ -76,14 +86,23 @@ function emit(socket: Socket, name: ClientEventName, payload: object): void {
   socket.emit(name, payload);
 }
 
-function openSocket({ url, workspaceId, idToken, note }: RealtimeDeps, reject: (failure: Failure) => void) {
+function openSocket(
+  { url, workspaceId, idToken, note }: RealtimeDeps,
+  since: () => string | number | undefined,
+  reject: (failure: Failure) => void,
+) {
   const closing = new AbortController();
+  let resumeToken: string | undefined;
   const socket = io(`${url}/v1`, {
     path: '/socket.io/',
     multiplex: false,
     timeout: 10_000,
     reconnectionDelayMax: 5_000,
-    auth: (send) => void idToken().then((token) => send({ 'x-token': token }), retryLater),
+    auth: (send) =>
+      void idToken().then(
+        (token) => send({ 'x-token': token, ...(resumeToken !== undefined && { resume_token: resumeToken }) }),
+        retryLater,
+      ),
   });
   const connectSoon = () =>
     void delay(RETRY_MS, undefined, { signal: closing.signal }).then(
@@ -95,12 +114,31 @@ function openSocket({ url, workspaceId, idToken, note }: RealtimeDeps, reject: (
     connectSoon();
   }
   keepConnected(socket, { connectSoon, note, reject });
-  socket.on('connect', () => emit(socket, 'workspace.subscribe', { workspace_ids: [workspaceId] }));
+  socket.on('session.ready', (ready: ServerEventPayload<'session.ready'>) => void (resumeToken = ready.resume_token));
+  socket.on('session.ending', ({ code, in_ms: inMs }: ServerEventPayload<'session.ending'>) => {
+    // Without a new token the connection ends, and the next one fetches it.
+    if (code === 'token_expired' && inMs > 0)
+      void idToken().then(
+        (token) => emit(socket, 'session.renew', { credentials: { 'x-token': token } }),
+        () => undefined,
+      );
+  });
+  function subscribeNow(): void {
+    const position = since();
+    emit(socket, 'workspace.subscribe', {
+      workspace_ids: [workspaceId],
+      ...(position !== undefined && { since: { [workspaceId]: position } }),
+    });
+  }
+  socket.on('connect', subscribeNow);
+  /** Subscribes again later, unless the chat ends before. */
+  const subscribe = (inMs: number) =>
+    delay(inMs, undefined, { signal: closing.signal }).then(subscribeNow, () => undefined);
   const close = () => {
     closing.abort();
     socket.disconnect();
   };
-  return { socket, close };
+  return { socket, close, subscribe };
 }
 
 /** Rejects with the signal's reason when it is aborted. */

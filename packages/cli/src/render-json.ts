@@ -21,6 +21,8 @@ export function createJsonRenderer({ lines, notes, choices }: JsonRendererOption
     history: (_conversationId, messages) => void messages.map(choices.update),
     chosen() {},
     messages() {},
+    printed: () => ({ finished: [], lines: [] }),
+    resume() {},
     settled() {},
   };
 }

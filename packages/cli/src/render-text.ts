@@ -39,6 +39,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   /** Whether a turn runs. */
   let waiting = false;
   const known = new Set<string>();
+  /** The messages that were rendered since the last one of the user. */
+  let ofTurn = new Set<string>();
   /** The last lines of messages. */
   const lines = new Map<string, string>();
   /** The local ids of messages that this chat has sent. */
@@ -82,6 +84,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     const { id, content, role } = message;
     const isNew = !known.has(id);
     known.add(id);
+    ofTurn.add(id);
     if (role === 'user') return isNew ? fromUser(message) : undefined;
     if (content.type === 'system') return print(id, [`· ${oneLine(content.text)}`]);
     if (content.type === 'loading' || content.type === 'text') return replies.update(message);
@@ -127,6 +130,14 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     screen.line(`· ${what}${about}`);
   }
 
+  /** The texts that are streamed at the time of a subscription. */
+  function streams({ state = {} }: ServerEventPayload<'workspace.subscribed'>): void {
+    for (const [workspaceId, { streams: texts }] of Object.entries(state)) {
+      for (const { text, ...stream } of texts)
+        replies.chunk({ workspace_id: workspaceId, ...stream, chunk: text, offset: 0 });
+    }
+  }
+
   function deleted(id: string): void {
     choices.remove(id);
     progress.remove(id);
@@ -145,6 +156,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
       case 'message.updated':
         if (payload.message.conversation_id === conversation) render(payload.message);
         break;
+      case 'workspace.subscribed':
+        return streams(payload);
       case 'message.chunk':
         return replies.chunk(payload);
       case 'message.done':
@@ -166,6 +179,15 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     },
     sent({ local_id: localId }) {
       own.add(localId);
+      ofTurn = new Set();
+      waiting = true;
+    },
+    printed: () => ({ ...replies.printed(ofTurn), lines: [...lines].filter(([id]) => ofTurn.has(id)) }),
+    resume(localId, printed) {
+      own.add(localId);
+      for (const [id, text] of printed.lines) lines.set(id, text);
+      for (const id of [...printed.finished, ...printed.lines.map(([each]) => each)]) ofTurn.add(id);
+      replies.resume(printed);
       waiting = true;
     },
     chosen() {

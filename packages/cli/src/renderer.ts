@@ -1,5 +1,12 @@
 import type { ListedMessage, MessageSend, Workspace } from '@uswarm/contract';
+import type { PrintedReplies } from './replies.js';
 import type { Outcome, ServerEvent } from './turn.js';
+
+/** What a chat has printed about one message of the user; JSON, so that a later chat continues after it. */
+export interface PrintedTurn extends PrintedReplies {
+  /** The last lines of messages. */
+  lines: [id: string, text: string][];
+}
 
 /** The output of a chat, as text or as JSON lines. */
 export interface Renderer {
@@ -15,6 +22,10 @@ export interface Renderer {
   event(event: ServerEvent): void;
   /** Newest messages of the conversation, loaded because events may have been missed. `firstId` is the first one of the turn. */
   messages(messages: readonly ListedMessage[], firstId: string | undefined): void;
+  /** What was printed since the last `sent`. */
+  printed(): PrintedTurn;
+  /** Continues a turn of an earlier chat after what that has printed. */
+  resume(localId: string, printed: PrintedTurn): void;
   /** The turn has ended. */
   settled(outcome: Outcome): void;
 }

@@ -1,5 +1,5 @@
 import type { MessageData, ServerEventPayload } from '@uswarm/contract';
-import { addChunk, NOTHING_STREAMED, type StreamedText, textOf } from './chunk-reducer.js';
+import { addChunk, NOTHING_STREAMED, printedBefore, type StreamedText, textOf } from './chunk-reducer.js';
 import { failureLine } from './content-lines.js';
 import type { Screen } from './screen.js';
 import { oneLine, type Paint, printable } from './terminal-text.js';
@@ -19,12 +19,27 @@ interface Reply {
   printed?: { generation: number; text: string };
 }
 
+interface OpenReply extends Reply {
+  agentId: string | undefined;
+}
+
+/** What a chat has printed of the replies to one message; a later chat continues after it. */
+export interface PrintedReplies {
+  finished: string[];
+  /** The reply that is streamed. */
+  current?: { id: string; agent: string; agentId?: string | undefined; generation: number; text: string } | undefined;
+}
+
 /** Prints the replies of agents, one after the other. */
 export interface Replies {
   update(message: AnyMessage): void;
   chunk(chunk: ServerEventPayload<'message.chunk'>): void;
   end(messageId: string, status: 'delivered' | 'failed'): void;
   remove(messageId: string): void;
+  /** What was printed of the messages with these ids. */
+  printed(ids: ReadonlySet<string>): PrintedReplies;
+  /** Continues after what an earlier chat has printed. */
+  resume(printed: PrintedReplies): void;
   /** Whether a part of a reply is printed. */
   readonly isStreaming: boolean;
   /** The agent has shown something other than a reply. */
@@ -41,9 +56,12 @@ export interface RepliesDeps {
 
 export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): Replies {
   /** Unfinished replies, in the order of their creation. The first one with a text is printed. */
-  const open = new Map<string, Reply & { agentId: string | undefined }>();
+  const open = new Map<string, OpenReply>();
   const finished = new Set<string>();
-  let current: Reply | undefined;
+  let current: OpenReply | undefined;
+
+  /** An earlier chat has printed the beginning of it. */
+  let continued: OpenReply | undefined;
 
   function show(reply: Reply, whole: string, restart: string): void {
     const { generation } = reply.streamed;
@@ -55,8 +73,10 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
     }
     const before = reply.printed?.text ?? '';
     if (text === before) return;
-    const heading = reply.printed === undefined ? `${paint('bold', oneLine(reply.agent))}: ` : '';
-    screen.stream(`${heading}${text.slice(before.length)}`);
+    const isContinued = reply === continued;
+    const heading = reply.printed === undefined || isContinued ? `${paint('bold', oneLine(reply.agent))}: ` : '';
+    if (isContinued) continued = undefined;
+    screen.stream(`${heading}${isContinued && before !== '' ? '… ' : ''}${text.slice(before.length)}`);
     reply.printed = { generation, text };
   }
 
@@ -90,17 +110,7 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
       if (finished.has(message.id)) return;
       const known = open.get(message.id);
       const status = 'extended_status' in message ? message.extended_status : message.status;
-      const reply = known ?? {
-        id: message.id,
-        agentId: message.agent?.id,
-        agent: nameOf(message),
-        streamed: NOTHING_STREAMED,
-        ended: false,
-        hasShown: false,
-        text: undefined,
-        status,
-        error: null,
-      };
+      const reply = known ?? newReply(message.id, nameOf(message), message.agent?.id);
       open.set(message.id, Object.assign(reply, { status, error: message.error, text: contentText(message.content) }));
     },
     chunk(chunk) {
@@ -125,6 +135,26 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
       if (current === reply) current = undefined;
       print();
     },
+    printed(ids) {
+      const { id, agent, agentId, printed } = current ?? {};
+      return {
+        finished: [...finished].filter((each) => ids.has(each)),
+        current:
+          id === undefined || printed === undefined ? undefined : { id, agent: agent ?? '', agentId, ...printed },
+      };
+    },
+    resume(printed) {
+      for (const id of printed.finished) finished.add(id);
+      if (printed.current === undefined) return;
+      const { id, agent, agentId, generation, text } = printed.current;
+      continued = {
+        ...newReply(id, agent, agentId),
+        streamed: printedBefore(generation, text),
+        printed: { generation, text },
+      };
+      open.set(id, continued);
+      current = continued;
+    },
     get isStreaming() {
       return current !== undefined;
     },
@@ -133,3 +163,15 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
     },
   };
 }
+
+const newReply = (id: string, agent: string, agentId: string | undefined): OpenReply => ({
+  id,
+  agentId,
+  agent,
+  streamed: NOTHING_STREAMED,
+  ended: false,
+  hasShown: false,
+  text: undefined,
+  status: 'pending',
+  error: null,
+});

@@ -8,8 +8,11 @@ import { chatInteractively } from './interactive.js';
 import { createLineHandler } from './line-handler.js';
 import { readLocalFile } from './local-file.js';
 import { openRealtime } from './realtime.js';
-import { sendMessage, type TurnDeps } from './send-message.js';
+import { openTurnFile, type SavedTurn } from './saved-turn.js';
+import { resumeTurn, sendMessage, type TurnDeps } from './send-message.js';
+import type { Renderer } from './renderer.js';
 import { createSession, type Session } from './session.js';
+import { oneLine } from './terminal-text.js';
 import { waitUntilReady } from './workspace-ready.js';
 
 /** Time limit for an answer and for the start of the workspace, in milliseconds. */
@@ -51,21 +54,27 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
   const { renderer } = view;
   renderer.note(`${target.email} at ${target.url}`);
 
+  const turnFile = openTurnFile(target.dataDir, target);
+  const saved = target.message === undefined ? turnFile.read() : undefined;
+  // Before any event.
+  if (saved !== undefined) continueRendering(renderer, saved);
   const limit = withLimit(signal, WAIT_LIMIT_MS);
   const realtime = openRealtime({
     url: target.url,
     workspaceId: workspace.id,
     idToken: idTokens.current,
     note: renderer.note,
+    since: saved?.position,
   });
   realtime.onEvent(renderer.event);
   try {
     await waitUntilReady({ session, realtime, renderer }, workspace, limit);
     view.nameAgents(await session.agents(workspace.id));
     const { id: conversationId } = await session.swarmConversation(workspace.id);
-    const deps = { session, realtime, renderer, workspaceId: workspace.id, conversationId, newId: randomUUID };
+    const ids = { workspaceId: workspace.id, conversationId, newId: randomUUID };
+    const deps = { session, realtime, renderer, turnFile, ...ids };
     return target.message === undefined
-      ? await talk(deps, view, streams, signal)
+      ? await talk(deps, view, streams, signal, saved)
       : await say({ ...deps, waitsForWorkflows: true }, view, target.message, limit);
   } finally {
     realtime.close();
@@ -85,12 +94,25 @@ async function say(
   return outcome === 'delivered' ? 0 : 1;
 }
 
-type Connected = Omit<TurnDeps, 'waitsForWorkflows' | 'session'> & { session: Session };
+type Connected = Omit<TurnDeps, 'waitsForWorkflows' | 'session' | 'renderer'> & {
+  session: Session;
+  renderer: Renderer;
+};
 
 /** Chats until the input ends. @returns the exit code */
-async function talk(deps: Connected, view: ChatView, streams: ChatIo, signal: AbortSignal): Promise<number> {
+async function talk(
+  deps: Connected,
+  view: ChatView,
+  streams: ChatIo,
+  signal: AbortSignal,
+  saved: SavedTurn | undefined,
+): Promise<number> {
   const { session, workspaceId, conversationId } = deps;
-  view.renderer.history(conversationId, await session.latestMessages(workspaceId, conversationId, HISTORY_LIMIT));
+  if (saved?.conversation_id === conversationId) await finish(deps, saved, withLimit(signal, WAIT_LIMIT_MS));
+  else {
+    if (saved !== undefined) view.renderer.settled('failed');
+    view.renderer.history(conversationId, await session.latestMessages(workspaceId, conversationId, HISTORY_LIMIT));
+  }
   const interruption = new AbortController();
   const stop = AbortSignal.any([signal, interruption.signal]);
   const line = createLineHandler({
@@ -109,6 +131,23 @@ async function talk(deps: Connected, view: ChatView, streams: ChatIo, signal: Ab
     signal,
   });
   return 0;
+}
+
+function continueRendering(
+  renderer: Renderer,
+  { conversation_id: conversationId, local_id: localId, ...saved }: SavedTurn,
+) {
+  renderer.history(conversationId, []);
+  renderer.note(`continues with the answer to: ${oneLine(saved.text)}`);
+  renderer.resume(localId, saved.printed);
+}
+
+/** Waits for the end of a turn that an earlier chat waited for. */
+async function finish(deps: Connected, saved: SavedTurn, limit: AbortSignal): Promise<void> {
+  await resumeTurn({ ...deps, waitsForWorkflows: true }, saved, limit).ended.catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    deps.renderer.note(error.message);
+  });
 }
 
 /** Combines the signal with a time limit. */

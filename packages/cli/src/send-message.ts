@@ -3,12 +3,15 @@ import { Failure } from './failure.js';
 import { rejectOnAbort, type Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
 import { applyEvent, applyHistory, newTurn, type Outcome, outcomeOf, type Turn } from './turn.js';
+import type { SavedTurn, TurnFile } from './saved-turn.js';
 import type { Session } from './session.js';
 
 export interface TurnDeps {
   session: Pick<Session, 'latestMessages' | 'choose' | 'stop'>;
-  realtime: Pick<Realtime, 'send' | 'onEvent' | 'onGap' | 'rejected'>;
-  renderer: Pick<Renderer, 'sent' | 'chosen' | 'messages' | 'settled'>;
+  realtime: Pick<Realtime, 'send' | 'onEvent' | 'onGap' | 'position' | 'rejected'>;
+  renderer: Pick<Renderer, 'sent' | 'chosen' | 'messages' | 'printed' | 'settled'>;
+  /** Saves the turn of a message, so that a later chat continues it. */
+  turnFile: Pick<TurnFile, 'save' | 'remove'>;
   workspaceId: string;
   conversationId: string;
   newId: () => string;
@@ -38,21 +41,50 @@ export interface RunningTurn {
 
 /** Sends a message and renders what agents do, until the turn ends. */
 export function sendMessage(deps: TurnDeps, text: string, signal: AbortSignal): RunningTurn {
-  const message: MessageSend = {
-    workspace_id: deps.workspaceId,
-    conversation_id: deps.conversationId,
-    local_id: deps.newId(),
+  const message = draft(deps, deps.newId(), text);
+  deps.renderer.sent(message);
+  return followMessage(deps, message, text, signal, false);
+}
+
+/** Waits for a turn of an earlier chat, which the renderer continues. If its message was not stored, it is sent again: its id prevents a duplicate. */
+export function resumeTurn(deps: TurnDeps, { local_id: localId, text }: SavedTurn, signal: AbortSignal): RunningTurn {
+  return followMessage(deps, draft(deps, localId, text), text, signal, true);
+}
+
+function draft({ workspaceId, conversationId }: TurnDeps, localId: string, text: string): MessageSend {
+  return {
+    workspace_id: workspaceId,
+    conversation_id: conversationId,
+    local_id: localId,
     content: { type: 'text', text },
     mentions: [],
     attachments: [],
   };
-  deps.renderer.sent(message);
-  return followTurn(
-    deps,
-    newTurn(deps.conversationId, message.local_id, deps.waitsForWorkflows),
-    () => deps.realtime.send(message),
-    signal,
-  );
+}
+
+/** Saves what is printed after each event, until the turn ends. */
+function followMessage(
+  deps: TurnDeps,
+  message: MessageSend,
+  text: string,
+  signal: AbortSignal,
+  resumes: boolean,
+): RunningTurn {
+  const { conversationId, realtime, renderer, turnFile } = deps;
+  const save = (): void =>
+    turnFile.save({
+      conversation_id: conversationId,
+      local_id: message.local_id,
+      text,
+      position: realtime.position(),
+      printed: renderer.printed(),
+    });
+  const turn = newTurn(conversationId, message.local_id, deps.waitsForWorkflows);
+  const running = followTurn(deps, turn, () => realtime.send(message), signal, { resumes, changed: save });
+  save();
+  // After an interruption, a later chat continues.
+  running.ended.then(turnFile.remove, (error: unknown) => (error instanceof Failure ? turnFile.remove() : undefined));
+  return running;
 }
 
 /** Chooses an action of a card and renders what follows. */
@@ -73,12 +105,20 @@ export function chooseAction(deps: TurnDeps, { messageId, actionId }: Choice, si
   );
 }
 
+interface FollowOptions {
+  /** Whether the turn has started: then it begins with what is stored. */
+  resumes: boolean;
+  /** Called after each change of what is rendered. */
+  changed: () => void;
+}
+
 /** Starts a turn and waits for its end. `start` can be called again after missed events. It returns an outcome if nothing follows. */
 function followTurn(
   deps: TurnDeps,
   first: Turn,
   start: () => void | Promise<Outcome | undefined>,
   signal: AbortSignal,
+  { resumes, changed }: FollowOptions = { resumes: false, changed: () => undefined },
 ): RunningTurn {
   const { session, realtime, renderer, workspaceId, conversationId } = deps;
   const ended = Promise.withResolvers<Outcome>();
@@ -88,6 +128,7 @@ function followTurn(
     turn = next;
     const outcome = outcomeOf(turn);
     if (outcome !== undefined) ended.resolve(outcome);
+    changed();
     if (turn.rejection !== undefined)
       ended.reject(new Failure(`The message was rejected: ${turn.rejection.error} (${turn.rejection.code})`));
   }
@@ -108,7 +149,7 @@ function followTurn(
   const unsubscribeGaps = realtime.onGap(() => void catchUp().catch(ended.reject));
   async function follow(): Promise<Outcome> {
     try {
-      begin().catch(ended.reject);
+      (resumes ? catchUp() : begin()).catch(ended.reject);
       const outcome = await Promise.race([ended.promise, realtime.rejected, rejectOnAbort(signal)]);
       renderer.settled(outcome);
       return outcome;

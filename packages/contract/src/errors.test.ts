@@ -33,7 +33,10 @@ describe('the error catalogue', () => {
     const routes: readonly RouteDefinition[] = ROUTES;
     const documented = new Set(routes.flatMap((route) => [...commonErrors(route), ...(route.errors ?? [])]));
     const elsewhere: ErrorCode[] = [
+      'resume_token_expired',
+      'resume_token_invalid',
       'route_not_found',
+      'session_user_mismatch',
       'method_not_allowed',
       'operator_not_allowed',
       'subscription_limit_reached',

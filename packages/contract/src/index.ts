@@ -22,7 +22,6 @@ export { exceedsDepth } from './depth.js';
 export {
   AuthenticateAnswer,
   AuthenticateBody,
-  CREDENTIAL_HEADERS,
   DevicePositionsBody,
   EVENTS_PAGE_BYTES,
   EventsAnswer,
@@ -120,6 +119,7 @@ export {
   type ClientEventName,
   MessageSend,
   PositionReport,
+  SessionRenew,
   WorkspaceSubscribe,
   WorkspaceUnsubscribe,
 } from './events/client.js';
@@ -143,7 +143,7 @@ export {
   parseEnvelope,
 } from './events/bus.js';
 export { UserEvent } from './events/users.js';
-export { SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
+export { CREDENTIAL_HEADERS, SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
 export {
   allowedMethods,
   findRoute,

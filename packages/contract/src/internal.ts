@@ -1,27 +1,11 @@
 import { z } from 'zod';
 import { ErrorCode } from './errors.js';
 import { MessageSend } from './events/client.js';
-import { TokenHash } from './events/sessions.js';
+import { CREDENTIAL_HEADERS, TokenHash } from './events/sessions.js';
 import { AgentState, StreamState } from './events/states.js';
 import { Epoch, Id, Timestamp } from './resources/primitives.js';
 
 /** The internal API of the orchestrator for the realtime gateways and the model gateway. Not part of the public documents. */
-
-/** Headers (or handshake `auth` entries) for authentication, by lower-case name. */
-export const CREDENTIAL_HEADERS = [
-  'x-token',
-  'authorization',
-  'x-e2e-token',
-  'x-e2e-uid',
-  'x-e2e-email',
-  'x-e2e-name',
-  'x-signature',
-  'x-timestamp',
-  'x-device-info',
-  'x-device-id',
-  'x-version',
-  'x-timezone',
-] as const;
 
 export const AuthenticateBody = z.object({
   credentials: z.partialRecord(z.enum(CREDENTIAL_HEADERS), z.string().max(16_384)),
@@ -30,6 +14,8 @@ export const AuthenticateAnswer = z.object({
   user_id: Id,
   /** When the credential expires; null if it does not expire. */
   expires_at: Timestamp.nullable(),
+  /** Milliseconds until then; the clock of the gateway may differ. Absent in release 0.2. */
+  expires_in_ms: z.int().nullish(),
   /** Identifies the credential for a logout; null if it cannot be logged out. */
   token_hash: TokenHash.nullable(),
   /** When the credential was issued; null if unknown. Absent in release 0.2. */

@@ -10,11 +10,12 @@ import { missingJava } from './java/java.js';
 import { missingPrometheus } from './prometheus.js';
 
 /** Parts that some machines cannot run. Postgres and the OIDC issuer are npm packages, which run everywhere. */
-type PartName = 'valkey' | 'searxng' | 'schemathesis' | 's3' | 'go' | 'java' | 'prometheus';
+type PartName = 'valkey' | 'searxng' | 'python-socketio' | 'schemathesis' | 's3' | 'go' | 'java' | 'prometheus';
 
 const checks: Record<PartName, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
   searxng: () => missingPython([3, 11]),
+  'python-socketio': () => missingPython([3, 11]),
   schemathesis: () => missingPython([3, 11]),
   s3: missingS3,
   go: () => missingGo('build the programs that check charts'),

@@ -113,10 +113,8 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   const facts = describe(settings, searchEndpoint);
   const pages = createPages({ url, issuer: issuerUrl, ...facts });
   const httpServer = createServer(route(pages, issuer.listener, orchestrator.app));
-  const internalClient = createOrchestratorClient({
-    url: internal.url,
-    key: parseSigningKey(folder.secrets.internal_api_key),
-  });
+  const internalKey = parseSigningKey(folder.secrets.internal_api_key);
+  const internalClient = createOrchestratorClient({ url: internal.url, key: internalKey });
   stack.defer('internal client', () => internalClient.close());
   const gateway = createGateway({
     httpServer,
@@ -124,6 +122,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     bus,
     logger,
     metrics: createGatewayMetrics(metrics),
+    resumeKeys: [internalKey],
     settings: { shutdownWindowMs: 0 },
     admit: ({ headers }) => isLoopbackHost(headers.host),
   });

@@ -18,6 +18,7 @@ export interface SeparateServices {
   socketUrl: string;
   issuer: OidcIssuer;
   orchestrators: Program[];
+  /** The running gateway. */
   gateway: Program;
   /** Base URLs of the operations ports of the first orchestrator and the gateway. */
   operations: { orchestrator: string; gateway: string };
@@ -25,6 +26,8 @@ export interface SeparateServices {
   databaseProxy: FaultInjectionProxy;
   /** Starts another orchestrator on the same database. With `atTheSamePorts`, clients reach it in place of an ended one. */
   addOrchestrator(options?: { atTheSamePorts?: boolean }): Promise<Program>;
+  /** Kills the gateway. @returns starts another one at the same port */
+  killGateway(): Promise<() => Promise<void>>;
   runtimePid(workspaceId: string): Promise<number>;
   /** Kills the orchestrator that clients reach, the runtime of the workspace, or both. */
   kill(killed: Killed, workspaceId: string): Promise<void>;
@@ -88,17 +91,19 @@ export async function startSeparateServices(
       'listening',
     );
   const orchestrators = [await runOrchestrator(restPort, internalPort)];
-  const gateway = await listening(
-    runProgram('services/realtime-gateway/dist/main.js', [], {
-      GATEWAY_HOST: '127.0.0.1',
-      GATEWAY_PORT: String(socketPort),
-      OPS_PORT: '0',
-      INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
-      INTERNAL_API_KEY: internalKey,
-      REALTIME_REDIS_URL: redis,
-    }),
-    'serving /socket.io/',
-  );
+  const runGateway = () =>
+    listening(
+      runProgram('services/realtime-gateway/dist/main.js', [], {
+        GATEWAY_HOST: '127.0.0.1',
+        GATEWAY_PORT: String(socketPort),
+        OPS_PORT: '0',
+        INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
+        INTERNAL_API_KEY: internalKey,
+        REALTIME_REDIS_URL: redis,
+      }),
+      'serving /socket.io/',
+    );
+  const gateway = await runGateway();
   const operations = {
     orchestrator: await operationsOf(orchestrators[0]!, /"opsPort":(\d+)/),
     gateway: await operationsOf(gateway, /"ops_port":(\d+)/),
@@ -129,6 +134,13 @@ export async function startSeparateServices(
       orchestrators.push(program);
       return program;
     },
+    async killGateway() {
+      await services.gateway.stop('SIGKILL');
+      return async () => {
+        services.gateway = await runGateway();
+        operations.gateway = await operationsOf(services.gateway, /"ops_port":(\d+)/);
+      };
+    },
     async runtimePid(workspaceId) {
       const sql = 'SELECT pid FROM runtime_processes WHERE workspace_id = $1';
       const { rows } = await pool.query<{ pid: number }>(sql, [workspaceId]);
@@ -149,7 +161,7 @@ export async function startSeparateServices(
       await eventually(async () => (await pool.query(sql)).rows, { until: (rows) => rows.length > 0 });
     },
     async close() {
-      await gateway.stop();
+      await services.gateway.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));
       const { rows } = await pool.query<{ pid: number }>('SELECT pid FROM runtime_processes');
       for (const { pid } of rows) killIfAlive(pid);

@@ -1,8 +1,12 @@
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { ApiError } from '@uswarm/contract';
 import { createRedisBus, type EventBus } from '@uswarm/event-bus';
 import { silentLogger } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { io } from 'socket.io-client';
 import type { TestClient } from '../test/test-client.js';
 import { startTestGateway, type TestGateway } from '../test/test-gateway.js';
 
@@ -46,7 +50,7 @@ describeWith('valkey', 'gateways that share a Redis', () => {
     const second = await connect(1);
     const third = await connect(1);
     const fourth = await connect(1);
-    expect(await oldest.next('session.ending')).toEqual({ code: 'too_many_sockets', reconnect: false });
+    expect(await oldest.next('session.ending')).toEqual({ code: 'too_many_sockets', reconnect: false, in_ms: 0 });
     expect(await oldest.disconnected).toBe('io server disconnect');
     for (const client of [other, second, third, fourth]) expect(await served(client)).toMatchObject({ ok: true });
   });
@@ -57,7 +61,7 @@ describeWith('valkey', 'gateways that share a Redis', () => {
       true,
     );
     for (const client of [here, there]) {
-      expect(await client.next('session.ending')).toEqual({ code: 'logged_out', reconnect: false });
+      expect(await client.next('session.ending')).toEqual({ code: 'logged_out', reconnect: false, in_ms: 0 });
       expect(await client.disconnected).toBe('io server disconnect');
     }
     expect(await served(other)).toMatchObject({ ok: true });
@@ -71,5 +75,92 @@ describeWith('valkey', 'gateways that share a Redis', () => {
     for (const client of [here, there]) expect(await client.next('workspace.deleted')).toEqual({ workspace_id });
     expect(await served(other)).toMatchObject({ ok: true });
     expect(other.names()).toEqual([]);
+  });
+});
+
+/** Forwards each connection to one of the ready gateways, as a Service does. */
+async function startService(ready: () => readonly TestGateway[]) {
+  let next = 0;
+  const server = createServer((client) => {
+    const gateways = ready();
+    const { port } = new URL(gateways[next++ % gateways.length]!.url);
+    const upstream = connectTcp(Number(port), '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const)
+      from.on('error', () => undefined).once('close', () => to.destroy());
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+}
+
+describeWith('valkey', 'a rolling restart of two gateways', () => {
+  const CLIENTS = 60;
+
+  it.each([
+    ['while the orchestrator responds', false],
+    ['while the orchestrator is unavailable', true],
+  ])('loses no socket of default clients %s', async (_what, away) => {
+    const userIds = Array.from({ length: CLIENTS }, () => crypto.randomUUID());
+    let orchestratorIsAway = false;
+    const available = <Answer>(answer: Answer): Answer => {
+      if (orchestratorIsAway) throw new ApiError('service_unavailable');
+      return answer;
+    };
+    const startGateway = () =>
+      startTestGateway({
+        bus: createRedisBus({ url, logger: silentLogger }),
+        settings: { shutdownPerSecond: 200, shutdownWindowMs: 500, handshakePatienceMs: 0 },
+        orchestrator: {
+          authenticate: async (credentials) =>
+            available({ user_id: userIds[Number(credentials['x-token'])]!, expires_at: null, token_hash: PHONE }),
+          endedSessions: async () => available({ ended: [] }),
+        },
+      });
+    let ready = [await startGateway(), await startGateway()];
+    const service = await startService(() => ready);
+    const sessions: Set<string>[] = [];
+    const refusals: Error[] = [];
+    const clients = userIds.map((_user, index) => {
+      let resumeToken: string | undefined;
+      // The default options, except that a TCP connection per poll would need sticky routing.
+      const client = io(`${service.url}/v1`, {
+        transports: ['websocket'],
+        forceNew: true,
+        auth: (send) => send({ 'x-token': String(index), ...(resumeToken && { resume_token: resumeToken }) }),
+      });
+      const seen = (sessions[index] = new Set<string>());
+      client.on('session.ready', (session: { session_id: string; resume_token: string }) => {
+        seen.add(session.session_id);
+        resumeToken = session.resume_token;
+      });
+      client.on('connect_error', (error) => client.active || refusals.push(error));
+      return client;
+    });
+    try {
+      await eventually(() => sessions.every(({ size }) => size === 1));
+      orchestratorIsAway = away;
+      for (const old of ready) {
+        const started = await startGateway();
+        ready = [...ready.filter((gateway) => gateway !== old), started];
+        await old.shutDown();
+        await eventually(() => clients.every(({ connected }) => connected));
+        await old.close();
+      }
+      // Each client was moved at least once, in one session.
+      const counts = await Promise.all(
+        ready.map(async (gateway) => (await gateway.metric('uswarm_gateway_sockets')).split(' ').at(-1)),
+      );
+      expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(CLIENTS);
+      expect(sessions.map(({ size }) => size)).toEqual(clients.map(() => 1));
+      expect(refusals).toEqual([]);
+    } finally {
+      for (const client of clients) client.disconnect();
+      for (const gateway of ready) await gateway.close();
+      service.close();
+    }
   });
 });

@@ -1,4 +1,13 @@
-import { corsOrigins, hstsMaxAge, list, port, proxyList, secret, secretText } from '@uswarm/service-kit';
+import {
+  corsOrigins,
+  hstsMaxAge,
+  list,
+  port,
+  previousSecrets,
+  proxyList,
+  secret,
+  secretText,
+} from '@uswarm/service-kit';
 import { z } from 'zod';
 import { DEFAULT_SETTINGS } from './settings.js';
 
@@ -14,6 +23,8 @@ export const GatewayConfig = z.object({
   INTERNAL_API_URL: z.url({ protocol: /^https?$/ }),
   /** `<id>:<secret>`, shared with the orchestrator. */
   INTERNAL_API_KEY: secret(secretText(32)),
+  /** Previous keys, whose resume tokens are accepted during a rotation. */
+  INTERNAL_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** The event bus. */
   REALTIME_REDIS_URL: secret(z.url({ protocol: /^rediss?$/ })),
   /** `polling`, `websocket` or both, comma-separated. */
@@ -36,6 +47,8 @@ export const GatewayConfig = z.object({
   SOCKET_UNREAD_BYTES: count.min(16 * 1024).default(DEFAULT_SETTINGS.unreadBytesPerSocket),
   /** Maximum number of unauthenticated connections per address; 0 disables the limit. */
   UNAUTHENTICATED_PER_ADDRESS: count.default(DEFAULT_SETTINGS.unauthenticatedPerAddress),
+  /** Connections that a shutdown closes per second, and the milliseconds within which it closes all of them. */
+  SHUTDOWN_SOCKETS_PER_S: count.default(DEFAULT_SETTINGS.shutdownPerSecond),
   SHUTDOWN_WINDOW_MS: milliseconds.default(DEFAULT_SETTINGS.shutdownWindowMs),
   LOG_LEVEL: z.string().default('info'),
 });

@@ -49,8 +49,11 @@ export function outcomeOf(error: unknown): Exclude<CallOutcome, 'ok'> {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }
 
-/** `rate_limited` and `failed` clients reconnect; `left` clients disconnected during the handshake. */
-export const HANDSHAKE_OUTCOMES = ['ok', 'refused', 'failed', 'rate_limited', 'left'] as const;
+/**
+ * `resumed`: admitted by a resume token. `rate_limited` and `failed` clients reconnect; `left` clients disconnected during the
+ * handshake.
+ */
+export const HANDSHAKE_OUTCOMES = ['ok', 'resumed', 'refused', 'failed', 'rate_limited', 'left'] as const;
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 
 /** The disconnect reasons of socket.io. */

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { ApiError, LIMITS, SessionEnd } from '@uswarm/contract';
 import { type EventBus, SESSION_END_EVENT } from '@uswarm/event-bus';
-import { corsOriginOption, createClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
+import {
+  corsOriginOption,
+  createClientAddress,
+  type Logger,
+  type SigningKey,
+  transportSecurity,
+} from '@uswarm/service-kit';
 import { type Namespace, Server } from 'socket.io';
 import { type Admission, createAdmission, REFUSALS } from './features/connection/admission.js';
 import { connectError, createHandshake } from './features/connection/handshake.js';
@@ -11,6 +17,8 @@ import { type GatewayServer, serve, type ServeDeps } from './features/connection
 import type { SessionDeps } from './features/connection/session.js';
 import { drainConnections } from './features/connection/drain-connections.js';
 import { checkSessions } from './features/connection/session-check.js';
+import { createResumeTokens } from './features/connection/resume-token.js';
+import { createResumption } from './features/connection/resumption.js';
 import { createSlots } from './features/connection/slots.js';
 import { createSessionRegistry, type SessionRegistry } from './features/connection/session-registry.js';
 import { toErrorBody } from './error-body.js';
@@ -22,10 +30,15 @@ import type { GatewayMetrics } from './gateway-metrics.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'hubs' | 'positionReports' | 'now'> {
+export interface GatewayDeps extends Omit<
+  SessionDeps,
+  'settings' | 'timers' | 'hubs' | 'positionReports' | 'now' | 'resumeTokens' | 'sessionRegistry'
+> {
   bus: Pick<EventBus, 'subscribe' | 'onReconnect' | 'onSessionEnd' | 'onUserEvent' | 'socketAdapter'>;
   /** Owned by the caller: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
+  /** The keys of the gateways for resume tokens; the first one signs. */
+  resumeKeys: readonly SigningKey[];
   settings?: Partial<GatewaySettings>;
   /** An additional check before a connection is accepted, such as of the `Host` header. */
   admit?: (request: IncomingMessage) => boolean;
@@ -33,7 +46,7 @@ export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | '
 }
 
 export interface Gateway {
-  /** Refuses new connections and closes the existing ones within `shutdownWindowMs`. */
+  /** Refuses new connections and closes the existing ones at a set rate, within `shutdownWindowMs`. */
   close(): Promise<void>;
 }
 
@@ -45,6 +58,7 @@ const CONNECT_TIMEOUT_MS = 20_000;
 /** Serves the realtime API: namespace `/v1` at `/socket.io/`. */
 export function createGateway({
   httpServer,
+  resumeKeys,
   settings: changed,
   admit = () => true,
   timers = systemTimers,
@@ -72,7 +86,26 @@ export function createGateway({
   const io = openServer(httpServer, settings, { refusalOf, adapter: bus.socketAdapter, metrics });
   const namespace = io.of('/v1');
   io.engine.on('connection', pendingConnections.add);
-  const handshake = createHandshake({ ...deps, clientAddress, slots, patienceMs: settings.handshakePatienceMs, now });
+  const resumeTokens = createResumeTokens(resumeKeys);
+  const sessionRegistry = createSessionRegistry(now);
+  const sessionCheck = checkSessions({
+    ...deps,
+    open: sessionRegistry.open,
+    everyMs: settings.sessionCheckMs,
+    retryMs: settings.sessionCheckRetryMs,
+    confirmMs: settings.resumeConfirmMs,
+    timers,
+    now,
+  });
+  const resume = createResumption({ tokens: resumeTokens, sessionRegistry, sessionCheck, now });
+  const handshake = createHandshake({
+    ...deps,
+    resume,
+    clientAddress,
+    slots,
+    patienceMs: settings.handshakePatienceMs,
+    now,
+  });
   namespace.use(async (socket, next) => {
     pendingConnections.credentialsReceived(socket.conn);
     const refusal = await handshake(socket);
@@ -82,9 +115,7 @@ export function createGateway({
     next(refusal?.error);
   });
 
-  const sessionRegistry = createSessionRegistry(now);
   const stopWatching = subscribeToRevocations({ namespace, bus, sessionRegistry, logger });
-  const stopChecking = checkSessions({ ...deps, open: sessionRegistry.open, everyMs: settings.sessionCheckMs, timers });
   const sessionEnders: ServeDeps['sessionEnders'] = new Map();
   forwardUserEvents({ namespace, bus, logger });
   const userSockets = joinUserSockets(namespace, sessionEnders, settings.socketsPerUser, logger);
@@ -98,7 +129,9 @@ export function createGateway({
     now,
     hubs,
     positionReports,
+    resumeTokens,
     sessionRegistry,
+    clientAddress,
     userSockets,
     sessionEnders,
   };
@@ -108,8 +141,9 @@ export function createGateway({
   return {
     async close() {
       accepting = false;
-      stopChecking();
-      await drainConnections(sessionEnders.values(), settings.shutdownWindowMs, (end) => end('server_leaving'));
+      sessionCheck.stop();
+      const rate = { perSecond: settings.shutdownPerSecond, windowMs: settings.shutdownWindowMs };
+      await drainConnections(sessionEnders.values(), rate, (end) => end('server_leaving'));
       // Closes connections whose handshake is in progress.
       io.engine.close();
       stopWatching();

@@ -6,6 +6,7 @@ import {
   listen,
   loadConfig,
   parseSigningKey,
+  parseSigningKeys,
   runService,
   startOpsServer,
 } from '@uswarm/service-kit';
@@ -17,8 +18,13 @@ import { createOrchestratorClient } from './orchestrator-client.js';
 const service = 'realtime-gateway';
 const logger = createLogger({ service });
 
-await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
+/** Beside the window in which clients are disconnected. */
+const SHUTDOWN_MARGIN_MS = 8_000;
+let shutdownWindowMs = 0;
+
+await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN_MARGIN_MS }, async (stack) => {
   const config = loadConfig(GatewayConfig, process.env);
+  shutdownWindowMs = config.SHUTDOWN_WINDOW_MS;
   logger.level = config.LOG_LEVEL;
   const registry = createMetrics(service);
   const metrics = createGatewayMetrics(registry);
@@ -53,6 +59,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
     bus,
     logger,
     metrics,
+    resumeKeys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
     settings: {
       transports: config.TRANSPORTS,
       corsOrigins: config.CORS_ORIGINS,
@@ -62,6 +69,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
       eventsPerSocket: { perSecond: config.SOCKET_EVENTS_PER_S, burst: config.SOCKET_EVENTS_BURST },
       unreadBytesPerSocket: config.SOCKET_UNREAD_BYTES,
       unauthenticatedPerAddress: config.UNAUTHENTICATED_PER_ADDRESS,
+      shutdownPerSecond: config.SHUTDOWN_SOCKETS_PER_S,
       shutdownWindowMs: config.SHUTDOWN_WINDOW_MS,
     },
   });

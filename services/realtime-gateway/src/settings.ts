@@ -45,7 +45,15 @@ export interface GatewaySettings {
   positionReportMs: number;
   /** Milliseconds between two checks for revoked sessions. */
   sessionCheckMs: number;
-  /** Milliseconds within which a shutdown closes connections, so that clients do not reconnect at the same time. */
+  /** Milliseconds until the next check after a failed one. */
+  sessionCheckRetryMs: number;
+  /** Milliseconds for which a resuming socket waits until the orchestrator confirms its session. */
+  resumeConfirmMs: number;
+  /** Milliseconds after which a client gets a newer resume token. */
+  resumeTokenMs: number;
+  /** Connections that a shutdown closes per second, so that clients do not reconnect at the same time; 0 disables the limit. */
+  shutdownPerSecond: number;
+  /** Milliseconds within which a shutdown closes all connections. */
   shutdownWindowMs: number;
 }
 
@@ -69,7 +77,11 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   handshakePatienceMs: 8_000,
   busTimeoutMs: 500,
   sessionCheckMs: 60_000,
-  shutdownWindowMs: 3_000,
+  sessionCheckRetryMs: 2_000,
+  resumeConfirmMs: 500,
+  resumeTokenMs: 4 * 60_000,
+  shutdownPerSecond: 200,
+  shutdownWindowMs: 15_000,
   hubs: {
     ringEvents: 256,
     ringBytes: 512 * 1024,

@@ -11,7 +11,7 @@ export interface ReceivedEvent {
 export interface TestClient {
   socket: Socket;
   events: ReceivedEvent[];
-  /** The names of the received events in order. */
+  /** The names of the received events in order, without `session.ready`. */
   names(): string[];
   /** Resolves with the payload of the first event with this name that `next` has not returned before. */
   next<Name extends ServerEventName>(name: Name): Promise<ServerEventPayload<Name>>;
@@ -52,7 +52,7 @@ function create(url: string, options: ClientOptions): TestClient {
     socket,
     events,
     disconnected,
-    names: () => events.map(({ name }) => name),
+    names: () => events.map(({ name }) => name).filter((name) => name !== 'session.ready'),
     async next<Name extends ServerEventName>(name: Name) {
       for (;;) {
         const found = events.find((event) => event.name === name && !returned.has(event));

@@ -4,6 +4,7 @@ import type { BusEnvelope } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { listen, Registry, silentLogger } from '@uswarm/service-kit';
 import { createGateway, type GatewayDeps } from '../src/gateway.js';
+import { createResumeTokens, type ResumeTokens } from '../src/features/connection/resume-token.js';
 import { createGatewayMetrics } from '../src/gateway-metrics.js';
 import type { OrchestratorClient } from '../src/orchestrator-client.js';
 import { DEFAULT_SETTINGS } from '../src/settings.js';
@@ -12,6 +13,9 @@ import { createFakeLog, type FakeLog } from './fake-log.js';
 import { type ClientOptions, type ConnectError, connectClient, type TestClient } from './test-client.js';
 
 export const USER = '01890000-0000-7000-8000-0000000000f1';
+
+/** All gateways of a test share it. */
+export const RESUME_KEY = { id: 'test', secret: new TextEncoder().encode('of all gateways of a test, 32 bytes long') };
 
 export interface TestGateway {
   url: string;
@@ -25,6 +29,7 @@ export interface TestGateway {
   /** Resolves with the `connect_error` of a client that must be refused. */
   refusal(options?: ClientOptions): Promise<ConnectError>;
   metric(name: string): Promise<string>;
+  resumeTokens: ResumeTokens;
   shutDown(): Promise<void>;
   /** @throws if a client received an event that violates the contract */
   close(): Promise<void>;
@@ -42,7 +47,7 @@ export const acceptingOrchestrator: OrchestratorClient = {
 /** Without periodic checks of positions, which would depend on the time that a test takes. */
 export const TEST_HUBS = { ...DEFAULT_SETTINGS.hubs, positionCheckMs: 3_600_000 };
 
-export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'settings'> {
+export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'settings' | 'timers'> {
   orchestrator?: Partial<OrchestratorClient>;
   bus?: EventBus;
   logger?: GatewayDeps['logger'];
@@ -61,6 +66,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     bus,
     logger,
     metrics: createGatewayMetrics(registry),
+    resumeKeys: [RESUME_KEY],
     settings: { shutdownWindowMs: 0, hubs: TEST_HUBS, ...settings },
   });
   const http = await listen(httpServer, { host: '127.0.0.1', port: 0 });
@@ -86,6 +92,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       log.add(...envelopes);
       for (const envelope of envelopes) await bus.publish(envelope);
     },
+    resumeTokens: createResumeTokens([RESUME_KEY]),
     metric: (name) => registry.getSingleMetricAsString(name),
     shutDown: () => gateway.close(),
     async close() {

@@ -34,6 +34,11 @@ Each message is one socket.io event: the event name is the message name, and the
   pass a function, so that each attempt sends a fresh timestamp.
 - A \`connect_error\` with \`data\` is final for these credentials; \`data\` is the documented error object. If the
   service is temporarily unable to authenticate, it closes the transport instead, and the client reconnects with back-off.
+- \`session.ready\` follows each connect. A client that sends its \`resume_token\` as the \`auth\` entry of that name, beside the
+  credentials, reconnects also while the service is temporarily unable to authenticate. Without credentials, a refused
+  token is a final \`connect_error\` (\`resume_token_invalid\`, \`resume_token_expired\`, \`token_revoked\`).
+- A minute before the credentials expire, \`session.ending\` with \`token_expired\` announces it. \`session.renew\` with new
+  credentials of the same user keeps the connection; the reply is a new \`session.ready\`. Otherwise the transport closes.
 - Events with \`x-durable\` carry \`seq\`, the gapless sequence of their workspace, and are kept for 7 days. Other events
   are broadcast to connected clients only. An event contains the state of the resource at the time of sending.
 - Messages, conversations and workspaces have \`rev\`, the \`seq\` of their last change. Replace a copy only by an event or
@@ -54,6 +59,7 @@ ${ENDINGS}.
 /** The responses to client events. */
 const REPLIES: Partial<Record<ClientEventName, ServerEventName[]>> = {
   'workspace.subscribe': ['workspace.subscribed'],
+  'session.renew': ['session.ready', 'session.renew.error'],
   'message.send': ['message.send.ack', 'message.send.error'],
 };
 

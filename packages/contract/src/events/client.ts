@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { LocalId, MessageDraft } from '../resources/message.js';
 import { EpochSeq } from '../resources/primitives.js';
+import { Credentials } from './sessions.js';
 
 /** Events from clients. */
 
@@ -36,6 +37,8 @@ export const MessageSend = MessageDraft.extend({
 }).meta({ id: 'MessageSend' });
 export type MessageSend = z.output<typeof MessageSend>;
 
+export const SessionRenew = z.object({ credentials: Credentials }).meta({ id: 'SessionRenew' });
+
 export const CLIENT_EVENTS = {
   'workspace.subscribe': { payload: WorkspaceSubscribe, summary: 'Subscribe to the events of workspaces.' },
   'workspace.unsubscribe': { payload: WorkspaceUnsubscribe, summary: 'Unsubscribe from the events of workspaces.' },
@@ -48,6 +51,11 @@ export const CLIENT_EVENTS = {
     summary:
       'Report the last sequence that the device has applied, by workspace id. Optional, at most every 10 seconds. It prevents ' +
       'notifications about messages that the device has shown.',
+    extension: true,
+  },
+  'session.renew': {
+    payload: SessionRenew,
+    summary: 'Replace the credentials of this socket by new ones of the same user, without a new connection.',
     extension: true,
   },
 } as const satisfies Record<string, { payload: z.ZodType; summary: string; extension?: true }>;

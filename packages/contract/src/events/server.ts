@@ -222,10 +222,58 @@ export const SERVER_EVENTS = {
     extension: true,
     payload: z.strictObject({ workspace_id: Id }).meta({ id: 'WorkspaceDeleted' }),
   },
-  'session.ending': {
-    summary: 'The server closes this connection. With `reconnect` only the transport closes, and a client reconnects.',
+  'session.ready': {
+    summary:
+      'The session of this socket. Sent after each connect and `session.renew`, and with a newer resume token later.',
     extension: true,
-    payload: z.strictObject({ code: SessionEndingCode, reconnect: z.boolean() }).meta({ id: 'SessionEnding' }),
+    payload: z
+      .strictObject({
+        session_id: Id.meta({ description: 'The same after a connect with its resume token.' }),
+        resumed: z.boolean().meta({ description: 'Whether a resume token admitted this socket.' }),
+        resume_token: z.string().meta({
+          description:
+            'Send the newest one as the `auth` entry `resume_token`, beside the credentials. It admits a reconnect for up to ' +
+            '10 minutes, also while the service cannot verify credentials.',
+        }),
+        expires_in_ms: z.int().nonnegative().nullable().meta({
+          description: 'Milliseconds until the credentials expire; null if they do not.',
+        }),
+        limits: z.strictObject({
+          subscriptions: z.int().positive(),
+          events_per_second: z.number().nonnegative().meta({ description: '0 if there is no limit.' }),
+          events_burst: z.int().positive(),
+          event_bytes: z.int().positive(),
+          unread_bytes: z.int().positive(),
+        }),
+      })
+      .meta({ id: 'SessionReady' }),
+  },
+  'session.renew.error': {
+    summary: 'The new credentials were refused; the present ones remain valid until they expire.',
+    extension: true,
+    payload: z
+      .strictObject({
+        error: z.string(),
+        code: ErrorCode,
+        retryable: z.boolean(),
+        request_id: z.string(),
+        retry_after_ms: z.int().nonnegative().optional(),
+      })
+      .meta({ id: 'SessionRenewError' }),
+  },
+  'session.ending': {
+    summary:
+      'The server closes this connection after `in_ms`. With `reconnect` only the transport closes, and a client reconnects.',
+    extension: true,
+    payload: z
+      .strictObject({
+        code: SessionEndingCode,
+        reconnect: z.boolean(),
+        in_ms: z.int().nonnegative().meta({
+          description: 'Above 0 only for `token_expired`: `session.renew` within that time keeps the connection.',
+        }),
+      })
+      .meta({ id: 'SessionEnding' }),
   },
   'conversation.new': {
     summary: 'A conversation was created.',

@@ -1,12 +1,41 @@
 import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
 
+/** Headers (or handshake `auth` entries) for authentication, by lower-case name. */
+export const CREDENTIAL_HEADERS = [
+  'x-token',
+  'authorization',
+  'x-e2e-token',
+  'x-e2e-uid',
+  'x-e2e-email',
+  'x-e2e-name',
+  'x-signature',
+  'x-timestamp',
+  'x-device-info',
+  'x-device-id',
+  'x-version',
+  'x-timezone',
+] as const;
+type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
+
+const credential = z.string().max(16_384).optional();
+
+/** The credentials of a client event; other names are ignored, as in the handshake. */
+export const Credentials = z
+  .object(
+    Object.fromEntries(CREDENTIAL_HEADERS.map((name) => [name, credential])) as Record<
+      CredentialHeader,
+      typeof credential
+    >,
+  )
+  .meta({ id: 'Credentials' });
+
 /** Hash that identifies a token (`tokenHash` of service-kit), in hex. */
 export const TokenHash = z.string().regex(/^[\da-f]{64}$/);
 
 /** Why the server ends a session or closes its connection. Clients must accept unknown codes. */
 export const SESSION_ENDINGS = {
-  token_expired: { reconnect: false, summary: 'the credential expired' },
+  token_expired: { reconnect: true, summary: 'the credential expires; renew it with `session.renew`' },
   logged_out: { reconnect: false, summary: 'the credential was revoked' },
   user_banned: { reconnect: false, summary: 'the user was banned' },
   user_deleted: { reconnect: false, summary: 'the account was deleted' },

@@ -72,6 +72,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     response.json({
       user_id: userId,
       expires_at: identity.expiresAt?.toISOString() ?? null,
+      expires_in_ms: identity.expiresAt === null ? null : identity.expiresAt.getTime() - Date.now(),
       token_hash: session.tokenHash?.toString('hex') ?? null,
       issued_at: identity.issuedAt?.toISOString() ?? null,
     } satisfies AuthenticateAnswer);

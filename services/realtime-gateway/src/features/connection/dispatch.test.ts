@@ -9,7 +9,12 @@ function setUp(handle: ClientEventHandler['handle'], options: Partial<DispatchDe
   const handler: ClientEventHandler = { handle, refused: (error, payload) => void refusals.push({ error, payload }) };
   const metrics = createGatewayMetrics(new Registry());
   const dispatch = createDispatch({
-    handlers: { 'workspace.subscribe': handler, 'workspace.unsubscribe': handler, 'message.send': handler },
+    handlers: {
+      'workspace.subscribe': handler,
+      'workspace.unsubscribe': handler,
+      'session.renew': handler,
+      'message.send': handler,
+    },
     logger: silentLogger,
     metrics,
     queueLimit: 10,

@@ -21,7 +21,7 @@ export function endSession(
   if (!socket.connected) return;
   const { reconnect } = SESSION_ENDINGS[code];
   metrics.sessionsEnded.inc({ code });
-  socket.emit('session.ending', { code, reconnect });
+  socket.emit('session.ending', { code, reconnect, in_ms: 0 });
   if (code === 'slow_consumer') terminate(socket.conn);
   else if (reconnect) socket.conn.close();
   else socket.disconnect(true);

@@ -108,20 +108,6 @@ describe('the handshake', () => {
     expect(requests).toEqual([]);
   });
 
-  it('closes the socket when its credential expires', async () => {
-    await start({
-      orchestrator: {
-        authenticate: async () => ({
-          user_id: USER,
-          expires_at: new Date(Date.now() + 100).toISOString(),
-          token_hash: null,
-        }),
-      },
-    });
-    const client = await gateway.connect();
-    expect(await client.disconnected).toBe('io server disconnect');
-  });
-
   it('logs no credential', async () => {
     const lines: string[] = [];
     const logger = createLogger({

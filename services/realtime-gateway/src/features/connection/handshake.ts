@@ -5,28 +5,10 @@ import { type ClientAddress, deviceLogFields, type Logger, readDevice, retry } f
 import { toErrorBody } from '../../error-body.js';
 import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
-import { readCredentials } from './credentials.js';
+import { type Credentials, readCredentials } from './credentials.js';
+import { type Resumption, readResumeToken } from './resumption.js';
+import { acceptedCredential, credentialHash, type SessionData } from './session-data.js';
 import type { Slots } from './slots.js';
-
-/** Session data of a connected client. */
-export interface SessionData {
-  userId: string;
-  /** Identifies the app installation; empty if the client sent no id. */
-  deviceId: string;
-  /** Expiry of the credential; null if it does not expire. */
-  expiresAt: Date | null;
-  /** Identifies the credential when it is revoked; null if it cannot be revoked. */
-  tokenHash: string | null;
-  /** Time of issue of the credential as ISO 8601; null if unknown. */
-  issuedAt: string | null;
-  /** Time of the authentication request to the orchestrator, in monotonic milliseconds. */
-  requestedAt: number;
-  /**
-   * Time of the connection in milliseconds since the epoch, with a fraction: several sockets can be opened within a
-   * millisecond.
-   */
-  connectedAt: number;
-}
 
 /** The part of a socket that a handshake uses. */
 export interface ConnectingSocket {
@@ -38,6 +20,8 @@ export interface ConnectingSocket {
 
 export interface HandshakeDeps {
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
+  /** Admits a client with a resume token. */
+  resume: Resumption;
   clientAddress: ClientAddress;
   metrics: Pick<GatewayMetrics, 'handshakes' | 'handshakesWaiting'>;
   logger: Pick<Logger, 'error' | 'debug'>;
@@ -59,7 +43,7 @@ export interface Refusal {
 
 const RETRY = { initialMs: 100, maxMs: 2_000 };
 /** An error without a code is a bug, which a new release may fix. */
-const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
+export const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
 
 function retryAfter(error: unknown): number {
   const ms = error instanceof ApiError ? error.extra['retry_after_ms'] : undefined;
@@ -67,13 +51,28 @@ function retryAfter(error: unknown): number {
 }
 
 /**
- * Authenticates a connecting client with the orchestrator. Retries for a limited time after a transient error. Never
+ * Admits a connecting client with its resume token, or authenticates it with the orchestrator. Retries for a limited time after a transient error. Never
  * throws.
  *
  * @returns the refusal; undefined if the client is accepted
  */
 export function createHandshake(deps: HandshakeDeps) {
-  const { orchestrator, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
+  const { orchestrator, resume, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
+
+  /** @returns whether the resume token admits the client. @throws ApiError if it does not, and no credentials are present */
+  async function resumed(auth: unknown, credentials: Credentials, data: Partial<SessionData>): Promise<boolean> {
+    const token = readResumeToken(auth);
+    if (token === undefined) return false;
+    try {
+      Object.assign(data, await resume(token, credentials));
+      return true;
+    } catch (error) {
+      if (credentialHash(credentials) === undefined) throw error;
+      logger.debug({ err: error }, 'resume token refused');
+      return false;
+    }
+  }
+
   return async ({ request, handshake, conn, data }: ConnectingSocket): Promise<Refusal | undefined> => {
     const requestId = randomUUID();
     const disconnected = new AbortController();
@@ -85,13 +84,19 @@ export function createHandshake(deps: HandshakeDeps) {
         metrics.handshakesWaiting.inc();
         const release = await slots.take(disconnected.signal).finally(() => metrics.handshakesWaiting.dec());
         try {
-          data.requestedAt = now();
-          return await orchestrator.authenticate(credentials, address, requestId);
+          const requestedAt = now();
+          const identity = await orchestrator.authenticate(credentials, address, requestId);
+          return { userId: identity.user_id, ...acceptedCredential(identity, credentials, requestedAt) };
         } finally {
           release();
         }
       };
-      const identity = await retry(authenticate, {
+      if (await resumed(handshake.auth, credentials, data)) {
+        metrics.handshakes.inc({ outcome: 'resumed' });
+        logger.debug({ requestId }, 'connection resumed');
+        return undefined;
+      }
+      const session = await retry(authenticate, {
         ...RETRY,
         // Jitter, because clients that connected together must not be refused together.
         deadlineMs: patienceMs * (0.75 + 0.25 * Math.random()),
@@ -99,12 +104,8 @@ export function createHandshake(deps: HandshakeDeps) {
         retryable: isTransient,
         waitAtLeastMs: retryAfter,
       });
-      data.userId = identity.user_id;
-      data.expiresAt = identity.expires_at === null ? null : new Date(identity.expires_at);
-      data.tokenHash = identity.token_hash;
-      data.issuedAt = identity.issued_at ?? null;
       const device = readDevice(credentials);
-      data.deviceId = device.id;
+      Object.assign(data, session, { sessionId: randomUUID(), deviceId: device.id, resumed: false, workspaceIds: [] });
       metrics.handshakes.inc({ outcome: 'ok' });
       logger.debug({ requestId, ...deviceLogFields(device) }, 'connection accepted');
       return undefined;

@@ -1,9 +1,10 @@
 import type { SessionEndingCode } from '@uswarm/contract';
+import type { ClientAddress } from '@uswarm/service-kit';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
 import { disconnectReason } from '../../gateway-metrics.js';
 import type { ServerToClientEvents } from '../../server-events.js';
 import { endSession } from './end-session.js';
-import type { SessionData } from './handshake.js';
+import type { SessionData } from './session-data.js';
 import { createSession, type SessionDeps } from './session.js';
 import type { SessionRegistry } from './session-registry.js';
 import { trackUnreadBytes } from './unread-bytes.js';
@@ -14,16 +15,15 @@ export type GatewaySocket = Socket<DefaultEventsMap, ServerToClientEvents, Defau
 
 export interface ServeDeps extends SessionDeps {
   sessionRegistry: SessionRegistry;
+  clientAddress: ClientAddress;
   userSockets: UserSockets;
   /** Ends the session of an open socket, by socket id. */
   sessionEnders: Map<string, (code: SessionEndingCode) => void>;
 }
 
 /** Serves a socket whose handshake succeeded, until it is closed. */
-export function serve(
-  socket: GatewaySocket,
-  { sessionRegistry, userSockets, sessionEnders, ...deps }: ServeDeps,
-): void {
+export function serve(socket: GatewaySocket, { clientAddress, userSockets, sessionEnders, ...deps }: ServeDeps): void {
+  const address = clientAddress(socket.request);
   forgetHandshake(socket);
   socket.data.connectedAt = performance.timeOrigin + performance.now();
   let ended = false;
@@ -32,7 +32,7 @@ export function serve(
     ended = true;
     endSession(socket, code, deps.metrics);
   };
-  const leave = sessionRegistry.add({ ...socket.data, close: end });
+  const leave = deps.sessionRegistry.add({ data: socket.data, close: end });
   if (leave === undefined) {
     end('session_ended');
     return;
@@ -44,6 +44,7 @@ export function serve(
   const session = createSession(
     socket.data,
     {
+      address,
       emit: (event, payload) => {
         if (isOpen()) (socket as Pick<Socket, 'emit'>).emit(event, payload);
       },

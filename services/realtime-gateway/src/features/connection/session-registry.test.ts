@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SessionEnd } from '@uswarm/contract';
+import { CLOCK_TOLERANCE_MS, RESUME_MS } from './resume-token.js';
 import { createSessionRegistry, type OpenSession } from './session-registry.js';
 
 const HASH = 'a'.repeat(64);
@@ -13,13 +14,17 @@ function setUp() {
     registry,
     closed,
     pass: (ms: number) => void (time += ms),
-    session: (name: string, parts: Partial<OpenSession> = {}): OpenSession => ({
-      userId: 'ada',
-      tokenHash: HASH,
-      issuedAt: null,
-      requestedAt: time,
+    session: (name: string, parts: Partial<OpenSession['data']> = {}): OpenSession => ({
+      data: {
+        userId: 'ada',
+        credentialHash: '',
+        expiresAt: null,
+        tokenHash: HASH,
+        issuedAt: null,
+        confirmedAt: time,
+        ...parts,
+      },
       close: () => void closed.push(name),
-      ...parts,
     }),
   };
 }
@@ -76,24 +81,38 @@ describe('the session registry', () => {
     pass(5_000);
     registry.end(ended('ada', HASH));
     expect(registry.add(early)).toBeUndefined();
-    expect(registry.add({ ...early, tokenHash: 'b'.repeat(64) })).toBeDefined();
+    expect(registry.add({ ...early, data: { ...early.data, tokenHash: 'b'.repeat(64) } })).toBeDefined();
     pass(1);
     expect(registry.add(session('late'))).toBeDefined();
   });
 
-  it('forgets a revocation that is older than any handshake', () => {
+  it('remembers a revocation for as long as a resume token may be older than it', () => {
     const { registry, session, pass } = setUp();
-    const old = session('old');
-    registry.end(ended('ada'));
-    pass(60_000);
+    const { data } = session('old');
+    registry.end(ended('ada', HASH));
+    pass(RESUME_MS);
     registry.end(ended('bob'));
-    expect(registry.add(old)).toBeDefined();
+    expect(registry.hasEnded(data)).toBe(true);
+    pass(CLOCK_TOLERANCE_MS);
+    registry.end(ended('bob'));
+    expect(registry.hasEnded(data)).toBe(false);
+  });
+
+  it('closes the sockets of a renewed session for the new credential, and not for the replaced one', () => {
+    const { registry, closed, session } = setUp();
+    const phone = session('phone');
+    registry.add(phone);
+    phone.data.tokenHash = 'b'.repeat(64);
+    registry.end(ended('ada', HASH));
+    expect(closed).toEqual([]);
+    registry.end(ended('ada', 'b'.repeat(64)));
+    expect(closed).toEqual(['phone']);
   });
 
   it('passes the code of the revocation on, by default session_ended', () => {
     const { registry, session } = setUp();
     const codes: string[] = [];
-    registry.add(session('phone', { close: (code) => void codes.push(code) }));
+    registry.add({ ...session('phone'), close: (code) => void codes.push(code) });
     registry.end({ ...ended('ada'), code: 'user_banned' });
     registry.end(ended('ada'));
     expect(codes).toEqual(['user_banned', 'session_ended']);

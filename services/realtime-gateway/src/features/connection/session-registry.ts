@@ -1,46 +1,48 @@
 import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
-import type { SessionData } from './handshake.js';
+import { CLOCK_TOLERANCE_MS, RESUME_MS } from './resume-token.js';
+import { createRevocations, matches, type RevocableSession } from './revocations.js';
+import type { AcceptedCredential, SessionData } from './session-data.js';
 
 /** The session of an open socket. */
-export interface OpenSession extends Pick<SessionData, 'userId' | 'tokenHash' | 'issuedAt' | 'requestedAt'> {
+export interface OpenSession {
+  /** Changes when the session is renewed or confirmed. */
+  readonly data: Pick<SessionData, 'userId'> & AcceptedCredential;
   close(code: SessionEndingCode): void;
 }
 
 /** Tracks the open sockets per user, so that they are closed when their session ends. */
 export interface SessionRegistry {
-  /** @returns a function that removes the socket; undefined if the session ended after its authentication request */
+  /** @returns a function that removes the socket; undefined if the session ended after it was confirmed */
   add(session: OpenSession): (() => void) | undefined;
+  /** Whether the session ended after it was confirmed. */
+  hasEnded(session: RevocableSession): boolean;
   /** Closes the matching sockets, also those whose handshake is in progress. */
   end(ended: SessionEnd): void;
   /** All open sockets. */
   open(): OpenSession[];
 }
 
-/** Longer than the time between the response of the orchestrator and the open socket. */
-const RECENT_MS = 60_000;
-
-const matches = (ended: SessionEnd, { userId, tokenHash }: Pick<OpenSession, 'userId' | 'tokenHash'>): boolean =>
-  ended.user_id === userId && (ended.token_hash === null || ended.token_hash === tokenHash);
-
+/** @param now monotonic milliseconds */
 export function createSessionRegistry(now: () => number): SessionRegistry {
   const byUser = new Map<string, Set<OpenSession>>();
-  let recent: { ended: SessionEnd; at: number }[] = [];
+  const revocations = createRevocations(now, RESUME_MS + CLOCK_TOLERANCE_MS);
 
   return {
     add(session) {
-      if (recent.some(({ ended, at }) => at >= session.requestedAt && matches(ended, session))) return undefined;
-      const ofUser = byUser.get(session.userId) ?? new Set();
-      byUser.set(session.userId, ofUser.add(session));
+      const { userId } = session.data;
+      if (revocations.include(session.data)) return undefined;
+      const ofUser = byUser.get(userId) ?? new Set();
+      byUser.set(userId, ofUser.add(session));
       return () => {
         ofUser.delete(session);
-        if (ofUser.size === 0 && byUser.get(session.userId) === ofUser) byUser.delete(session.userId);
+        if (ofUser.size === 0 && byUser.get(userId) === ofUser) byUser.delete(userId);
       };
     },
+    hasEnded: revocations.include,
     end(ended) {
-      const at = now();
-      recent = [...recent.filter((earlier) => at - earlier.at < RECENT_MS), { ended, at }];
+      revocations.add(ended);
       for (const session of byUser.get(ended.user_id) ?? []) {
-        if (matches(ended, session)) session.close(ended.code ?? 'session_ended');
+        if (matches(ended, session.data)) session.close(ended.code ?? 'session_ended');
       }
     },
     open: () => [...byUser.values()].flatMap((sessions) => [...sessions]),

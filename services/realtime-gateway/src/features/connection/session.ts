@@ -12,7 +12,13 @@ import { createSubscription } from '../hub/subscription.js';
 import { createSubscriptions } from '../hub/subscriptions.js';
 import { createSendMessage } from '../messages/send-message.js';
 import { createDispatch } from './dispatch.js';
-import type { SessionData } from './handshake.js';
+import { createOwnedWorkspaces } from './owned-workspaces.js';
+import { createRenewSession } from './renew-session.js';
+import type { ResumeTokens } from './resume-token.js';
+import type { SessionData } from './session-data.js';
+import { createSessionLifetime } from './session-lifetime.js';
+import type { SessionRegistry } from './session-registry.js';
+import { createSubscriptionCheck } from './subscription-check.js';
 import { createTokenBucket } from './token-bucket.js';
 
 export interface SessionDeps {
@@ -21,6 +27,8 @@ export interface SessionDeps {
   positionReports: Pick<PositionReports, 'add'>;
   logger: Logger;
   metrics: GatewayMetrics;
+  resumeTokens: Pick<ResumeTokens, 'issue'>;
+  sessionRegistry: Pick<SessionRegistry, 'hasEnded'>;
   settings: GatewaySettings;
   timers: Timers;
   /** Monotonic milliseconds. */
@@ -29,6 +37,8 @@ export interface SessionDeps {
 
 /** The part of a socket that a session uses. */
 export interface SessionSocket {
+  /** The address of the client. */
+  address: string;
   emit: Emit;
   /** Sends an encoded packet. `flushed` is called when the system has taken it. */
   write(packet: string, flushed?: () => void): void;
@@ -46,12 +56,9 @@ export interface Session {
 }
 
 /** The state and handlers of one authenticated socket. */
-export function createSession(
-  { userId, deviceId, expiresAt }: SessionData,
-  socket: SessionSocket,
-  deps: SessionDeps,
-): Session {
+export function createSession(data: SessionData, socket: SessionSocket, deps: SessionDeps): Session {
   const { orchestrator, hubs, positionReports, metrics, settings, timers, now } = deps;
+  const { userId, deviceId } = data;
   const logger = deps.logger.child({ userId });
   const { emit } = socket;
 
@@ -61,10 +68,19 @@ export function createSession(
     timers,
     stalled: () => socket.end('slow_consumer'),
   });
+  const workspaces = createOwnedWorkspaces(data.workspaceIds, () => lifetime.workspacesChanged());
+  const lifetime = createSessionLifetime({
+    ...deps,
+    data,
+    workspaces,
+    tokens: deps.resumeTokens,
+    emit,
+    end: socket.end,
+  });
   const subscriptions = createSubscriptions({
     userId,
     hubs,
-    orchestrator,
+    orchestrator: { subscriptions: createSubscriptionCheck({ orchestrator, hubs, workspaces }) },
     emit,
     metrics,
     open: (start) =>
@@ -76,6 +92,7 @@ export function createSession(
     handlers: {
       'workspace.subscribe': subscriptions.subscribe,
       'workspace.unsubscribe': subscriptions.unsubscribe,
+      'session.renew': createRenewSession({ ...deps, data, address: socket.address, lifetime, emit }),
       'message.send': createSendMessage({ userId, orchestrator, emit, holdEvents: subscriptions.hold, metrics }),
       position: createReportPosition({ userId, deviceId, reports: positionReports, cursor: subscriptions.cursor }),
     },
@@ -86,13 +103,12 @@ export function createSession(
     refusals: createTokenBucket(settings.refusalsPerSocket, now),
     flooded: () => socket.end('rate_limited'),
   });
-  const cancelExpiry =
-    expiresAt === null ? undefined : timers.after(expiresAt.getTime() - Date.now(), () => socket.end('token_expired'));
+  lifetime.start();
 
   return {
     dispatch,
     close() {
-      cancelExpiry?.();
+      lifetime.stop();
       outlet.close();
       subscriptions.close();
     },

@@ -1,0 +1,106 @@
+import { LIMITS, SESSION_ENDINGS, type SessionEndingCode } from '@uswarm/contract';
+import type { Emit } from '../../server-events.js';
+import type { GatewaySettings } from '../../settings.js';
+import type { Timers } from '../../timers.js';
+import type { OwnedWorkspaces } from './owned-workspaces.js';
+import { RESUME_MS, type ResumeTokens } from './resume-token.js';
+import type { SessionData } from './session-data.js';
+
+export interface SessionLifetimeDeps {
+  data: SessionData;
+  workspaces: Pick<OwnedWorkspaces, 'list'>;
+  tokens: Pick<ResumeTokens, 'issue'>;
+  emit: Emit;
+  end: (code: SessionEndingCode) => void;
+  settings: Pick<
+    GatewaySettings,
+    'subscriptionsPerSocket' | 'eventsPerSocket' | 'unreadBytesPerSocket' | 'resumeTokenMs'
+  >;
+  timers: Timers;
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
+/** Tells a client what its session is, and ends the session when its credential expires. */
+export interface SessionLifetime {
+  /** The socket is connected, or its credential was replaced. */
+  start(): void;
+  /** The workspaces of the session have changed: sends a new resume token soon. */
+  workspacesChanged(): void;
+  stop(): void;
+}
+
+/** Milliseconds before the expiry at which it is announced; at most half of the remaining time. */
+const ANNOUNCE_MS = 60_000;
+/** Milliseconds for which changes of the workspaces are collected. */
+const CHANGES_MS = 1_000;
+
+export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetime {
+  const { data, workspaces, tokens, emit, end, settings, timers, now } = deps;
+  let cancelExpiry: (() => void) | undefined;
+  let cancelRefresh: (() => void) | undefined;
+  let cancelChange: (() => void) | undefined;
+  /** The `confirmedAt` of the newest token. */
+  let sentConfirmation = 0;
+
+  function sendReady(): void {
+    const expiresInMs = data.expiresAt === null ? null : Math.max(0, Math.round(data.expiresAt - now()));
+    sentConfirmation = data.confirmedAt;
+    emit('session.ready', {
+      session_id: data.sessionId,
+      resumed: data.resumed,
+      resume_token: tokens.issue({
+        ...data,
+        workspaceIds: workspaces.list(),
+        confirmedMsAgo: now() - data.confirmedAt,
+        expiresInMs,
+      }),
+      expires_in_ms: expiresInMs,
+      limits: {
+        subscriptions: settings.subscriptionsPerSocket,
+        events_per_second: settings.eventsPerSocket.perSecond,
+        events_burst: settings.eventsPerSocket.burst,
+        event_bytes: LIMITS.bodyBytes,
+        unread_bytes: settings.unreadBytesPerSocket,
+      },
+    });
+  }
+
+  function scheduleRefresh(): void {
+    // Jitter, because clients that connected together must not get their tokens together.
+    cancelRefresh = timers.after(settings.resumeTokenMs * (0.75 + 0.25 * Math.random()), () => {
+      // Without a newer confirmation, a new token is not valid for longer.
+      if (data.confirmedAt > sentConfirmation) sendReady();
+      scheduleRefresh();
+    });
+  }
+
+  function scheduleExpiry(): void {
+    cancelExpiry?.();
+    if (data.expiresAt === null) return;
+    const remaining = Math.max(0, data.expiresAt - now());
+    const notice = Math.min(ANNOUNCE_MS, remaining / 2);
+    cancelExpiry = timers.after(remaining - notice, () => {
+      const { reconnect } = SESSION_ENDINGS.token_expired;
+      emit('session.ending', { code: 'token_expired', reconnect, in_ms: Math.round(notice) });
+      cancelExpiry = timers.after(notice, () => end('token_expired'));
+    });
+  }
+
+  return {
+    start() {
+      sendReady();
+      scheduleExpiry();
+      if (cancelRefresh === undefined) scheduleRefresh();
+    },
+    workspacesChanged() {
+      cancelChange ??= timers.after(CHANGES_MS, () => {
+        cancelChange = undefined;
+        if (now() - data.confirmedAt < RESUME_MS) sendReady();
+      });
+    },
+    stop() {
+      for (const cancel of [cancelExpiry, cancelRefresh, cancelChange]) cancel?.();
+    },
+  };
+}
