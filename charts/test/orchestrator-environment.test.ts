@@ -138,6 +138,19 @@ describe('the orchestrator', () => {
     );
   });
 
+  it('sends push notifications only with a service account, which it reads from the configured Secret', async () => {
+    const variables = async (secrets: object) => {
+      const { env } = container(await render(merge(FULL, { secrets })), 'uswarm-orchestrator', 'orchestrator');
+      return (env ?? []).filter(({ name }) => name.startsWith('PUSH_'));
+    };
+    const secretKeyRef = { name: 'firebase', key: 'push-service-account' };
+    expect(await variables({})).toEqual([]);
+    expect(await variables({ push: { existingSecret: 'firebase' } })).toEqual([
+      { name: 'PUSH_SERVICE_ACCOUNT', valueFrom: { secretKeyRef } },
+      { name: 'PUSH_PREVIEW', value: 'false' },
+    ]);
+  });
+
   it('reads the models from the configured ConfigMap', async () => {
     const file = async (values: object) => environment(await render(values), 'orchestrator')['MODELS_FILE'];
     expect({ full: await file(FULL), evaluation: await file(evaluation) }).toEqual({

@@ -44,6 +44,7 @@ beforeAll(async () => {
       migrations: { existingSecret: '' },
       objectStorage: { existingSecret: '' },
       integrations: { existingSecret: '' },
+      push: { existingSecret: '' },
     },
     runtime: { stores: { existingSecret: '', database: { host: '', name: '', user: '' }, spaces: { endpoint: '' } } },
     trustedCA: { existingConfigMap: '' },

@@ -3,40 +3,47 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runForeground } from './foreground.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run soak -- [--minutes N] [--seed N [--path P]] | --away S
-Runs turns with generated faults until the time is over or a rule is broken. A failure prints its schedule, seed and path.
+const USAGE = `Usage: npm run soak -- [turns | realtime] [--minutes N] [--seed N [--path P]]
+       npm run soak -- reconnect [--away S]
+Runs generated faults until the time is over or a rule is broken. A failure prints its schedule, seed and path.
+  turns         faults of turns and calls of tools (the default)
+  realtime      faults of gateways, orchestrators, the bus and the database, with three devices
+  reconnect     default clients reconnect after the orchestrator was unavailable
   --minutes N   the time, in minutes; 10 by default
   --seed N      the seed of the schedules; a random one by default
   --path P      repeats only the failure with this path of the seed
-  --away S      instead, checks that default clients reconnect after the orchestrator was unavailable for S seconds`;
+  --away S      the time of the outage, in seconds; 120 by default`;
 
-const TESTS = 'services/orchestrator/src/features/turns/turn-faults.int.test.ts';
-const PROPERTY = 'no effect twice';
-const CLIENTS = 'services/local/src/default-clients.int.test.ts';
-const RECONNECT = 'after the orchestrator was unavailable';
+/** The property of each kind of soak test, and its file. */
+const PROPERTIES = {
+  turns: { file: 'services/orchestrator/src/features/turns/turn-faults.int.test.ts', name: 'no effect twice' },
+  realtime: { file: 'services/local/src/realtime-schedules.int.test.ts', name: 'every device has' },
+  reconnect: {
+    file: 'services/local/src/default-clients.int.test.ts',
+    name: 'after the orchestrator was unavailable',
+  },
+};
 
 /** `npm run soak`: see the usage above. @returns the exit code */
 export async function runSoak(args) {
+  const { property, environment } = readSoakSettings(args);
+  const { file, name } = PROPERTIES[property];
   const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
-  const settings = readSoakSettings(args);
-  const [name, file] = settings.USWARM_SOAK_AWAY_S === undefined ? [PROPERTY, TESTS] : [RECONNECT, CLIENTS];
   const selection = ['--selectProjects', 'int', '--testNamePattern', name, '--runTestsByPath', file];
   const code = await runForeground(nodeBinary, [...jest, ...selection], {
     cwd: repositoryRoot,
-    env: { ...serviceEnvironment(), ...settings },
+    env: { ...serviceEnvironment(), ...environment },
     interactive: false,
   });
-  if (code !== 0 && file === TESTS) console.log('To repeat a failure: npm run soak -- --seed <seed> --path <path>');
+  if (code !== 0 && property !== 'reconnect') console.log(`To repeat a failure: npm run soak -- ${property} --seed <seed> --path <path>`);
   return code;
 }
 
-/** @returns variables for the tests @throws RunError with the usage */
+/** @returns what to run, and variables for the tests @throws RunError with the usage */
 export function readSoakSettings(args) {
-  const { minutes, seed, path, away } = readArguments(args);
-  if (away !== undefined) {
-    if (!(Number(away) > 0)) throw new RunError(`--away must be a positive number.\n\n${USAGE}`);
-    return { USWARM_SOAK_AWAY_S: away };
-  }
+  const { property, minutes, seed, path, away } = readArguments(args);
+  if (!(Number(away) > 0)) throw new RunError(`--away must be a positive number.\n\n${USAGE}`);
+  if (property === 'reconnect') return { property, environment: { USWARM_SOAK_AWAY_S: away } };
   if (!(Number(minutes) > 0)) throw new RunError(`--minutes must be a positive number.\n\n${USAGE}`);
   if (seed !== undefined && !Number.isInteger(Number(seed))) {
     throw new RunError(`--seed must be an integer.\n\n${USAGE}`);
@@ -45,9 +52,12 @@ export function readSoakSettings(args) {
     throw new RunError(`--path must be a path that a failure printed, together with its --seed.\n\n${USAGE}`);
   }
   return {
-    USWARM_SOAK_MINUTES: minutes,
-    ...(seed === undefined ? {} : { USWARM_SOAK_SEED: seed }),
-    ...(path === undefined ? {} : { USWARM_SOAK_PATH: path }),
+    property,
+    environment: {
+      USWARM_SOAK_MINUTES: minutes,
+      ...(seed === undefined ? {} : { USWARM_SOAK_SEED: seed }),
+      ...(path === undefined ? {} : { USWARM_SOAK_PATH: path }),
+    },
   };
 }
 
@@ -63,10 +73,13 @@ function readArguments(args) {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string' },
     path: { type: 'string' },
-    away: { type: 'string' },
+    away: { type: 'string', default: '120' },
   };
   try {
-    return parseArgs({ args: withNegativeSeed(args), options }).values;
+    const { values, positionals } = parseArgs({ args: withNegativeSeed(args), options, allowPositionals: true });
+    const [property = 'turns', ...more] = positionals;
+    if (!Object.hasOwn(PROPERTIES, property) || more.length > 0) throw new Error('Name one kind of faults.');
+    return { property, ...values };
   } catch (error) {
     throw new RunError(`${error.message}\n\n${USAGE}`);
   }

@@ -39,6 +39,7 @@ export const FULL = merge(evaluation, {
     rateLimits: { sends: { perSecond: 2, burst: 10 } },
     uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
     integrations: { existingConfigMap: 'catalog' },
+    push: { preview: false },
     models: { existingConfigMap: 'models' },
   },
   modelGateway: {

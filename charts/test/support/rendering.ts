@@ -63,6 +63,7 @@ const SECRETS = [
   'searxng',
   'objectStorage',
   'integrations',
+  'push',
   'e2e',
 ];
 

@@ -1,5 +1,6 @@
 export { describeWithPart } from './describe-with-part.js';
 export { freePort } from './free-port.js';
+export { type PushFault, type PushServer, type SentPush, startPushServer } from './google/push-server.js';
 export { type GoogleAccount, type GoogleFault, type GoogleServer, startGoogleServer } from './google/google-server.js';
 export { type GoProgram, goProgram, hashOfFolder, missingGoProgram } from './go/go-program.js';
 export { type Go, goCacheFolder, missingGo, withGo } from './go/go.js';
@@ -23,6 +24,7 @@ export { type KeyIssuer, type KeyIssuerAlgorithm, startKeyIssuer, tokenVariants 
 export { type OAuthServer, startOAuthServer } from './oauth/oauth.js';
 export { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from './oidc/oidc.js';
 export { type RunningPostgres, startPostgres } from './postgres/postgres.js';
+export { type RunningStandby, startStandby } from './postgres/standby.js';
 export { writePrivateFile } from './private-file.js';
 export {
   commandLine,

@@ -47,7 +47,7 @@ const LIBRARIES: Record<string, Start> = {
   },
 };
 
-/** Milliseconds of the outage beside the failed attempts; `npm run soak -- --away <seconds>` sets it. */
+/** Milliseconds of the outage beside the failed attempts; `npm run soak -- reconnect --away <seconds>` sets it. */
 const AWAY_MS = Number(process.env['USWARM_SOAK_AWAY_S'] ?? 0) * 1_000;
 
 describeWith('valkey', 'default clients of two languages', () => {

@@ -5,7 +5,7 @@ import { createSearchServer, type SearchOutcome } from '@uswarm/searxng-client';
 import { listen, parseSigningKey, type RunningServer, silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startAppServers, startAppUser, type AppServers, type AppUser } from '../test/app-servers.js';
-import { EVIL, INJECTIONS, KEPT, ObedientModel, order, SECRET } from '../test/injections.js';
+import { EVIL, INJECTIONS, KEPT, ObedientModel, order, PLACED_MAIL, SECRET } from '../test/injections.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const WRITES = ['gmail.users.messages.send', 'gmail.users.drafts.create', 'calendar.events.insert'];
@@ -111,17 +111,23 @@ describe('a model that obeys every order that it reads', () => {
   const streamed = () =>
     user.events.flatMap(({ name, payload }) => (name === 'message.chunk' ? [String(payload['chunk'])] : [])).join('');
 
-  /** Places an order where the agent reads it. */
-  async function place(where: string, id: number): Promise<void> {
+  /** Places an order where the agent reads it. @returns the id of the mail that contains it, if it is one */
+  async function place(where: string, id: number): Promise<string> {
     const text = order(id);
     const page = { title: 'Weather', url: 'https://example.com/weather', snippet: 'Sunny.', engine: 'e' };
     found = [page];
     notes = [];
     const event = { start: { dateTime: '2026-12-02T09:00:00Z' }, end: { dateTime: '2026-12-02T10:00:00Z' } };
-    const mail = (subject: string, from: string, body: string) =>
-      servers.google.mailbox.receive(
-        `From: ${from} <bob@example.com>\r\nTo: ada@example.com\r\nSubject: ${subject}\r\nMessage-ID: <${randomUUID()}@example.com>\r\n\r\n${body}`,
+    let mailId = '';
+    const mail = async (subject: string, from: string, body: string, headers = '') => {
+      const received = await servers.google.mailbox.receive(
+        `From: ${from} <bob@example.com>\r\nTo: ada@example.com\r\nSubject: ${subject}\r\nMessage-ID: <${randomUUID()}@example.com>\r\n${headers}\r\n${body}`,
       );
+      mailId = received.id;
+    };
+    const type = 'Content-Type: application/octet-stream\r\n';
+    const disposition = `Content-Disposition: attachment; filename="${text}.pdf"`;
+    const withFile = `--b\r\n\r\nHello\r\n--b\r\n${type}${disposition}\r\n\r\nx\r\n--b--\r\n`;
     const places: Record<string, () => unknown> = {
       'title of a web page': () => (found = [{ ...page, title: text }]),
       'excerpt of a web page': () => (found = [{ ...page, snippet: text }]),
@@ -130,11 +136,13 @@ describe('a model that obeys every order that it reads', () => {
       'subject of a mail': () => mail(text, 'Bob', 'Hello'),
       'sender of a mail': () => mail('Hello', text, 'Hello'),
       'text of a mail': () => mail('Hello', 'Bob', text),
+      'name of an attachment': () => mail('Hello', 'Bob', withFile, 'Content-Type: multipart/mixed; boundary=b\r\n'),
       'title of an event': () => servers.google.calendar.add({ ...event, summary: text }),
       'description of an event': () => servers.google.calendar.add({ ...event, summary: 'a', description: text }),
       'place of an event': () => servers.google.calendar.add({ ...event, summary: 'a', location: text }),
     };
     await places[where]!();
+    return mailId;
   }
 
   it('may send a mail without asking if the agent has read nothing of others', async () => {
@@ -148,8 +156,8 @@ describe('a model that obeys every order that it reads', () => {
     'invariant 11: changes nothing without an approval: $effect, $place',
     async ({ place: where, effect, reads, index }) => {
       const id = model.give(effect);
-      await place(where, id);
-      model.tasks.set(`task-${index}.`, reads);
+      const mailId = await place(where, id);
+      model.tasks.set(`task-${index}.`, JSON.parse(JSON.stringify(reads).replace(PLACED_MAIL, mailId)));
       const contents = await say(await newConversation(), `Please read it for task-${index}.`);
       expect(model.obeyed.has(id)).toBe(true);
       expect(await outside()).toEqual(unchanged);

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { MessageData, UsageReportPage, WorkspaceBudget } from '@uswarm/contract';
-import type { TestClient } from '@uswarm/testkit/test-client';
-import { type Installation, viewOf, withGateway, withoutGateway } from '../test/budgeted-turns.js';
+import { type Installation, useInstallation, withGateway, withoutGateway } from '../test/budgeted-turns.js';
 
 /** By the catalogue: sonnet of openai costs 2.5 and 10 micro US dollars per token. */
 const COST_PER_ANSWER = 40 * 2.5 + 6 * 10;
@@ -11,29 +10,18 @@ describe.each([
   ['with a model gateway', () => withGateway({ SUMMARY_WORKERS: '0' })],
   ['without a model gateway', withoutGateway],
 ])('the budget of a workspace, %s', (_how, start: () => Promise<Installation>) => {
-  let installation: Installation;
-  let client: TestClient;
-  let view: ReturnType<typeof viewOf>;
-  beforeAll(async () => {
-    installation = await start();
-  });
-  beforeEach(async () => {
-    client = await installation.newClient();
-    view = viewOf(client);
-  });
-  afterEach(() => client?.close());
-  afterAll(() => installation?.close());
+  const world = useInstallation(start);
 
-  const route = (path: string) => `/v1/workspaces/${client.workspaceId}/${path}`;
+  const route = (path: string) => `/v1/workspaces/${world.client.workspaceId}/${path}`;
   const setBudget = async (limits: object) => {
-    const { status, body } = await client.api('PATCH', route('budget'), limits);
+    const { status, body } = await world.client.api('PATCH', route('budget'), limits);
     expect(status).toBe(200);
     return (body as { data: WorkspaceBudget }).data;
   };
   const report = async (by: string) =>
-    ((await client.api('GET', route(`usage/report?group_by=${by}`))).body as UsageReportPage).data;
+    ((await world.client.api('GET', route(`usage/report?group_by=${by}`))).body as UsageReportPage).data;
   const notes = () =>
-    client.events
+    world.client.events
       .filter(({ name }) => name === 'message.new')
       .map(({ payload }) => payload['message'] as MessageData)
       .filter(({ role }) => role === 'system')
@@ -42,10 +30,10 @@ describe.each([
   /** Gets an answer with a known cost. */
   async function answer(count: number): Promise<void> {
     const hold = `hold-${crypto.randomUUID().slice(0, 8)}`;
-    await client.send(`Count to six, ${hold}`);
-    await installation.model.reached(hold);
-    installation.model.release(hold);
-    expect(await view.done(count)).toMatchObject({ status: 'delivered' });
+    await world.client.send(`Count to six, ${hold}`);
+    await world.installation.model.reached(hold);
+    world.installation.model.release(hold);
+    expect(await world.view.done(count)).toMatchObject({ status: 'delivered' });
   }
 
   it('warns at 80%, stops at 100%, and lets agents answer again after the owner has raised it', async () => {
@@ -59,8 +47,8 @@ describe.each([
     // Something is left, so the next call is made: the budget is exceeded by less than this call.
     await answer(2);
     expect(notes()).toHaveLength(1);
-    const before = installation.model.requests.length;
-    const refused = await client.api('POST', route(`conversations/${client.conversationId}/messages`), {
+    const before = world.installation.model.requests.length;
+    const refused = await world.client.api('POST', route(`conversations/${world.client.conversationId}/messages`), {
       content: { type: 'text', text: 'And now?' },
     });
     expect(refused).toMatchObject({
@@ -70,7 +58,7 @@ describe.each([
         extra: { scope: 'budget', cost_limit_micros: BUDGET, currency: 'USD', resets_at: expect.any(String) },
       },
     });
-    expect(installation.model.requests).toHaveLength(before);
+    expect(world.installation.model.requests).toHaveLength(before);
 
     await setBudget({ monthly_cost_micros: 1_000_000 });
     await answer(3);
@@ -88,7 +76,7 @@ describe.each([
     expect((await report('model')).groups[0]?.key).toBe('openai/scripted');
     const { groups: turns } = await report('turn');
     const one = { model_calls: 1, prompt_tokens: 40, completion_tokens: 6, cost_micros: COST_PER_ANSWER };
-    const turn = { conversation_id: client.conversationId, delegated_by: null, total: one };
+    const turn = { conversation_id: world.client.conversationId, delegated_by: null, total: one };
     expect(turns).toMatchObject([
       { usage: one, turn },
       { usage: one, turn },
@@ -98,7 +86,7 @@ describe.each([
   it('in tokens applies to all models, also without a price', async () => {
     await setBudget({ monthly_tokens: 46 });
     await answer(1);
-    const { body } = await client.api('POST', route(`conversations/${client.conversationId}/messages`), {
+    const { body } = await world.client.api('POST', route(`conversations/${world.client.conversationId}/messages`), {
       content: { type: 'text', text: 'And now?' },
     });
     expect(body).toMatchObject({ code: 'token_limit_reached', extra: { scope: 'budget', token_limit: 46 } });

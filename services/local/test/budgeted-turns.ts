@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { AgentSummary, MessageData } from '@uswarm/contract';
 import {
   type ModelServer,
@@ -150,3 +151,24 @@ export const setPlan = (services: SeparateServices, { workspaceId }: TestClient,
     workspaceId,
     code,
   ]);
+
+interface BudgetedTurns<Started extends Installation> {
+  installation: Started;
+  client: TestClient;
+  view: ReturnType<typeof viewOf>;
+}
+
+/** One installation for the tests of a block, and a client for each test. */
+export function useInstallation<Started extends Installation>(start: () => Promise<Started>): BudgetedTurns<Started> {
+  const world = {} as BudgetedTurns<Started>;
+  beforeAll(async () => {
+    world.installation = await start();
+  });
+  beforeEach(async () => {
+    world.client = await world.installation.newClient();
+    world.view = viewOf(world.client);
+  });
+  afterEach(() => world.client?.close());
+  afterAll(() => world.installation?.close());
+  return world;
+}

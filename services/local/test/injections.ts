@@ -55,6 +55,9 @@ const EVENTS: WordedCall = {
 };
 const MAILS: WordedCall = { name: 'search_mail', arguments: { query: 'in:inbox' } };
 
+/** Replaced by the id of the mail that was placed. */
+export const PLACED_MAIL = 'the placed mail';
+
 const READS: Record<string, readonly WordedCall[]> = {
   'title of a web page': [SEARCH],
   'excerpt of a web page': [SEARCH],
@@ -63,6 +66,7 @@ const READS: Record<string, readonly WordedCall[]> = {
   'subject of a mail': [MAILS],
   'sender of a mail': [MAILS],
   'text of a mail': [MAILS],
+  'name of an attachment': [{ name: 'read_mail', arguments: { mail_id: PLACED_MAIL } }],
   'title of an event': [EVENTS],
   'description of an event': [EVENTS],
   'place of an event': [EVENTS],

@@ -16,6 +16,8 @@ export type Killed = (typeof KILLED)[number];
 export interface SeparateServices {
   restUrl: string;
   socketUrl: string;
+  /** The internal API of the orchestrator that clients reach, and the key of its service tokens. */
+  internal: { url: string; key: string };
   issuer: OidcIssuer;
   orchestrators: Program[];
   /** The running gateway. */
@@ -45,13 +47,75 @@ export interface SeparateServices {
 
 const secret = (): string => randomBytes(32).toString('hex');
 
-async function listening(program: Program, message: string): Promise<Program> {
+export async function listening(program: Program, message: string): Promise<Program> {
   await program.printed(new RegExp(message));
   return program;
 }
 
 const operationsOf = async (program: Program, pattern: RegExp): Promise<string> =>
   `http://127.0.0.1:${(await program.printed(pattern))[1]}`;
+
+export type ServiceSecrets = Record<'internalKey' | 'cursorKey' | 'identityHashKey' | 'callPrivateKey', string>;
+
+/** Secrets that the services of one installation share. */
+export function createServiceSecrets(): ServiceSecrets {
+  return {
+    internalKey: `test:${secret()}`,
+    cursorKey: secret(),
+    identityHashKey: secret(),
+    callPrivateKey: generateCallKeys().privateKey,
+  };
+}
+
+/** Settings of an orchestrator that starts runtimes as processes; the ports are missing. */
+export function orchestratorEnvironment({
+  databaseUrl,
+  issuer,
+  redis,
+  secrets,
+}: {
+  databaseUrl: string;
+  issuer: OidcIssuer;
+  redis: string;
+  secrets: ServiceSecrets;
+}): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    REALTIME_REDIS_URL: redis,
+    OIDC_ISSUERS: JSON.stringify([{ issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }]),
+    SIGNATURE_MODE: 'off',
+    INTERNAL_API_KEY: secrets.internalKey,
+    CURSOR_KEY: secrets.cursorKey,
+    IDENTITY_HASH_KEY: secrets.identityHashKey,
+    CALL_PRIVATE_KEY: secrets.callPrivateKey,
+    OBJECT_STORE: 'file',
+    OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
+    RUNTIME_DRIVER: 'process',
+    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
+    HTTP_HOST: '127.0.0.1',
+    INTERNAL_HOST: '127.0.0.1',
+    OPS_PORT: '0',
+  };
+}
+
+/** Settings of a gateway; its port is missing. */
+export function gatewayEnvironment({
+  internalPort,
+  redis,
+  secrets,
+}: {
+  internalPort: number;
+  redis: string;
+  secrets: ServiceSecrets;
+}): Record<string, string> {
+  return {
+    GATEWAY_HOST: '127.0.0.1',
+    OPS_PORT: '0',
+    INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
+    INTERNAL_API_KEY: secrets.internalKey,
+    REALTIME_REDIS_URL: redis,
+  };
+}
 
 /** Orchestrator and gateway as separate processes, with the Postgres and, by default, the Valkey of the test run. */
 export async function startSeparateServices(
@@ -62,23 +126,9 @@ export async function startSeparateServices(
   const databaseProxy = await startFaultInjectionProxy(database.url);
   const issuer = await startOidcIssuer();
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];
-  const internalKey = `test:${secret()}`;
+  const secrets = createServiceSecrets();
   const orchestratorEnv = {
-    DATABASE_URL: databaseProxy.redirect(database.url),
-    REALTIME_REDIS_URL: redis,
-    OIDC_ISSUERS: JSON.stringify([{ issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }]),
-    SIGNATURE_MODE: 'off',
-    INTERNAL_API_KEY: internalKey,
-    CURSOR_KEY: secret(),
-    IDENTITY_HASH_KEY: secret(),
-    CALL_PRIVATE_KEY: generateCallKeys().privateKey,
-    OBJECT_STORE: 'file',
-    OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
-    RUNTIME_DRIVER: 'process',
-    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
-    HTTP_HOST: '127.0.0.1',
-    INTERNAL_HOST: '127.0.0.1',
-    OPS_PORT: '0',
+    ...orchestratorEnvironment({ databaseUrl: databaseProxy.redirect(database.url), issuer, redis, secrets }),
     ...env,
   };
   const runOrchestrator = (http: number, internal: number): Promise<Program> =>
@@ -94,12 +144,8 @@ export async function startSeparateServices(
   const runGateway = () =>
     listening(
       runProgram('services/realtime-gateway/dist/main.js', [], {
-        GATEWAY_HOST: '127.0.0.1',
+        ...gatewayEnvironment({ internalPort, redis, secrets }),
         GATEWAY_PORT: String(socketPort),
-        OPS_PORT: '0',
-        INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
-        INTERNAL_API_KEY: internalKey,
-        REALTIME_REDIS_URL: redis,
       }),
       'serving /socket.io/',
     );
@@ -124,6 +170,7 @@ export async function startSeparateServices(
   const services: SeparateServices = {
     restUrl: `http://127.0.0.1:${restPort}`,
     socketUrl: `http://127.0.0.1:${socketPort}`,
+    internal: { url: `http://127.0.0.1:${internalPort}`, key: secrets.internalKey },
     issuer,
     orchestrators,
     gateway,

@@ -22,6 +22,7 @@ import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
 import { TokenKeys } from './features/integrations/token-cipher.js';
+import { ServiceAccount } from './features/push/service-account.js';
 import { isSecureUrl } from './http/secure-url.js';
 
 const Issuer = z.object({
@@ -252,6 +253,15 @@ export const OrchestratorConfig = z.object({
   /** Default: the built-in catalogue. */
   INTEGRATION_CATALOG_FILE: z.string().optional(),
 
+  /** Sends push notifications with Firebase Cloud Messaging: the JSON key file of a service account of Google. Default: none are sent. */
+  PUSH_SERVICE_ACCOUNT: secret(json(ServiceAccount).optional()),
+  /** The address of Firebase Cloud Messaging, without a slash at the end. */
+  PUSH_URL: z.url().default('https://fcm.googleapis.com'),
+  /** Whether notifications contain the name of the agent and the start of the message, which pass through the servers of Google and Apple. */
+  PUSH_PREVIEW: flag.default(true),
+  /** Milliseconds from an answer to its notification, in which a device can report that it has received it. Gateways forward reports every ten seconds. */
+  PUSH_DELAY_MS: z.coerce.number().int().min(0).max(600_000).default(15_000),
+
   /** Maximum memories per agent. */
   MEMORIES_PER_AGENT: z.coerce.number().int().min(1).max(10_000).default(LIMITS.memoriesPerAgent),
   /** Maximum bytes of the content of a memory. */
@@ -322,6 +332,7 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
   }
+  requireSecurePush(config);
   requireSecureIssuers(config);
   objectSettings(config);
   policiesOf(config);
@@ -356,6 +367,12 @@ function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorCon
   if (insecure !== undefined) {
     throw new Error(`OIDC_ISSUERS: ${insecure} needs https; OIDC_ALLOW_HTTP=true allows http, for test issuers only`);
   }
+}
+
+/** Keys of Google and tokens of devices are sent to these addresses. @throws Error */
+function requireSecurePush({ PUSH_URL, PUSH_SERVICE_ACCOUNT }: OrchestratorConfig): void {
+  const insecure = [PUSH_URL, PUSH_SERVICE_ACCOUNT?.token_uri ?? PUSH_URL].find((url) => !isSecureUrl(url));
+  if (insecure !== undefined) throw new Error(`PUSH_URL, PUSH_SERVICE_ACCOUNT: ${insecure} needs https`);
 }
 
 /** Settings of the object store. @throws Error if a required one is not set */

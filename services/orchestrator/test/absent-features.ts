@@ -1,10 +1,15 @@
+import { NO_PUSH } from '../src/features/push/push-jobs.js';
 import type { TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 
-/** Features that a turn uses and that do nothing: tasks for other agents, reports of workflows, summaries. */
-export const ABSENT_FEATURES: Pick<TurnRunnerDeps, 'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries'> = {
+/** Features that a turn uses and that do nothing: tasks for other agents, reports of workflows, summaries, notifications. */
+export const ABSENT_FEATURES: Pick<
+  TurnRunnerDeps,
+  'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries' | 'push'
+> = {
   delegations: { isOpen: async () => false, openOf: async () => [] },
   tasks: { ended: async () => undefined, cancel: async () => undefined },
   queue: { follow: async () => undefined },
   summaries: { find: async () => undefined },
   reports: { promptFor: async () => undefined },
+  push: NO_PUSH,
 };

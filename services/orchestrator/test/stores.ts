@@ -31,6 +31,7 @@ import { createIntegrationStore } from '../src/features/integrations/integration
 import { createMessageChangeStore } from '../src/features/messages/message-changes.store.js';
 import { createMessageStore } from '../src/features/messages/messages.store.js';
 import { createMessageSearchStore } from '../src/features/messages/search.store.js';
+import { NO_PUSH } from '../src/features/push/push-jobs.js';
 import { createRuntimeProcessStore } from '../src/features/runtimes/drivers/process/runtime-processes.store.js';
 import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../src/features/turns/journal.store.js';
@@ -149,8 +150,9 @@ export function tasksOfStores(stores: Stores): Tasks {
   return { delegations, workflows, owners };
 }
 
-/** What a turn writer needs for background turns, with these stores. */
+/** What a turn writer needs for background turns and notifications, with these stores. */
 export const tasksOf = (stores: Stores) => ({
+  push: NO_PUSH,
   tasks: tasksOfStores(stores).owners,
   queue: createTurnQueue(stores.turns, stores.jobs, { requireTokensLeft: () => Promise.resolve() }),
 });

@@ -49,6 +49,8 @@ const api: Figures = {
   [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="renewed"}`]: rises(2),
   [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="gone"}`]: rises(1),
   [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="refused"}`]: none,
+  [`uswarm_push_notifications_total{${ORCHESTRATOR},outcome="sent"}`]: rises(5),
+  [`uswarm_push_notifications_total{${ORCHESTRATOR},outcome="rejected"}`]: none,
   [`uswarm_rate_limits_shared{${ORCHESTRATOR}}`]: always(1),
   [`uswarm_database_up{${ORCHESTRATOR}}`]: always(1),
   [`uswarm_database_pool_pending{${ORCHESTRATOR}}`]: none,

@@ -94,6 +94,11 @@
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "integrations" "variable" "INTEGRATION_PROVIDERS" "field" "providers") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "integrations" "variable" "INTEGRATION_TOKEN_KEYS" "field" "tokenKeys") }}
 {{- end }}
+{{- if $values.secrets.push.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "push" "variable" "PUSH_SERVICE_ACCOUNT" "field" "serviceAccount") }}
+- name: PUSH_PREVIEW
+  value: {{ .values.push.preview | quote }}
+{{- end }}
 {{- if .values.integrations.existingConfigMap }}
 - name: INTEGRATION_CATALOG_FILE
   value: /etc/uswarm/integrations/integrations.json

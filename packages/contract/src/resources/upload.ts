@@ -10,7 +10,9 @@ export const Attachment = z
     name: z.string(),
     size: z.int().nonnegative(),
     mime_type: z.string(),
-    duration: z.int().nonnegative().nullable(),
+    duration: z.int().nonnegative().nullable().meta({
+      description: 'Seconds of audio and video, rounded; null for other files and if the file does not show it.',
+    }),
   })
   .meta({ id: 'Attachment' });
 export type Attachment = z.output<typeof Attachment>;

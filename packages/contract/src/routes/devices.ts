@@ -9,6 +9,10 @@ export const deviceRoutes = [
     auth: 'user',
     tag: 'core',
     summary: 'Store the push-notification token of the device',
+    description:
+      'A registration token of Firebase Cloud Messaging. The device receives a notification for an answer that no device of the user ' +
+      'has received after 15 seconds, and for a card that waits for a decision. Its data has `type` (`answer`, `failure` or ' +
+      '`decision`), `workspace_id`, `conversation_id` and `message_id`. A notification with the same `message_id` replaces an earlier one.',
     body: z.object({ push_token: z.string().min(1).max(4_096) }).meta({ id: 'PushTokenBody' }),
     responses: ok(z.strictObject({ success: z.boolean() }).meta({ id: 'PushTokenAnswer' })),
     example: { body: { token: { push_token: 'fcm:dVf3-example' } }, answer: { success: true } },

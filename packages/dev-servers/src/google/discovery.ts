@@ -28,6 +28,7 @@ type Parameter = z.output<typeof Parameter>;
 
 interface Schema {
   type?: string | undefined;
+  enum?: string[] | undefined;
   $ref?: string | undefined;
   items?: Schema | undefined;
   properties?: Record<string, Schema> | undefined;
@@ -36,6 +37,7 @@ interface Schema {
 const Schema: z.ZodType<Schema> = z.lazy(() =>
   z.object({
     type: z.string().optional(),
+    enum: z.array(z.string()).optional(),
     $ref: z.string().optional(),
     items: Schema.optional(),
     properties: z.record(z.string(), Schema).optional(),
@@ -112,13 +114,19 @@ export function readDescription(file: string): ApiDescription {
     const types: Record<string, string> = { integer: 'number', array: 'object', any: typeof value };
     const type = schema.type ?? 'any';
     if (typeof value !== (types[type] ?? type) || Array.isArray(value) !== (type === 'array')) bad(`must be ${type}`);
+    if (schema.enum !== undefined && !schema.enum.includes(String(value)))
+      bad(`must be one of ${schema.enum.join(', ')}`);
     if (Array.isArray(value)) {
       for (const item of value) checkBody(item, schema.items ?? {}, `${at}[]`);
       return;
     }
-    if (typeof value !== 'object' || value === null || schema.properties === undefined) return;
+    if (typeof value !== 'object' || value === null) return;
+    const { properties, additionalProperties } = schema;
+    if (additionalProperties !== undefined)
+      for (const [name, entry] of Object.entries(value)) checkBody(entry, additionalProperties, `${at}.${name}`);
+    if (properties === undefined) return;
     for (const [name, entry] of Object.entries(value)) {
-      const property = schema.properties[name];
+      const property = properties[name];
       if (property === undefined) bad(`Unknown name "${name}"`);
       else if (entry !== null) checkBody(entry, property, `${at}.${name}`);
     }

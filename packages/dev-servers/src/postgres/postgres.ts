@@ -79,7 +79,8 @@ function readOwner(directory: string): ProcessIdentity | undefined {
 
 type Launch = Omit<LaunchOptions, 'port'>;
 
-async function launch(
+/** Starts the server at the wanted port, or at a free one. @throws LocalError */
+export async function launch(
   options: Launch,
   wanted: number | undefined,
 ): Promise<{ identity: ProcessIdentity; port: number }> {
@@ -107,7 +108,8 @@ interface Running {
   port: number;
 }
 
-function runningServer({ cluster, directory, identity, port }: Running): RunningPostgres {
+/** A started server. */
+export function runningServer({ cluster, directory, identity, port }: Running): RunningPostgres {
   const urlOf = (database: string): string =>
     `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
   // Stops the server when the process ends without close().

@@ -148,6 +148,14 @@ export interface DeletionFeedbackTable {
   description: string;
 }
 
+export interface DevicePositionsTable {
+  user_id: string;
+  device_id: string;
+  workspace_id: string;
+  seq: number;
+  at: Generated<Timestamp>;
+}
+
 export interface DevicesTable {
   user_id: string;
   device_id: string;
@@ -269,6 +277,12 @@ export interface MessagesTable {
   edited_at: Timestamp | null;
   error_code: string | null;
   rev: Generated<number>;
+}
+
+export interface PushDeliveriesTable {
+  message_id: string;
+  user_id: string;
+  device_id: string;
 }
 
 export interface ReceiptKeysTable {
@@ -434,6 +448,7 @@ export interface UploadsTable {
   mime_type: Generated<string>;
   size: Generated<number>;
   created_at: Generated<Timestamp>;
+  duration: number | null;
 }
 
 export interface UsageEntriesTable {
@@ -577,6 +592,7 @@ export interface Schema {
   deleted_memories: DeletedMemoriesTable;
   deleted_usage: DeletedUsageTable;
   deletion_feedback: DeletionFeedbackTable;
+  device_positions: DevicePositionsTable;
   devices: DevicesTable;
   event_epoch: EventEpochTable;
   event_outbox: EventOutboxTable;
@@ -590,6 +606,7 @@ export interface Schema {
   legal_documents: LegalDocumentsTable;
   message_attachments: MessageAttachmentsTable;
   messages: MessagesTable;
+  push_deliveries: PushDeliveriesTable;
   receipt_keys: ReceiptKeysTable;
   receipts: ReceiptsTable;
   relays: RelaysTable;

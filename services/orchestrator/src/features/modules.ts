@@ -45,6 +45,7 @@ import { createMessagesModule } from './messages/messages.module.js';
 import { createModelCallsModule } from './model-calls/model-calls.module.js';
 import { createPlans } from './plans/plans.js';
 import { createRateLimits } from './rate-limits/rate-limits.js';
+import { createPushModule } from './push/push.module.js';
 import { createReceiptsModule } from './receipts/receipts.module.js';
 import { createRuntimesModule } from './runtimes/runtimes.module.js';
 import { createSummariesModule } from './summaries/summaries.module.js';
@@ -305,6 +306,7 @@ function createUserModules(
   const core = createCoreModule({ config, version: options.version, database, assets, models, clock });
   const users = createUsersModule({ connections: requests, plans, clock });
   const devices = createDevicesModule({ database, clock, logger });
+  const push = createPushModule({ config, connections: requests, metrics, clock, logger });
   const exports = createExportsModule({
     config,
     connections: requests,
@@ -349,7 +351,7 @@ function createUserModules(
     clock,
     logger,
   });
-  return { core, users, devices, exports, account, auth, admin };
+  return { core, users, devices, push, exports, account, auth, admin };
 }
 
 /** The handlers of all routes; a missing one does not compile. */

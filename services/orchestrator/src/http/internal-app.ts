@@ -2,6 +2,7 @@ import {
   ApiError,
   AuthenticateBody,
   BUS_VERSION_HEADER,
+  DevicePositionsBody,
   EventsBody,
   GATEWAY_ID_HEADER,
   INTERNAL_PATHS,
@@ -22,6 +23,7 @@ import express, { type Express, type Request, type RequestHandler, type Router }
 import { isId } from '../database/id.js';
 import type { Authenticator } from '../features/auth/authenticator.js';
 import type { SessionStore } from '../features/auth/sessions.store.js';
+import type { DeviceService } from '../features/devices/devices.service.js';
 import type { ReadEventPage } from '../features/events/event-pages.js';
 import type { Gateways } from '../features/events/gateways.js';
 import type { SubscriptionService } from '../features/events/subscriptions.service.js';
@@ -42,6 +44,7 @@ export interface InternalAppDeps {
   modelCallRouter: Router;
   users: Pick<UserStore, 'isBanned'>;
   sessions: Pick<SessionStore, 'ended'>;
+  devices: Pick<DeviceService, 'setPositions'>;
   subscriptions: SubscriptionService;
   readEventPage: ReadEventPage;
   messages: Pick<MessageService, 'send'>;
@@ -102,6 +105,12 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     await gatewayTokenSubject(request, deps);
     const { sessions } = parseInput(SessionsBody, request.body);
     response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
+  });
+
+  app.post(INTERNAL_PATHS.devicePositions, named('internalDevicePositions'), async (request, response) => {
+    await gatewayTokenSubject(request, deps);
+    await deps.devices.setPositions(parseInput(DevicePositionsBody, request.body).positions);
+    response.json({});
   });
 
   app.post(INTERNAL_PATHS.positions, named('internalPositions'), async (request, response) => {

@@ -185,6 +185,14 @@ describe('account deletion with a runtime', () => {
     const version = (await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data.terms_of_service_version;
     await user.post('/v1/users/legal/accept', { terms_of_service_version: version }, 204);
     await user.with({ 'x-device-id': `phone of ${user.name}` }).post('/v1/push-token', { push_token: user.email }, 200);
+    await sql`
+      WITH delivered AS (
+        INSERT INTO push_deliveries (message_id, user_id, device_id)
+        SELECT m.id, d.user_id, d.device_id FROM messages m, devices d
+        WHERE m.workspace_id = ${home.workspaceId} AND d.user_id = ${userId} LIMIT 1
+      )
+      INSERT INTO device_positions (user_id, device_id, workspace_id, seq)
+      SELECT user_id, device_id, ${home.workspaceId}, 1 FROM devices WHERE user_id = ${userId}`.execute(database);
     await createAuditStore(database).append({ actor: 'op', action: 'user.show', userId, details: { who: user.email } });
     await sql`INSERT INTO agent_memories (agent_id, key, content, category) VALUES (${agentId}, 'k', ${user.name}, 'core')`.execute(
       database,

@@ -69,10 +69,10 @@ const CONTRIBUTIONS = sql`
     CASE WHEN t.activity_until > now() THEN t.activity_until ELSE ${RUNNING_RECHECK} END AS until
   FROM turns t WHERE t.agent_id = a.id AND t.status = 'running'
   UNION ALL
-  -- Suspended turns, which wait for the user or for another agent, have a context.
+  -- Suspended turns, which wait for the user or for another agent, have a context, and so have queued turns that continue one.
   SELECT 'pending', ${SUSPENDED_RECHECK}
   FROM turn_contexts c JOIN turns t ON t.id = c.turn_id
-  WHERE c.agent_id = a.id AND t.status NOT IN ('queued', 'running')
+  WHERE c.agent_id = a.id AND t.status <> 'running'
   UNION ALL
   SELECT 'pending', last.finished_at + ${QUESTION}
   FROM (SELECT DISTINCT ON (conversation_id) * FROM recent ORDER BY conversation_id, finished_at DESC, id DESC) last

@@ -4,6 +4,8 @@ import { systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { insertWorkspaces } from '../../../test/bulk-data.js';
 import { statementsOf } from '../../../test/query-plans.js';
+import { tasksOf } from '../../../test/stores.js';
+import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
@@ -109,6 +111,24 @@ describe('statuses of agents', () => {
     expect(await shown()).toBe('pending');
     await writer.activity('writing');
     expect(await shown()).toBe('busy');
+  });
+
+  it('stay pending until the turn that continues a suspended one begins', async () => {
+    const { writer, begun } = await begin();
+    await writer.setInstance('runtime', false, TURN_CONTEXT);
+    await writer.suspend('One moment.', []);
+    const { stores } = world.turnWorker;
+    const [{ id } = { id: '' }] = await stores.turns.ofMessage(world.home.workspaceId, begun.replyId);
+    const suspended = await stores.turns.get(id);
+    if (suspended === undefined) throw new Error('there is no turn');
+    published.length = 0;
+    await createWithTransaction(world.uswarm.database)(async (tx) => {
+      await tasksOf(stores).queue.continue(suspended, begun.seq, tx);
+      await stores.statuses.refreshAgent(suspended.agent_id, tx, suspended.conversation_id);
+    });
+    expect(await shown()).toBe('pending');
+    await (await world.turnWorker.writerOf(await world.turnWorker.claim())).begin();
+    expect(seen().map(({ status }) => status)).toEqual(['reading']);
   });
 
   it('are limited by the state of the runtime, without an end of the activity', async () => {

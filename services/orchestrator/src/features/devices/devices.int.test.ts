@@ -39,7 +39,7 @@ describe('devices', () => {
     (await devicesOf(user)).map(({ device_id, push_token }) => [device_id, push_token]);
 
   describe('the push token', () => {
-    it('POST /v1/push-token stores the token of the device and returns {success: true} without an envelope', async () => {
+    it('REST-004 POST /v1/push-token stores the token of the device and returns {success: true} without an envelope', async () => {
       const user = await uswarm.user();
       const push_token = crypto.randomUUID();
       const { body } = await user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200);

@@ -1,9 +1,9 @@
 import type { Clock, Device, Logger } from '@uswarm/service-kit';
 import { isDescribed } from '@uswarm/service-kit';
-import type { DeviceStore } from './devices.store.js';
+import type { DevicePosition, DeviceStore } from './devices.store.js';
 
 export interface DeviceServiceDeps {
-  store: Pick<DeviceStore, 'record' | 'setPushToken'>;
+  store: Pick<DeviceStore, 'record' | 'setPushToken' | 'setPositions'>;
   clock: Clock;
   logger: Pick<Logger, 'debug'>;
 }
@@ -12,6 +12,8 @@ export interface DeviceService {
   /** Records the device asynchronously: requests neither wait for it nor fail because of it. */
   seen(userId: string, device: Device): void;
   setPushToken(userId: string, device: Device, pushToken: string): Promise<void>;
+  /** Stores what devices have received, as gateways report it. */
+  setPositions(positions: readonly DevicePosition[]): Promise<void>;
 }
 
 /** Minimum time between two writes of an unchanged device. */
@@ -45,6 +47,7 @@ export function createDeviceService({ store, clock, logger }: DeviceServiceDeps)
         logger.debug({ err: error }, 'a device was not recorded');
       });
     },
+    setPositions: store.setPositions,
     setPushToken: (userId, device, pushToken) => store.setPushToken(userId, device.id, pushToken),
   };
 }

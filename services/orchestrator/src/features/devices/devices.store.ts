@@ -20,6 +20,16 @@ export interface DeviceStore {
   dropPushToken(userId: string, deviceId: string, db: Database): Promise<void>;
   dropPushTokens(userId: string, db: Database): Promise<void>;
   list(userId: string): Promise<DeviceRow[]>;
+  /** Stores what devices have received. Ignores unknown devices, and workspaces of other users. */
+  setPositions(positions: readonly DevicePosition[]): Promise<void>;
+}
+
+/** What a device has received of a workspace. */
+export interface DevicePosition {
+  user_id: string;
+  device_id: string;
+  workspace_id: string;
+  seq: number;
 }
 
 export function createDeviceStore(database: Database): DeviceStore {
@@ -86,6 +96,26 @@ export function createDeviceStore(database: Database): DeviceStore {
         .where('user_id', '=', userId)
         .orderBy('last_seen_at', 'desc')
         .execute();
+    },
+
+    async setPositions(positions) {
+      if (positions.length === 0) return;
+      // A lower position replaces a higher one: it belongs to a new epoch, or is late and causes a notification too many.
+      await sql`
+        INSERT INTO device_positions (user_id, device_id, workspace_id, seq)
+        SELECT d.user_id, d.device_id, w.id, max(reported.seq)
+        FROM unnest(
+          ${positions.map(({ user_id }) => user_id)}::uuid[],
+          ${positions.map(({ device_id }) => device_id)}::text[],
+          ${positions.map(({ workspace_id }) => workspace_id)}::uuid[],
+          ${positions.map(({ seq }) => seq)}::bigint[]
+        ) AS reported (user_id, device_id, workspace_id, seq)
+        JOIN devices d ON d.user_id = reported.user_id AND d.device_id = reported.device_id
+        JOIN workspaces w ON w.id = reported.workspace_id AND w.owner_id = reported.user_id
+        WHERE reported.seq <= w.last_seq
+        GROUP BY d.user_id, d.device_id, w.id
+        ORDER BY d.user_id, d.device_id, w.id
+        ON CONFLICT (user_id, device_id, workspace_id) DO UPDATE SET seq = excluded.seq, at = now()`.execute(database);
     },
   };
 }

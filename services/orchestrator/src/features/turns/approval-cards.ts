@@ -2,6 +2,7 @@ import { LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { ApprovalStore } from '../approvals/approvals.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { TurnMessages } from './turn-messages.js';
 import type { TurnRow } from './turns.store.js';
@@ -24,13 +25,14 @@ export interface AskedCall {
 export interface ApprovalCardDeps {
   approvals: Pick<ApprovalStore, 'insert'>;
   messages: Pick<MessageStore, 'findOfTurn'>;
+  push: PushJobs;
 }
 
 /** Shows a card that the user decides on. @returns the sequence of its event */
 export async function showApproval(
-  { approvals, messages }: ApprovalCardDeps,
+  { approvals, messages, push }: ApprovalCardDeps,
   shown: Pick<TurnMessages, 'offer'>,
-  turn: Pick<TurnRow, 'id' | 'conversation_id'>,
+  turn: Pick<TurnRow, 'id' | 'conversation_id' | 'workspace_id'>,
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
 ): Promise<number> {
@@ -40,5 +42,6 @@ export async function showApproval(
   if (cardMessageId === undefined) throw new Error('the card was not stored');
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
   await approvals.insert({ ...call, ...approved }, APPROVAL_MS, tx);
+  await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
   return seq;
 }

@@ -4,6 +4,7 @@ import type { TurnStatus } from '../../database/schema.js';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { EventStore } from '../events/events.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import { isBackground, type TaskOwner, type TaskResult } from './background-turns.js';
 import type { TurnLeftovers } from './turn-leftovers.js';
 import type { TurnMessagesDeps } from './turn-messages.js';
@@ -28,11 +29,16 @@ export interface TurnEndingDeps {
   events: Pick<EventStore, 'append' | 'lock'>;
   statuses: Pick<AgentStatuses, 'refreshAgent'>;
   tasks: TaskOwner;
+  push: PushJobs;
 }
 
 /** The final state of the reply of a turn that waits for the user. */
 export const answeredReply = (text: string) =>
   ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
+
+/** A suspended turn has another reply later, or a card that is announced. The user knows of a stop. */
+const isAnnounced = ({ turnStatus, messageStatus }: FinishedReply, isSuspended: boolean): boolean =>
+  !isSuspended && turnStatus !== 'stopped' && messageStatus !== 'silent' && messageStatus !== 'delegated';
 
 /** What a background turn reports about its end. Pure. */
 function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult {
@@ -88,6 +94,7 @@ export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, job: Lease
     const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
     await messages.update(replyId, { content: { type: 'text', text }, ...change }, tx);
     const seq = await append('message.done', replyId, tx);
+    if (isAnnounced(reply, isSuspended)) await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
     await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
     return { seq };
   };

@@ -9,6 +9,7 @@ import type { DelegationStore } from '../delegations/delegations.store.js';
 import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
 import { NOT_SENT, type NotSent } from '../tools/send-call.js';
 import type { EventStore } from '../events/events.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import { recordTexts, storedMemory } from '../tools/record-texts.js';
@@ -83,6 +84,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   tasks: TaskOwner;
   queue: Pick<TurnQueue, 'follow'>;
   untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
+  push: PushJobs;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
   metrics?: TurnMetrics;

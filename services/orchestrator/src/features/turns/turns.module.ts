@@ -13,6 +13,7 @@ import type { ModelCatalog } from '../core/models.js';
 import { createDelegationTools } from '../delegations/delegation-tools.js';
 import { createDelegationStore } from '../delegations/delegations.store.js';
 import type { EventPublisher } from '../events/event-publisher.js';
+import { pushJobs } from '../push/push.module.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { createIntegrationStore } from '../integrations/integrations.store.js';
 import type { CreateViewContext } from '../messages/message-view.js';
@@ -133,6 +134,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     approvals: createApprovalStore(),
     receipts: deps.receipts,
     untrusted: createUntrustedContentStore(),
+    push: pushJobs(deps.config, requests.jobs),
     markdown,
     reservations: createReservationStore(),
     statuses: deps.statuses,
@@ -190,6 +192,7 @@ function turnJob(
     approvals: createApprovalStore(),
     receipts: deps.receipts,
     untrusted: createUntrustedContentStore(),
+    push: pushJobs(config, jobs),
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
     reservations: createReservationStore(),
     platformTools: deps.platformTools,

@@ -52,8 +52,8 @@ export function createAttachments({ store, links }: AttachmentsDeps): Attachment
   };
 }
 
-export function storedAttachment({ id, type, name, size, mime_type }: UploadRow): StoredAttachment {
-  return { id, type, name, size, mime_type, duration: null };
+export function storedAttachment({ id, type, name, size, mime_type, duration }: UploadRow): StoredAttachment {
+  return { id, type, name, size, mime_type, duration };
 }
 
 // RES-060

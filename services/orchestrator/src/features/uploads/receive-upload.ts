@@ -13,6 +13,7 @@ import {
 } from '../idempotency/idempotency.service.js';
 import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
 import { cleanName } from './file-names.js';
+import type { MeasuredUpload, MediaDuration } from './media-duration.js';
 import type { ObjectStore } from './object-store.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
@@ -31,6 +32,7 @@ export interface ReceiveUploadDeps {
   store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
   jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
+  durationOf: MediaDuration;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
   /** Maximum total bytes of the files of a user. */
   bytesPerUser: number;
@@ -58,8 +60,9 @@ export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file
   });
   let request: CreatingRequest | undefined;
   try {
-    const { upload, digest } = await storeObject(deps, id, file);
+    const { stored, digest } = await storeObject(deps, id, file);
     await file.complete;
+    const upload = { ...stored, duration: await deps.durationOf(stored) };
     const known = requestOf(owner, file, digest);
     request = known;
     await withTransaction((tx) => admit(deps, known, upload, tx));
@@ -117,7 +120,7 @@ async function storeObject(
   { objects }: ReceiveUploadDeps,
   id: string,
   file: IncomingFile,
-): Promise<{ upload: UploadRow; digest: string }> {
+): Promise<{ stored: MeasuredUpload; digest: string }> {
   const chunks = file.content.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   const { head, start } = await readHead(chunks);
   const mediaType = await sniffMediaType(head);
@@ -136,8 +139,8 @@ async function storeObject(
     if (file.content.errored !== null) throw file.content.errored;
     throw new ApiError('service_unavailable', { cause: error });
   }
-  const upload = { id, name: cleanName(file.name), type: attachmentType(mediaType), mime_type: mediaType, size };
-  return { upload, digest: hash.digest('hex') };
+  const stored = { id, name: cleanName(file.name), type: attachmentType(mediaType), mime_type: mediaType, size };
+  return { stored, digest: hash.digest('hex') };
 }
 
 async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> {

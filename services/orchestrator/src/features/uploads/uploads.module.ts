@@ -5,6 +5,7 @@ import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
+import { createMediaDuration } from './media-duration.js';
 import type { ObjectStore } from './object-store.js';
 import { createS3Objects } from './s3-objects.js';
 import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
@@ -40,6 +41,7 @@ export function createUploadsModule(deps: UploadsModuleDeps) {
     store,
     jobs,
     objects,
+    durationOf: createMediaDuration({ objects, logger }),
     idempotency,
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,

@@ -38,7 +38,8 @@ describe('upload statements', () => {
     ['the check for a message', (store, tx) => store.hasMessage(place.uploadId, tx)],
     [
       'the completion of an upload',
-      (store, tx) => store.finish({ id: place.uploadId, name: '', type: 'file', mime_type: '', size: 1 }, tx),
+      (store, tx) =>
+        store.finish({ id: place.uploadId, name: '', type: 'file', mime_type: '', duration: null, size: 1 }, tx),
     ],
     [
       'the deletion of a message',

@@ -11,6 +11,8 @@ export interface UploadRow {
   type: AttachmentType;
   mime_type: string;
   size: number;
+  /** Seconds of audio and video; null if unknown. */
+  duration: number | null;
 }
 
 /** The facts that decide whether an upload is kept. */
@@ -42,7 +44,7 @@ export interface UploadStore {
   delete(id: string, db: Database): Promise<void>;
 }
 
-const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size'] as const;
+const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration'] as const;
 
 export function createUploadStore(database: Database): UploadStore {
   return {

@@ -1,5 +1,3 @@
-import { LIMITS } from '@uswarm/contract';
-
 /** A step as an agent plans it. */
 export interface PlannedStep {
   id: string;
@@ -45,9 +43,6 @@ function cycleOf(steps: readonly PlannedStep[]): string[] | undefined {
  * @returns what the model must change; undefined if the plan can be executed
  */
 export function planProblem(steps: readonly PlannedStep[], agents: readonly string[]): string | undefined {
-  if (steps.length === 0) return 'A workflow needs at least one step.';
-  if (steps.length > LIMITS.workflowSteps)
-    return `A workflow has at most ${LIMITS.workflowSteps} steps; this one has ${steps.length}. Combine some.`;
   const ids = steps.map(({ id }) => id);
   const duplicate = firstDuplicate(ids);
   if (duplicate !== undefined) return `Two steps have the id “${duplicate}”. Give each step its own id.`;

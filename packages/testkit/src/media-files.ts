@@ -1,0 +1,126 @@
+/** Small media files of a given length, written by this file. Their content is silence or zeros. */
+
+const ascii = (text: string) => Buffer.from(text, 'latin1');
+const le32 = (value: number) => Buffer.from(Uint32Array.of(value).buffer);
+const le16 = (value: number) => Buffer.from(Uint16Array.of(value).buffer);
+function be32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+export function wav(seconds: number): Buffer {
+  const rate = 8_000;
+  const samples = Buffer.alloc(Math.round(rate * seconds), 0x80);
+  const format = Buffer.concat([le16(1), le16(1), le32(rate), le32(rate), le16(1), le16(8)]);
+  const chunks = [ascii('WAVEfmt '), le32(format.length), format, ascii('data'), le32(samples.length), samples];
+  const body = Buffer.concat(chunks);
+  return Buffer.concat([ascii('RIFF'), le32(body.length), body]);
+}
+
+/**
+ * MPEG-1 layer III, mono, 32 kHz: each frame is 36 ms. The bit rates take turns and no header states the number of frames, so
+ * a reader must count them.
+ */
+export function mp3(seconds: number): Buffer {
+  const frames = Array.from({ length: Math.round(seconds / 0.036) }, (_, n) => {
+    const [index, bytes] = n % 2 === 0 ? [0x98, 576] : [0x58, 288];
+    return Buffer.concat([Buffer.from([0xff, 0xfb, index, 0xc0])], bytes);
+  });
+  return Buffer.concat(frames);
+}
+
+/** AAC in ADTS frames of 64 ms at 16 kHz. */
+export function aac(seconds: number): Buffer {
+  const length = 64;
+  const header = [0xff, 0xf1, 0x60, 0x40, length >> 3, ((length & 7) << 5) | 0x1f, 0xfc];
+  return Buffer.concat(
+    Array.from({ length: Math.round(seconds / 0.064) }, () => Buffer.from(header)).map(padTo(length)),
+  );
+}
+
+const padTo = (length: number) => (bytes: Buffer) => Buffer.concat([bytes], length);
+
+export function flac(seconds: number): Buffer {
+  const rate = 8_000;
+  const info = Buffer.alloc(34);
+  info.writeUInt16BE(4_096, 0);
+  info.writeUInt16BE(4_096, 2);
+  // 20 bits sample rate, 3 bits channels - 1, 5 bits bits per sample - 1, 36 bits number of samples.
+  info.writeUInt32BE(((rate << 12) | (15 << 4)) >>> 0, 10);
+  info.writeUInt32BE(Math.round(rate * seconds), 14);
+  return Buffer.concat([ascii('fLaC'), Buffer.from([0x80, 0, 0, 34]), info, Buffer.alloc(64)]);
+}
+
+/** Opus in Ogg: the position of the last page is the length at 48 kHz. */
+export function ogg(seconds: number): Buffer {
+  const head = Buffer.concat([
+    ascii('OpusHead'),
+    Buffer.from([1, 1]),
+    le16(0),
+    le32(48_000),
+    le16(0),
+    Buffer.from([0]),
+  ]);
+  const tags = Buffer.concat([ascii('OpusTags'), le32(4), ascii('test'), le32(0)]);
+  const audio = Buffer.alloc(40);
+  return Buffer.concat([
+    oggPage(2, 0, 0, head),
+    oggPage(0, 0, 1, tags),
+    oggPage(4, Math.round(seconds * 48_000), 2, audio),
+  ]);
+}
+
+function oggPage(flags: number, position: number, number: number, packet: Buffer): Buffer {
+  const start = [ascii('OggS'), Buffer.from([0, flags]), le32(position), le32(0), le32(7), le32(number), le32(0)];
+  return Buffer.concat([...start, Buffer.from([1, packet.length]), packet]);
+}
+
+const box = (type: string, ...parts: Buffer[]) => {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([be32(body.length + 8), ascii(type), body]);
+};
+
+/** MP4 with one track. Its index is at the end, as cameras write it. */
+export function mp4(seconds: number, brand = 'isom', handler = 'vide'): Buffer {
+  const scale = 1_000;
+  const times = [be32(0), be32(0), be32(0), be32(scale), be32(Math.round(seconds * scale))];
+  const track = box(
+    'trak',
+    box('tkhd', be32(3), be32(0), be32(0), be32(1), be32(0), times.at(-1) ?? be32(0), Buffer.alloc(60)),
+    box(
+      'mdia',
+      box('mdhd', ...times, Buffer.alloc(4)),
+      box('hdlr', be32(0), be32(0), ascii(handler), Buffer.alloc(13)),
+    ),
+  );
+  return Buffer.concat([
+    box('ftyp', ascii(brand), be32(0), ascii(brand)),
+    box('mdat', Buffer.alloc(300_000)),
+    box('moov', box('mvhd', ...times, be32(0x00_01_00_00), Buffer.alloc(76)), track),
+  ]);
+}
+
+/** M4A, as voice memos of phones. */
+export const m4a = (seconds: number) => mp4(seconds, 'M4A ', 'soun');
+
+const element = (id: number[], ...parts: Buffer[]) => {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([Buffer.from(id), Buffer.from([0x10]), be32(body.length).subarray(1), body]);
+};
+
+export function webm(seconds: number): Buffer {
+  const duration = Buffer.alloc(8);
+  duration.writeDoubleBE(seconds * 1_000);
+  return Buffer.concat([
+    element([0x1a, 0x45, 0xdf, 0xa3], element([0x42, 0x82], ascii('webm'))),
+    element(
+      [0x18, 0x53, 0x80, 0x67],
+      element(
+        [0x15, 0x49, 0xa9, 0x66],
+        element([0x2a, 0xd7, 0xb1], Buffer.from([0x0f, 0x42, 0x40])),
+        element([0x44, 0x89], duration),
+      ),
+    ),
+  ]);
+}

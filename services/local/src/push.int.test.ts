@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS } from '@uswarm/contract';
+import { type PushServer, startPushServer } from '@uswarm/dev-servers';
+import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { startTestClient } from '@uswarm/testkit/test-client';
+import { type AppServers, type AppUser, startAppServers, startAppUser } from '../test/app-servers.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+const DEVICE = 'phone';
+const MAIL = { name: 'send_mail', arguments: { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free?' } };
+
+describeWith('valkey', 'push notifications', () => {
+  let servers: AppServers;
+  let push: PushServer;
+  let services: SeparateServices;
+  let user: AppUser;
+  let token: string;
+
+  beforeAll(async () => {
+    servers = await startAppServers((message) => (message.includes('mail') ? [MAIL] : []));
+    push = await startPushServer();
+    services = await startSeparateServices({
+      ...servers.env,
+      PUSH_SERVICE_ACCOUNT: push.serviceAccount,
+      PUSH_URL: push.url,
+      // The tests end the wait.
+      PUSH_DELAY_MS: '600000',
+    });
+  });
+  afterAll(async () => {
+    await services?.close();
+    await push?.close();
+    await servers?.close();
+  });
+  beforeEach(async () => {
+    user = await startAppUser(services, servers);
+    token = `token-${randomUUID()}`;
+    const answer = await fetch(`${services.restUrl}/v1/push-token`, {
+      method: 'POST',
+      headers: { 'x-token': user.token, 'x-device-id': DEVICE, 'content-type': 'application/json' },
+      body: JSON.stringify({ push_token: token }),
+    });
+    if (answer.status !== 200) throw new Error(`the token was not stored: ${answer.status}`);
+  });
+  afterEach(() => user?.close());
+
+  const jobs = () =>
+    services.query<{ subject_id: string; ordinal: number }>(
+      `SELECT subject_id, ordinal::int FROM work WHERE kind = 'push' AND workspace_id = $1`,
+      [user.workspaceId],
+    );
+  /** Ends the wait before a notification. After a crash, also ends the lease. */
+  const makeDue = () =>
+    services.query(
+      `UPDATE work SET run_at = now(), lease_expires_at = now() WHERE kind = 'push' AND workspace_id = $1`,
+      [user.workspaceId],
+    );
+  const jobsEnded = () => eventually(jobs, { until: ({ length }) => length === 0 });
+  const received = () => push.sent.filter((sent) => sent.token === token);
+  const pushed = (count = 1) =>
+    eventually(() => Promise.resolve(received()), { until: ({ length }) => length >= count });
+
+  /** Asks, waits for the answer, and goes offline. @returns the id of the reply */
+  async function askAndLeave(text: string): Promise<string> {
+    await user.send(text);
+    const replyId = await user.replies(1);
+    user.close();
+    return replyId;
+  }
+  /** Reports what the device has received, as gateways do. */
+  async function report(seq: number): Promise<number> {
+    const service = await signInternalToken(parseSigningKey(services.internal.key), 'gateway');
+    const [owner] = await services.query<{ owner_id: string }>('SELECT owner_id FROM workspaces WHERE id = $1', [
+      user.workspaceId,
+    ]);
+    const positions = [{ user_id: owner?.owner_id, device_id: DEVICE, workspace_id: user.workspaceId, seq }];
+    const { status } = await fetch(`${services.internal.url}${INTERNAL_PATHS.devicePositions}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ positions }),
+    });
+    return status;
+  }
+
+  it('REST-004 POST /v1/push-token lets the device receive one notification of an answer that no device has seen', async () => {
+    const replyId = await askAndLeave('Hello');
+    await makeDue();
+    await jobsEnded();
+    expect(received()).toEqual([
+      {
+        token,
+        notification: { title: expect.any(String), body: 'Hello.' },
+        data: {
+          type: 'answer',
+          workspace_id: user.workspaceId,
+          conversation_id: user.conversationId,
+          message_id: replyId,
+        },
+        collapseKeys: [replyId, replyId, replyId.replaceAll('-', '')],
+      },
+    ]);
+  });
+
+  it('REST-004 are not sent for an answer that a device has acknowledged', async () => {
+    await askAndLeave('Hello');
+    const [job] = await jobs();
+    expect(await report(job?.ordinal ?? 0)).toBe(200);
+    await makeDue();
+    await jobsEnded();
+    expect(received()).toEqual([]);
+  });
+
+  it('are not sent for an answer that a device has acknowledged to its gateway', async () => {
+    const credentials = () => ({ 'x-token': user.token, 'x-device-id': DEVICE });
+    const phone = await startTestClient({ ...services, token: user.token, credentials });
+    await phone.send('Hello');
+    const { payload } = await phone.saw('message.done');
+    phone.socket.emit('position', { [phone.workspaceId]: payload['seq'] });
+    const positions = 'SELECT seq FROM device_positions WHERE workspace_id = $1';
+    await eventually(() => services.query(positions, [phone.workspaceId]), { until: ({ length }) => length > 0 });
+    phone.close();
+    await makeDue();
+    await jobsEnded();
+    expect(received()).toEqual([]);
+  });
+
+  it('are sent if a device has acknowledged only what came before the end of the answer', async () => {
+    await askAndLeave('Hello');
+    const [job] = await jobs();
+    expect(await report((job?.ordinal ?? 0) - 1)).toBe(200);
+    await makeDue();
+    expect(await pushed()).toHaveLength(1);
+  });
+
+  it('are sent although the orchestrator was killed between the answer and its notification', async () => {
+    const replyId = await askAndLeave('Hello');
+    await services.kill('the orchestrator', user.workspaceId);
+    await makeDue();
+    await services.recover('the orchestrator');
+    await jobsEnded();
+    expect(received().map(({ data }) => data['message_id'])).toEqual([replyId]);
+  });
+
+  it('are repeated with the same collapse key if the orchestrator was killed while it sent one', async () => {
+    push.failNext('hang', token);
+    const replyId = await askAndLeave('Hello');
+    await makeDue();
+    await pushed();
+    await services.kill('the orchestrator', user.workspaceId);
+    await makeDue();
+    await services.recover('the orchestrator');
+    await jobsEnded();
+    const key = [replyId, replyId, replyId.replaceAll('-', '')];
+    expect(received().map(({ collapseKeys }) => collapseKeys)).toEqual([key, key]);
+  });
+
+  it('tell the user that a card waits for a decision', async () => {
+    await user.connect('gmail');
+    await user.send('Write the mail');
+    const card = await user.card();
+    await makeDue();
+    const [sent] = await pushed();
+    expect(sent).toMatchObject({
+      notification: { title: 'Your decision is needed', body: card.content.title },
+      data: { type: 'decision', message_id: card.id },
+    });
+  });
+
+  it('are not sent for a card that was decided meanwhile', async () => {
+    await user.connect('gmail');
+    await user.send('Write the mail');
+    const card = await user.card();
+    await eventually(jobs, { until: ({ length }) => length > 0 });
+    await user.choose(card, 'deny');
+    await makeDue();
+    await eventually(jobs, { until: (open) => open.every(({ subject_id: id }) => id !== card.id) });
+    expect(received().filter(({ data }) => data['type'] === 'decision')).toEqual([]);
+  });
+});

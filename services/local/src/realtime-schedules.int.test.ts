@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWith } from '@uswarm/testkit';
+import fc from 'fast-check';
+import { type RealtimeCluster, startRealtimeCluster } from '../test/realtime/cluster.js';
+import { runSchedule } from '../test/realtime/run-schedule.js';
+import { schedules, type Step } from '../test/realtime/schedule.js';
+import { scheduleParameters } from '../test/realtime/soak.js';
+
+const { parameters, longestFaultS, maxSteps } = scheduleParameters();
+
+describeWith('valkey', 'three devices, two gateways and two orchestrators, with generated faults', () => {
+  let cluster: RealtimeCluster;
+  beforeAll(async () => {
+    cluster = await startRealtimeCluster(Math.random);
+  });
+  afterAll(() => cluster?.close());
+
+  it('I1–I5 I11: every device has what a fresh snapshot has after 20 s without any new event', async () => {
+    await fc.assert(
+      fc.asyncProperty(schedules(longestFaultS, maxSteps), async (steps: Step[]) => {
+        expect(await runSchedule(cluster, steps)).toEqual([]);
+      }),
+      parameters,
+    );
+  });
+});

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface RestAnswer {
+  status: number;
+  body: never;
+  /** The header `X-Workspace-Position`. */
+  position?: string;
+}
+
+const ATTEMPT_MS = 5_000;
+const PAGE = 100;
+
+export interface RestClientOptions {
+  urls: readonly string[];
+  token: string;
+  /** The index of the URL that is tried first. */
+  first: number;
+  isClosed: () => boolean;
+}
+
+/** A REST client that tries another orchestrator if one does not answer. */
+export class RestClient {
+  private readonly urls: readonly string[];
+  private readonly token: string;
+  private readonly first: number;
+  private readonly isClosed: () => boolean;
+
+  constructor({ urls, token, first, isClosed }: RestClientOptions) {
+    this.urls = urls;
+    this.token = token;
+    this.first = first;
+    this.isClosed = isClosed;
+  }
+
+  /** One request, at the first orchestrator or, if that fails, at the others. @throws Error if all fail twice */
+  async request(method: string, path: string, body?: unknown): Promise<RestAnswer> {
+    let failure: unknown;
+    for (let attempt = 0; attempt < this.urls.length * 2; attempt += 1) {
+      const base = this.urls[(this.first + attempt) % this.urls.length]!;
+      try {
+        const response = await fetch(`${base}${path}`, {
+          method,
+          headers: {
+            'x-token': this.token,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          signal: AbortSignal.timeout(ATTEMPT_MS),
+        });
+        const text = await response.text();
+        if (response.status < 500 && response.status !== 429) {
+          const position = response.headers.get('x-workspace-position') ?? undefined;
+          return {
+            status: response.status,
+            body: (text === '' ? undefined : JSON.parse(text)) as never,
+            ...(position === undefined ? {} : { position }),
+          };
+        }
+        failure = new Error(`${response.status} ${text}`);
+      } catch (error) {
+        failure = error;
+      }
+      await sleep(300);
+    }
+    throw new Error(`${method} ${path} failed`, { cause: failure });
+  }
+
+  /** Repeats until a replica answers: a reload must not end because all of them are stopped. */
+  async read(path: string): Promise<RestAnswer> {
+    for (;;) {
+      try {
+        return await this.request('GET', path);
+      } catch (error) {
+        if (this.isClosed()) throw error;
+        await sleep(500);
+      }
+    }
+  }
+
+  async readAll<Item>(path: string): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let cursor: string | undefined; ;) {
+      const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const { status, body } = await this.read(`${path}?limit=${PAGE}${more}`);
+      if (status === 404) return items;
+      const page = body as { data: Item[]; pagination: { has_next: boolean; next_cursor: string | null } };
+      items.push(...page.data);
+      if (!page.pagination.has_next || page.pagination.next_cursor === null) return items;
+      cursor = page.pagination.next_cursor;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type fc from 'fast-check';
+import type { Step } from './schedule.js';
+
+interface ScheduleParameters {
+  parameters: fc.Parameters<[Step[]]>;
+  longestFaultS: number;
+  maxSteps: number;
+}
+
+/** `npm test` runs these seeds. */
+const SEEDS = 3;
+
+/** How many schedules run, and how hard they are. `npm run soak -- realtime` sets the variables. */
+export function scheduleParameters(env = process.env): ScheduleParameters {
+  const { USWARM_SOAK_MINUTES: minutes, USWARM_SOAK_SEED: seed, USWARM_SOAK_PATH: path } = env;
+  const repeated = {
+    ...(seed === undefined ? {} : { seed: Number(seed) }),
+    ...(path === undefined ? {} : { path }),
+    // A schedule takes half a minute, and shrinking runs many.
+    endOnFailure: true,
+  };
+  if (minutes === undefined) return { parameters: { ...repeated, numRuns: SEEDS }, longestFaultS: 8, maxSteps: 20 };
+  return {
+    parameters: {
+      ...repeated,
+      numRuns: 1_000_000,
+      interruptAfterTimeLimit: Number(minutes) * 60_000,
+      markInterruptAsFailure: false,
+    },
+    longestFaultS: 40,
+    maxSteps: 40,
+  };
+}

@@ -1,0 +1,120 @@
+import { type Clock, type Logger, parseJson } from '@uswarm/service-kit';
+import { request } from 'undici';
+import { z } from 'zod';
+import { readText } from '../../http/read-text.js';
+import type { GoogleTokens } from './google-token.js';
+import type { PushNotification, PushResult, PushSender } from './push-sender.js';
+
+const TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 64 * 1_024;
+/** Firebase keeps a notification for a device without a connection for this time. */
+const TTL_S = 3_600;
+/** Without `Retry-After`; Firebase asks for a minute after 429. */
+const RETRY_MS = 10_000;
+const LIMITED_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 30 * 60_000;
+const LIMITED = 429;
+
+/** An error of Google's APIs; FCM adds its own code to the details. */
+const ErrorAnswer = z.object({
+  error: z.object({
+    message: z.string().optional(),
+    status: z.string().optional(),
+    details: z.array(z.object({ errorCode: z.string().optional() })).optional(),
+  }),
+});
+
+export interface FcmSenderDeps {
+  /** Without a slash at the end. */
+  url: string;
+  projectId: string;
+  tokens: GoogleTokens;
+  clock: Clock;
+  logger: Pick<Logger, 'warn'>;
+}
+
+/** Firebase Cloud Messaging, HTTP v1. */
+export function createFcmSender({ url, projectId, tokens, clock, logger }: FcmSenderDeps): PushSender {
+  const address = `${url}/v1/projects/${projectId}/messages:send`;
+
+  async function post(token: string, body: unknown, signal: AbortSignal): Promise<Answered> {
+    const answer = await request(address, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    const text = await readText(answer.body, MAX_ANSWER_BYTES);
+    const { error } = ErrorAnswer.safeParse(parseJson(text)).data ?? {};
+    return {
+      status: answer.statusCode,
+      code: error?.details?.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? error?.status ?? '',
+      message: error?.message ?? '',
+      retryAfter: answer.headers['retry-after'],
+    };
+  }
+
+  function resultOf({ status, code, message, retryAfter }: Answered): PushResult {
+    if (status === 200) return 'sent';
+    if (code === 'UNREGISTERED') return 'unregistered';
+    if (status === LIMITED || status >= 500) {
+      const least = status === LIMITED ? LIMITED_RETRY_MS : RETRY_MS;
+      return { retryInMs: Math.min(retryAfterMs(retryAfter, clock.now()) ?? least, MAX_RETRY_MS) };
+    }
+    logger.warn({ status, code, message: message.slice(0, 300) }, 'a push notification was rejected');
+    return 'rejected';
+  }
+
+  return {
+    async send(deviceToken, notification, signal) {
+      try {
+        const body = messageOf(deviceToken, notification);
+        const token = await tokens.token();
+        const answered = await post(token, body, signal);
+        // The token was revoked before it expired.
+        if (answered.status !== 401 || answered.code === 'THIRD_PARTY_AUTH_ERROR') return resultOf(answered);
+        tokens.drop(token);
+        return resultOf(await post(await tokens.token(), body, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.warn({ err: error }, 'a push notification was not sent; will retry');
+        return { retryInMs: RETRY_MS };
+      }
+    },
+  };
+}
+
+interface Answered {
+  status: number;
+  code: string;
+  message: string;
+  retryAfter: string | string[] | undefined;
+}
+
+function messageOf(token: string, { collapseKey, group, title, body, data }: PushNotification): unknown {
+  return {
+    message: {
+      token,
+      notification: { title, body },
+      data,
+      android: {
+        priority: 'HIGH',
+        collapseKey,
+        ttl: `${TTL_S}s`,
+        notification: { tag: collapseKey },
+      },
+      apns: {
+        headers: { 'apns-collapse-id': collapseKey, 'apns-priority': '10' },
+        payload: { aps: { 'thread-id': group, sound: 'default' } },
+      },
+      webpush: { headers: { TTL: String(TTL_S), Topic: collapseKey.replaceAll('-', '') } },
+    },
+  };
+}
+
+/** Milliseconds of a `Retry-After` header: seconds or a date. */
+function retryAfterMs(header: string | string[] | undefined, now: Date): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now.getTime();
+  return Number.isFinite(ms) ? Math.max(ms, 1_000) : undefined;
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type AnnouncedMessage, notificationOf } from './push-notification.js';
+
+const IDS = { id: 'm', workspaceId: 'w', conversationId: 'c' };
+const answer = (more: Partial<AnnouncedMessage> = {}): AnnouncedMessage => ({
+  ...IDS,
+  agentName: 'Researcher',
+  content: { type: 'text', text: 'The report\nis ready.' },
+  status: 'delivered',
+  ...more,
+});
+const card: AnnouncedMessage = answer({
+  content: {
+    type: 'action_card',
+    title: 'Send a mail to Bob?',
+    description: 'secret',
+    actions: [],
+    selected_action_id: null,
+  },
+});
+
+describe('a push notification', () => {
+  it('names the agent and shows the start of its answer', () => {
+    expect(notificationOf(answer(), true)).toEqual({
+      collapseKey: 'm',
+      group: 'c',
+      title: 'Researcher',
+      body: 'The report is ready.',
+      data: { type: 'answer', workspace_id: 'w', conversation_id: 'c', message_id: 'm' },
+    });
+  });
+
+  it('shows the title of a card that waits for a decision', () => {
+    expect(notificationOf(card, true)).toMatchObject({
+      title: 'Your decision is needed',
+      body: 'Send a mail to Bob?',
+      data: { type: 'decision' },
+    });
+  });
+
+  it('does not show the text of a failed answer', () => {
+    const failed = answer({ status: 'failed', content: { type: 'text', text: 'half of a' } });
+    expect(notificationOf(failed, true)).toMatchObject({
+      title: 'Researcher',
+      body: 'Your request could not be answered.',
+      data: { type: 'failure' },
+    });
+  });
+
+  it.each([
+    ['an answer', answer(), 'New answer', 'Open the app to read it.'],
+    ['a card', card, 'Your decision is needed', 'Open the app to decide.'],
+    ['a failed answer', answer({ status: 'failed' }), 'No answer', 'Your request could not be answered.'],
+  ])('without a preview contains neither names nor text of %s', (_what, message, title, body) => {
+    expect(notificationOf(message, false)).toMatchObject({ title, body });
+  });
+
+  it('is one line without characters that hide or reorder text', () => {
+    const text = 'pay \u202etxt.exe\u202c\u200b\u2066now';
+    expect(notificationOf(answer({ content: { type: 'text', text } }), true).body).toBe('pay txt.exenow');
+  });
+
+  it('has a title and a body of limited length for any message', () => {
+    const any = fc.string({ unit: 'binary', maxLength: 5_000 });
+    fc.assert(
+      fc.property(any, any, (agentName, text) => {
+        const { title, body } = notificationOf(answer({ agentName, content: { type: 'text', text } }), true);
+        expect({ title: title.length > 0, body: body.length > 0 }).toEqual({ title: true, body: true });
+        expect([...title].length).toBeLessThanOrEqual(80);
+        expect([...body].length).toBeLessThanOrEqual(140);
+        expect(body.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS, type MessageData } from '@uswarm/contract';
+import { parseSigningKey, Registry, signInternalToken } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import { request } from 'undici';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
+import { createPushHandler } from './push-handler.js';
+import { PUSH_JOB } from './push-jobs.js';
+import { createPushMetrics } from './push-metrics.js';
+import type { PushNotification, PushResult } from './push-sender.js';
+import { createPushStore, type PushStore } from './push.store.js';
+
+const NEVER = new AbortController().signal;
+
+describe('push jobs', () => {
+  let uswarm: TestOrchestrator;
+  let store: PushStore;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    store = createPushStore(uswarm.database);
+  });
+  afterAll(() => uswarm.close());
+
+  let user: TestUser;
+  let userId: string;
+  let home: Home;
+  let messageId: string;
+  let seq: number;
+  /** Results of attempts by token; the default is `sent`. */
+  let results: Record<string, PushResult>;
+  let sent: { token: string; notification: PushNotification }[];
+
+  beforeEach(async () => {
+    user = await uswarm.user();
+    [userId, home] = [await uswarm.idOf(user), await uswarm.home(user)];
+    for (const device of ['phone', 'tablet']) await register(device, tokenOf(device));
+    const message = { content: { type: 'text', text: 'Tea at five' } };
+    messageId = (await user.post<{ data: MessageData }>(home.messages, message, 201)).body.data.id;
+    seq = await lastSeq();
+    await sql`
+      INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, run_at)
+      VALUES (${PUSH_JOB}, ${messageId}, ${home.workspaceId}, ${messageId}, ${seq}, now() + interval '1 hour')`.execute(
+      uswarm.database,
+    );
+    [results, sent] = [{}, []];
+  });
+
+  const tokenOf = (device: string) => `${device} of ${user.email}`;
+  const register = (device: string, token: string) =>
+    user.with({ 'x-device-id': device }).post('/v1/push-token', { push_token: token }, 200);
+  const lastSeq = async (): Promise<number> =>
+    (
+      await uswarm.database
+        .selectFrom('workspaces')
+        .select('last_seq')
+        .where('id', '=', home.workspaceId)
+        .executeTakeFirstOrThrow()
+    ).last_seq;
+
+  function handle(attempts = 1, metrics = createPushMetrics(new Registry())) {
+    const handler = createPushHandler({
+      store,
+      sender: {
+        send: async (token, notification) => {
+          sent.push({ token, notification });
+          return results[token] ?? 'sent';
+        },
+      },
+      preview: true,
+      metrics,
+    });
+    const job: LeasedJob = {
+      kind: PUSH_JOB,
+      subjectId: messageId,
+      workspaceId: home.workspaceId,
+      leaseId: crypto.randomUUID(),
+      attempts,
+      failures: 0,
+      takenOver: false,
+    };
+    return handler(job, NEVER);
+  }
+  const tokens = () => sent.map(({ token }) => token);
+
+  interface Position {
+    user_id: string;
+    device_id: string;
+    workspace_id: string;
+    seq: number;
+  }
+  const position = (more: Partial<Position> = {}): Position => ({
+    user_id: userId,
+    device_id: 'phone',
+    workspace_id: home.workspaceId,
+    seq,
+    ...more,
+  });
+  async function report(positions: readonly Position[], key = uswarm.internalKey) {
+    const service = await signInternalToken(parseSigningKey(key), 'gateway');
+    const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.devicePositions}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${service}` },
+      body: JSON.stringify({ positions }),
+    });
+    return { status: answer.statusCode, body: await answer.body.json() };
+  }
+  const stored = () =>
+    uswarm.database
+      .selectFrom('device_positions')
+      .select(['device_id', 'seq'])
+      .where('workspace_id', '=', home.workspaceId)
+      .orderBy('device_id')
+      .execute();
+
+  it('notify all devices of the user', async () => {
+    expect(await handle()).toEqual({ done: true });
+    expect(tokens()).toEqual([tokenOf('phone'), tokenOf('tablet')]);
+    expect(sent[0]?.notification).toMatchObject({ body: 'Tea at five', collapseKey: messageId });
+  });
+
+  it('notify no device if one of them has received the message', async () => {
+    await report([position()]);
+    expect(await handle()).toEqual({ done: true });
+    expect(tokens()).toEqual([]);
+  });
+
+  it('notify the devices if the position belongs to another epoch', async () => {
+    await sql`
+      INSERT INTO device_positions (user_id, device_id, workspace_id, seq)
+      VALUES (${userId}, 'phone', ${home.workspaceId}, ${seq + 1_000})`.execute(uswarm.database);
+    await handle();
+    expect(tokens()).toHaveLength(2);
+  });
+
+  it('end without a notification if the message was deleted', async () => {
+    await sql`DELETE FROM messages WHERE id = ${messageId}`.execute(uswarm.database);
+    expect(await handle()).toEqual({ done: true });
+    expect(tokens()).toEqual([]);
+  });
+
+  it('do not announce a message after an hour', async () => {
+    await sql`UPDATE work SET created_at = now() - interval '61 minutes' WHERE subject_id = ${messageId}`.execute(
+      uswarm.database,
+    );
+    expect(await handle()).toEqual({ done: true });
+    expect(tokens()).toEqual([]);
+  });
+
+  it('repeat a notification only for the devices that did not receive it', async () => {
+    results = { [tokenOf('tablet')]: { retryInMs: 90_000 } };
+    expect(await handle()).toEqual({ againInMs: 90_000 });
+    sent = [];
+    results = {};
+    expect(await handle(2)).toEqual({ done: true });
+    expect(tokens()).toEqual([tokenOf('tablet')]);
+    const left = await uswarm.database
+      .selectFrom('push_deliveries')
+      .select('device_id')
+      .where('message_id', '=', messageId)
+      .execute();
+    expect(left).toEqual([]);
+  });
+
+  it('wait longer after each attempt, and at least as long as the service asks for', async () => {
+    results = { [tokenOf('phone')]: { retryInMs: 1 }, [tokenOf('tablet')]: { retryInMs: 1 } };
+    const waits: number[] = [];
+    for (const attempts of [1, 2, 3, 20]) {
+      const result = await handle(attempts);
+      waits.push('againInMs' in result ? result.againInMs : 0);
+    }
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+    expect(waits[0]).toBeGreaterThan(1_000);
+    expect(waits[3]).toBeLessThanOrEqual(600_000);
+    results = { [tokenOf('phone')]: { retryInMs: 1_700_000 } };
+    expect(await handle()).toEqual({ againInMs: 1_700_000 });
+  });
+
+  it('remove a token that is no longer registered', async () => {
+    results = { [tokenOf('phone')]: 'unregistered' };
+    expect(await handle()).toEqual({ done: true });
+    expect(await store.devices(userId, messageId)).toEqual([{ deviceId: 'tablet', token: tokenOf('tablet') }]);
+  });
+
+  it('keep the token of a device that registered again meanwhile', async () => {
+    await register('phone', `new ${tokenOf('phone')}`);
+    await store.dropToken(userId, { deviceId: 'phone', token: tokenOf('phone') });
+    expect((await store.devices(userId, messageId))[0]?.token).toBe(`new ${tokenOf('phone')}`);
+  });
+
+  it('are counted by outcome', async () => {
+    const registry = new Registry();
+    results = { [tokenOf('phone')]: 'rejected', [tokenOf('tablet')]: { retryInMs: 1 } };
+    await handle(1, createPushMetrics(registry));
+    const text = await registry.getSingleMetricAsString('uswarm_push_notifications_total');
+    expect(text).toContain('uswarm_push_notifications_total{outcome="rejected"} 1');
+    expect(text).toContain('uswarm_push_notifications_total{outcome="retried"} 1');
+    expect(text).toContain('uswarm_push_notifications_total{outcome="sent"} 0');
+  });
+
+  describe('the positions of devices', () => {
+    it('are stored for the devices of a report, and replaced by the next one', async () => {
+      const tablet = position({ device_id: 'tablet', seq: 1 });
+      expect(await report([position(), tablet, position({ seq: 1 })])).toEqual({ status: 200, body: {} });
+      expect(await stored()).toEqual([
+        { device_id: 'phone', seq },
+        { device_id: 'tablet', seq: 1 },
+      ]);
+      await report([position({ seq: 1 })]);
+      expect((await stored())[0]).toEqual({ device_id: 'phone', seq: 1 });
+    });
+
+    it('are ignored for workspaces of others, unknown devices and sequences that do not exist', async () => {
+      const other = await uswarm.idOf(await uswarm.user());
+      const ignored = [
+        position({ user_id: other }),
+        position({ device_id: 'unknown' }),
+        position({ workspace_id: crypto.randomUUID() }),
+        position({ seq: seq + 1 }),
+      ];
+      expect((await report(ignored)).status).toBe(200);
+      expect(await stored()).toEqual([]);
+    });
+
+    it('are rejected without the key of the internal API', async () => {
+      expect((await report([position()], 'other:0123456789abcdef0123456789abcdef')).status).toBe(401);
+      expect(await stored()).toEqual([]);
+    });
+  });
+});
