@@ -9,6 +9,8 @@ export interface FaultInjectionProxy {
   disconnect(): Promise<void>;
   /** Accepts connections again. */
   restore(): Promise<void>;
+  /** Connects new clients to another server. */
+  retarget(url: string): void;
   /** Stops forwarding data, but keeps connections open and accepts new ones. */
   freeze(): void;
   thaw(): void;
@@ -32,7 +34,7 @@ export async function startFaultInjectionProxy(
   url: string,
   { delayMs }: { delayMs?: number } = {},
 ): Promise<FaultInjectionProxy> {
-  const target = new URL(url);
+  let target = new URL(url);
   const sockets = new Set<Socket>();
   const pairs = new Map<Socket, Socket>();
   const keep = (socket: Socket): Socket => {
@@ -82,6 +84,9 @@ export async function startFaultInjectionProxy(
     disconnect,
     async restore() {
       server ??= await open(port);
+    },
+    retarget(other) {
+      target = new URL(other);
     },
     freeze() {
       frozen = true;

@@ -33,8 +33,7 @@ describe('startStandby', () => {
       await client.end();
     }
   }
-  const timeline = (server: RunningPostgres) =>
-    query(server, 'SELECT timeline_id AS id FROM pg_control_checkpoint()');
+  const timeline = (server: RunningPostgres) => query(server, 'SELECT timeline_id AS id FROM pg_control_checkpoint()');
 
   it('receives what the primary commits, and continues on another timeline when it is promoted', async () => {
     await query(primary, 'INSERT INTO entries VALUES (1)');

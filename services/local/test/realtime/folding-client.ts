@@ -59,6 +59,8 @@ export class FoldingClient {
   readonly violations: string[] = [];
   /** Why the server ended connections. */
   readonly endings: string[] = [];
+  /** The reasons for which it had to read a new snapshot. */
+  readonly resyncs: string[] = [];
   private readonly socket: Socket;
   private readonly loading = new Map<string, Promise<void>>();
   private gone = new Set<string>();
@@ -163,6 +165,7 @@ export class FoldingClient {
     if (folded === undefined) return;
     if (name === 'workspace.resync') {
       // What follows belongs to another history.
+      this.resyncs.push(String(payload['reason']));
       this.known.delete(workspaceId);
       const load = () => this.load(workspaceId).catch(() => undefined);
       setTimeout(() => void load(), Number(payload['in_ms'] ?? 0));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { RealtimeCluster, ServiceProcess } from './cluster.js';
-import { FoldingClient, type FoldedWorkspace, type Revised } from './folding-client.js';
+import { FoldingClient, type FoldedWorkspace, type Place, type Revised } from './folding-client.js';
 import { CLIENTS, type Step } from './schedule.js';
 
 /** The share of bus messages that are lost. */
@@ -12,7 +12,10 @@ const QUIET_MS = 20_000;
 /** Time after the last fault within which requests have a result and answers end, in milliseconds. */
 const ENDS_WITHIN_MS = 90_000;
 
-type Place = { workspaceId: string; conversationId: string };
+interface ConversationPlace {
+  workspaceId: string;
+  conversationId: string;
+}
 
 /**
  * Runs a schedule with three devices of one user, ends all faults, waits until all answers have ended, and then for 20 s without
@@ -58,6 +61,8 @@ class Schedule {
     await Promise.all(this.faults);
     await this.cluster.heal();
     for (const client of this.clients) client.goOnline();
+    // Events about new workspaces are hints, which can be lost. The list is the truth.
+    for (const client of this.clients) this.begin(client.refresh());
     await eventually(() => this.running.size === 0, { timeoutMs: ENDS_WITHIN_MS, description: 'all requests end' });
   }
 
@@ -76,7 +81,7 @@ class Schedule {
     this.faults.push(fault().catch(() => undefined));
   }
 
-  private placeOf(client: FoldingClient): Place | undefined {
+  private placeOf(client: FoldingClient): ConversationPlace | undefined {
     const [workspace] = client.known;
     if (workspace === undefined) return undefined;
     const [workspaceId, { conversations }] = workspace;
@@ -215,7 +220,7 @@ class Schedule {
   }
 }
 
-/** Compares what each client knows with a fresh snapshot. */
+/** Waits until all answers have ended, and then without any new event. @returns what breaks a promise */
 async function judge(cluster: RealtimeCluster, clients: readonly FoldingClient[]): Promise<string[]> {
   await eventually(
     () =>
@@ -225,7 +230,16 @@ async function judge(cluster: RealtimeCluster, clients: readonly FoldingClient[]
     { until: (rows) => rows.length === 0, timeoutMs: ENDS_WITHIN_MS, description: 'all answers end' },
   );
   await sleep(QUIET_MS);
-  const fresh = new FoldingClient(cluster, clients[0]!.token, 0);
+  return [
+    ...(await differencesFromSnapshot(cluster, clients)),
+    ...(await lostSends(cluster, clients)),
+    ...(await repeatedCalls(cluster, clients)),
+  ];
+}
+
+/** I3, I4, I11: what each client knows, compared with a fresh snapshot. */
+export async function differencesFromSnapshot(place: Place, clients: readonly FoldingClient[]): Promise<string[]> {
+  const fresh = new FoldingClient(place, clients[0]!.token, 0);
   try {
     const wrong = clients.flatMap((client, number) => [
       ...client.violations.map((violation) => `client ${number}: ${violation}`),
@@ -242,7 +256,6 @@ async function judge(cluster: RealtimeCluster, clients: readonly FoldingClient[]
           wrong.push(...differences(client.known.get(id), snapshot).map((line) => `client ${number}: ${line}`));
       }
     }
-    wrong.push(...(await lostSends(cluster, clients)), ...(await repeatedCalls(cluster, clients)));
     return wrong;
   } finally {
     fresh.close();

@@ -1,0 +1,84 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type RunningPostgres, type RunningStandby, startPostgres, startStandby } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
+import { FoldingClient } from '../test/realtime/folding-client.js';
+import { differencesFromSnapshot } from '../test/realtime/run-schedule.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+describeWith('valkey', 'a failover to an asynchronous standby that lacks the last messages', () => {
+  const server = process.env['TEST_POSTGRES_URL'];
+  let folder: string;
+  let primary: RunningPostgres;
+  let replication: FaultInjectionProxy;
+  let services: SeparateServices;
+  let standby: RunningStandby;
+  const clients: FoldingClient[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-failover-'));
+    // Postgres runs as another user if we are root.
+    await chmod(folder, 0o755);
+    primary = await startPostgres({ directory: join(folder, 'primary'), durable: false });
+    process.env['TEST_POSTGRES_URL'] = primary.url;
+    // Messages are stored without replies.
+    services = await startSeparateServices({ TURN_WORKERS: '0', RUNTIME_WORKERS: '0' });
+    replication = await startFaultInjectionProxy(primary.url);
+    const { hostname: host, port } = new URL(replication.redirect(primary.url));
+    standby = await startStandby({ primary, source: { host, port: Number(port) }, directory: join(folder, 'standby') });
+  });
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await services?.close();
+    await replication?.close();
+    await standby?.close();
+    await primary?.close();
+    process.env['TEST_POSTGRES_URL'] = server;
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('I5: is announced to every device, also to one that comes back later, and all of them have what is left', async () => {
+    const token = await services.issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
+    const place = { restUrls: [services.restUrl], socketUrls: [services.socketUrl] };
+    clients.push(...[0, 1].map((number) => new FoldingClient(place, token, number)));
+    const [connected, away] = clients as [FoldingClient, FoldingClient];
+    await connected.rest.request('POST', '/v1/auth/sign-up');
+    await Promise.all(clients.map((client) => client.refresh()));
+    const [[workspaceId, { conversations }] = ['', { conversations: new Map<string, never>() }]] = connected.known;
+    const [conversationId = ''] = conversations.keys();
+    const send = () => connected.send(workspaceId, conversationId, { twice: false });
+    const position = () => connected.known.get(workspaceId)?.position;
+    const messages = (client: FoldingClient) => client.known.get(workspaceId)?.messages.size;
+
+    await send();
+    await eventually(() => messages(away), { until: (count) => count === 1 });
+    const kept = position()!;
+    // The standby has what was sent so far, and nothing of what follows.
+    const received = async () =>
+      (await services.query('SELECT pg_current_wal_lsn() = replay_lsn AS same FROM pg_stat_replication'))[0];
+    await eventually(received, { until: (row) => (row as { same: boolean } | undefined)?.same === true });
+    replication.freeze();
+    for (let count = 0; count < 3; count += 1) await send();
+    await eventually(() => messages(away), { until: (count) => count === 4 });
+    expect(position()).toBeGreaterThan(kept);
+    away.goOffline();
+
+    await services.databaseProxy.disconnect();
+    await primary.close();
+    await standby.promote();
+    services.databaseProxy.retarget(standby.url);
+    await services.databaseProxy.restore();
+
+    // Without any new event, and then with other events that have the same numbers.
+    await eventually(() => messages(connected), { until: (count) => count === 1 });
+    for (let count = 0; count < 5; count += 1) await send();
+    away.goOnline();
+    await eventually(() => messages(away), { until: (count) => count === 6 });
+    expect(await differencesFromSnapshot(place, clients)).toEqual([]);
+    expect(clients.map(({ resyncs }) => resyncs)).toEqual([['diverged'], ['diverged']]);
+  });
+});
