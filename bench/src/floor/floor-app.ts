@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import pg from 'pg';
 import type { FloorScript, Place } from '../replay/script.js';
@@ -7,6 +8,10 @@ import { fill, type Filling, newIdsOf, type StatementTemplate } from '../replay/
 const INT8 = 20;
 const BEGIN = /^(begin|start transaction)/i;
 const END = /^(commit|rollback)/i;
+
+/** A statement that skips locked rows is repeated until it stores its message. */
+const RETRIES = 1_000;
+const RETRY_MS = 1;
 
 type Row = Record<string, unknown>;
 
@@ -33,7 +38,7 @@ export function createFloorApp(script: FloorScript, pool: pg.Pool): Express {
     const made = Object.fromEntries(newIds.map((name) => [name, randomUUIDv7()]));
     const own = { userId, subject, workspaceId, conversationId, agentId, localId, text: content.text };
     const rows = await replay(pool, script.send, { ...own, ...made });
-    response.status(201).json({ data: rows[0] });
+    response.status(201).json({ data: { content, ...rows[0] } });
   });
   return app;
 }
@@ -48,16 +53,22 @@ async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], f
   let seq: number | undefined;
   let messages: Row[] = [];
   try {
-    for (const { values, ...statement } of statements) {
+    for (const { values, stores, ...statement } of statements) {
       const { text } = statement;
       if (BEGIN.test(text)) held = await pool.connect();
-      const result = await (held ?? pool).query<Row>({ ...statement, values: fill(values, filling, seq) });
+      const query = { ...statement, values: fill(values, filling, seq) };
+      let result = await (held ?? pool).query<Row>(query);
+      for (let retry = 0; stores === true && result.rows.length === 0 && retry < RETRIES; retry += 1) {
+        await sleep(RETRY_MS);
+        result = await (held ?? pool).query<Row>(query);
+      }
+      if (stores === true && result.rows.length === 0) throw new Error('the message was not stored');
       if (END.test(text)) {
         held?.release();
         held = undefined;
       }
       const [row, ...more] = result.rows;
-      if (row !== undefined && 'content' in row) messages = result.rows;
+      if (row !== undefined && ('content' in row || stores === true)) messages = result.rows;
       if (more.length === 0 && typeof row?.['seq'] === 'number') seq = row['seq'];
     }
     return messages;

@@ -5,12 +5,13 @@ import { CloseStack, silentLogger } from '@uswarm/service-kit';
 import { goalTable } from '../report/goals.js';
 import { BenchError, USAGE } from '../settings.js';
 import type { PartResult, RealtimePart } from './part.js';
+import { deliveryPart } from './delivery-part.js';
 import { relayPart } from './relay-part.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-realtime', import.meta.url));
 
 /** In the order in which they are measured. */
-const PARTS: readonly RealtimePart[] = [relayPart];
+const PARTS: readonly RealtimePart[] = [relayPart, deliveryPart];
 
 /**
  * `npm run bench -- realtime`: measures the way of events from the database to clients, part by part. Prints tables with

@@ -23,6 +23,8 @@ export interface StatementTemplate {
   name?: string;
   text: string;
   values: ValueTemplate[];
+  /** Whether it returned a row with a `seq`: without a row it stored nothing, because other rows were locked. */
+  stores?: true;
 }
 
 /** Values of the blanks. Ids that are new for each request are blanks too: `new-0`, `new-1`, … */
@@ -52,7 +54,8 @@ export function templateOf(seen: readonly SeenStatement[], known: Filling): Stat
 
   return seen.map((statement) => {
     const { values, seq: answered, ...sent } = statement;
-    const template = { ...sent, values: values.map((value) => ofValue(value, ofScalar)) };
+    const stores = answered === undefined ? {} : { stores: true as const };
+    const template = { ...sent, ...stores, values: values.map((value) => ofValue(value, ofScalar)) };
     seq = answered ?? seq;
     return template;
   });

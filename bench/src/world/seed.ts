@@ -62,7 +62,10 @@ const TRACES = `
     WHERE q.role = 'user' AND r.role = 'agent'`;
 
 /** Fills an empty, migrated database. */
-export async function seed(url: string, settings: Settings): Promise<void> {
+export async function seed(
+  url: string,
+  settings: Pick<Settings, 'workspaces' | 'messages' | 'conversation'>,
+): Promise<void> {
   const { workspaces, messages, conversation } = settings;
   const long = LONG_CONVERSATIONS;
   const each = Math.ceil((messages - long * conversation) / (workspaces * CONVERSATIONS - long));

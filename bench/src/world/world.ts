@@ -114,7 +114,7 @@ export async function startServers(folder: string, stack: CloseStack) {
   return { postgres, valkey, issuer };
 }
 
-async function issueTokens(issuer: OidcIssuer, users: number): Promise<string[]> {
+export async function issueTokens(issuer: OidcIssuer, users: number): Promise<string[]> {
   const tokens: string[] = [];
   for (let n = 1; n <= users; n += 1) {
     const person = { subject: `user-${n}`, email: `user-${n}@example.com`, name: `User ${n}` };

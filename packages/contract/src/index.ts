@@ -36,6 +36,7 @@ export {
   PositionsAnswer,
   PositionsBody,
   SendAnswer,
+  SEND_DEADLINE_HEADER,
   SendBody,
   SessionsAnswer,
   SessionsBody,

@@ -92,6 +92,11 @@ export const DevicePositionsBody = z.object({
     .max(1_000),
 });
 
+/**
+ * Header of a send: the milliseconds from its arrival within which the message must be stored, or must not be stored at all.
+ * Errors with the status 5xx have `extra.stored` = `no` if nothing was stored. Release 0.2 knows neither.
+ */
+export const SEND_DEADLINE_HEADER = 'x-deadline-ms';
 export const SendBody = MessageSend;
 export const SendAnswer = z.object({ message_id: Id });
 export type SendAnswer = z.output<typeof SendAnswer>;

@@ -40,6 +40,8 @@ export interface SeparateServices {
   lockTable(table: string): Promise<() => Promise<void>>;
   /** Blocks all statements that change the agents of the workspace, such as the begin of a turn. @returns ends it */
   lockAgents(workspaceId: string): Promise<() => Promise<void>>;
+  /** Blocks all events of the workspace. @returns ends it */
+  lockWorkspace(workspaceId: string): Promise<() => Promise<void>>;
   /** Resolves when a statement waits for a lock. */
   untilBlocked(): Promise<void>;
   close(): Promise<void>;
@@ -203,6 +205,7 @@ export async function startSeparateServices(
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
     lockTable: (table) => lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
     lockAgents: (workspaceId) => lock(`SELECT FROM agents WHERE workspace_id = '${workspaceId}' FOR NO KEY UPDATE`),
+    lockWorkspace: (id) => lock(`SELECT FROM workspaces WHERE id = '${id}' FOR NO KEY UPDATE`),
     async untilBlocked() {
       const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       await eventually(async () => (await pool.query(sql)).rows, { until: (rows) => rows.length > 0 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ApiError, INTERNAL_PATHS, MessageSend } from '@uswarm/contract';
+import { ApiError, INTERNAL_PATHS, MessageSend, SEND_DEADLINE_HEADER } from '@uswarm/contract';
 import { listen, parseSigningKey, Registry, verifyInternalToken } from '@uswarm/service-kit';
 import { createGatewayMetrics } from './gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
@@ -49,8 +49,16 @@ async function clientOf(answer: (response: ServerResponse) => void, timeoutMs?: 
   return { client, seen, measured };
 }
 
-const json = (status: number, body: unknown) => (response: ServerResponse) =>
-  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+type Respond = (response: ServerResponse) => void;
+function json(status: number, body: unknown): Respond {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+}
+const close: Respond = (response) => {
+  response.destroy();
+};
+const hang: Respond = () => undefined;
 const subjectOf = ({ headers }: ReceivedRequest): Promise<string> =>
   verifyInternalToken([key], (headers.authorization ?? '').replace('Bearer ', ''));
 
@@ -144,6 +152,39 @@ describe('the orchestrator client', () => {
   it('times out if the response body never ends', async () => {
     const { client } = await clientOf((response) => void response.writeHead(200).write('{'), 50);
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
+  });
+
+  it('gives a send a deadline before its own timeout', async () => {
+    const { client, seen } = await clientOf(json(200, { message_id: MESSAGE }), 5_000);
+    await client.send(USER, message, 'r');
+    expect(seen[0]?.headers[SEND_DEADLINE_HEADER]).toBe('4000');
+  });
+
+  it.each([
+    ['unknown', 'a timeout', hang],
+    ['unknown', 'a closed connection', close],
+    ['unknown', 'an error of a proxy', json(502, '<html>')],
+    ['unknown', 'an answer without an id', json(200, {})],
+    [
+      'no',
+      'an error after which nothing was stored',
+      json(503, { message: 'No.', code: 'service_unavailable', extra: { request_id: 'r', stored: 'no' } }),
+    ],
+    ['no', 'a refusal', json(404, { message: 'No.', code: 'workspace_not_found', extra: { request_id: 'r' } })],
+  ])('I12 reports as stored %s: %s', async (stored, _what, answer) => {
+    const { client } = await clientOf(answer, 200);
+    expect((await failure(client.send(USER, message, 'r'))).extra).toMatchObject({ stored });
+  });
+
+  it('I12 reports as not stored what it could not send', async () => {
+    const server = await listen(() => undefined, { host: '127.0.0.1', port: 0 });
+    await server.close();
+    const client = createOrchestratorClient({ url: server.url, key });
+    cleanup.defer(() => client.close());
+    expect(await failure(client.send(USER, message, 'r'))).toMatchObject({
+      code: 'service_unavailable',
+      extra: { stored: 'no' },
+    });
   });
 
   it('returns service_unavailable when the port is closed', async () => {

@@ -12,6 +12,7 @@ import {
   INTERNAL_PATHS,
   type MessageSend,
   PositionsAnswer,
+  SEND_DEADLINE_HEADER,
   SendAnswer,
   type SessionEnd,
   SessionsAnswer,
@@ -32,7 +33,11 @@ export interface OrchestratorClient {
   authenticate(credentials: Credentials, clientAddress: string, requestId: string): Promise<AuthenticateAnswer>;
   /** Returns which workspaces the user may subscribe to, and the last sequence of each. */
   subscriptions(userId: string, workspaceIds: readonly string[], requestId: string): Promise<SubscriptionsAnswer>;
-  /** Stores a message. The same `local_id` and body return the first response again. */
+  /**
+   * Stores a message. The same `local_id` and body return the first response again.
+   *
+   * @throws ApiError whose `extra.stored` is `no` if nothing was stored, and `unknown` if the message may be stored
+   */
   send(userId: string, message: MessageSend, requestId: string): Promise<SendAnswer>;
   /** Returns the last sequences of workspaces; at most 1,000 per call. Deleted workspaces are absent. */
   positions(workspaceIds: readonly string[], requestId: string): Promise<PositionsAnswer>;
@@ -56,6 +61,10 @@ export interface OrchestratorClientOptions {
 /** The subject of the service token. */
 const SERVICE = 'realtime-gateway';
 const CONNECTIONS = 64;
+/** The rest of the timeout of a send is for the network: when the call fails, the orchestrator no longer stores the message. */
+const STORING_SHARE = 0.8;
+/** Errors before a request is sent. */
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 /** The version of bus envelopes that this gateway reads. */
 const BUS_VERSION: BusVersion = 2;
 /** A page of events has at least one, of which the text of a message can be escaped to several times its length. */
@@ -143,8 +152,14 @@ export function createOrchestratorClient({
         requestId,
         answer: SubscriptionsAnswer,
       }),
-    send: (userId, message, requestId) =>
-      measured({ name: 'send', subject: userId, body: message, requestId, answer: SendAnswer }),
+    async send(userId, message, requestId) {
+      const headers = { [SEND_DEADLINE_HEADER]: String(Math.round(timeoutMs * STORING_SHARE)) };
+      try {
+        return await measured({ name: 'send', subject: userId, body: message, requestId, answer: SendAnswer, headers });
+      } catch (error) {
+        throw error instanceof ApiError ? withStored(error) : error;
+      }
+    },
     positions: (workspaceIds, requestId) =>
       measured({
         name: 'positions',
@@ -168,6 +183,14 @@ export function createOrchestratorClient({
       measured({ name: 'sessions', subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
     close: () => pool.close(),
   };
+}
+
+/** The error of a send, with whether the message may be stored. */
+function withStored(error: ApiError): ApiError {
+  const { code, message, extra, cause, status } = error;
+  const isKnown =
+    status < 500 || extra['stored'] === 'no' || NOT_CONNECTED.has((cause as { code?: string })?.code ?? '');
+  return new ApiError(code, { message, cause, extra: { ...extra, stored: isKnown ? 'no' : 'unknown' } });
 }
 
 /** The error of a response, which may come from a proxy. */

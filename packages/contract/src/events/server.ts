@@ -82,7 +82,7 @@ export const SERVER_EVENTS = {
       .meta({ id: 'MessageSendAck' }),
   },
   'message.send.error': {
-    summary: 'Sending a message failed; nothing was stored.',
+    summary: 'Sending a message failed, or its result is unknown; see `stored`.',
     payload: z
       .strictObject({
         local_id: z.string(),
@@ -92,6 +92,16 @@ export const SERVER_EVENTS = {
         request_id: z.string(),
         /** Extension: milliseconds after which the same event may succeed. */
         retry_after_ms: z.int().nonnegative().optional(),
+        stored: z
+          .enum(['no', 'unknown'])
+          .optional()
+          .meta({
+            description:
+              '`no`: nothing was stored and nothing will be. `unknown`: the message may be stored; no later message of this ' +
+              'connection has a lower `seq`. The same event with the same `local_id` finds out: it stores ' +
+              'the message only once.',
+            'x-extension': true,
+          }),
       })
       .meta({ id: 'MessageSendError' }),
   },

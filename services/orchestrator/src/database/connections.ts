@@ -13,6 +13,7 @@ export interface Connections {
   events: EventStore;
   /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
   committed: (event: CommittedEvent) => void;
+  wakeUps: WakeUps;
 }
 
 /** @param committed receives each event after the commit of its transaction */
@@ -28,5 +29,6 @@ export function createConnections(
     jobs: createJobStore(database, wakeUps),
     events: createEventStore(database, committed),
     committed,
+    wakeUps,
   };
 }

@@ -9,6 +9,8 @@ import { createConversationStore } from '../features/conversations/conversations
 import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
+import { createSendGroupStore } from '../features/messages/send-groups.store.js';
+import { createSendContextStore } from '../features/messages/send-context.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../features/turns/journal.store.js';
@@ -54,6 +56,9 @@ describe('frequent statements without a sequential scan of a large table', () =>
     await insertAgentData(db.database, 2);
     // As in production, nearly all events are published.
     await sql`DELETE FROM event_outbox WHERE workspace_id::text NOT LIKE '%1'`.execute(db.database);
+    await sql`
+      INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
+      SELECT workspace_id, id, sha256(convert_to(id::text, 'UTF8')) FROM messages`.execute(db.database);
     await sql`VACUUM ANALYZE`.execute(db.database);
     const { rows } = await sql<typeof place>`
       SELECT w.owner_id AS "userId", w.id AS "workspaceId", a.id AS "agentId", m.conversation_id AS "conversationId",
@@ -211,8 +216,24 @@ describe('frequent statements without a sequential scan of a large table', () =>
     ],
     ['messages by id', (database) => createMessageStore(database).find([place.messageId])],
     [
+      'the storing of a group of messages',
+      (database) => {
+        // Past the deadline: the statement is explained again, and must not insert the same ids twice.
+        const message = {
+          ...place,
+          id: place.messageId,
+          turnId: place.messageId,
+          text: 'hi',
+          mentions: [],
+          title: null,
+        };
+        const more = { localId: 'l7', bodyHash: Buffer.alloc(32), deadline: new Date(0) };
+        return createSendGroupStore(database).insert([{ ...message, ...more }], 20);
+      },
+    ],
+    [
       'the context of a message to send',
-      (database) => createMessageStore(database).findSendContext({ ...place, localId: 'l7' }),
+      (database) => createSendContextStore(database).find([{ ...place, localId: 'l7' }], '2026-01'),
     ],
     [
       'the insertion of a turn into a full queue',

@@ -269,6 +269,7 @@ function createChatModules(
     boundedRead: createBoundedRead(database),
     requestConnections: connectionsOf(config).requests,
     runtimes: runtimes.requests,
+    limits: usage.limits,
     queue: turns.queue,
     tasks: turns.tasks,
     stops: turns.stops,

@@ -8,6 +8,7 @@ import {
   INTERNAL_PATHS,
   LIMITS,
   PositionsBody,
+  SEND_DEADLINE_HEADER,
   SendBody,
   SessionsBody,
   SubscriptionsBody,
@@ -28,8 +29,10 @@ import type { ReadEventPage } from '../features/events/event-pages.js';
 import type { Gateways } from '../features/events/gateways.js';
 import type { SubscriptionService } from '../features/events/subscriptions.service.js';
 import type { MessageService } from '../features/messages/messages.service.js';
+import { createSendDeadline } from '../features/messages/send-deadline.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import type { UserStore } from '../features/users/users.store.js';
+import { clientGone } from './client-gone.js';
 import { createErrorHandler } from './errors.js';
 import { parseInput } from './input.js';
 import { serviceTokenSubject } from './service-token.js';
@@ -88,7 +91,8 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   });
 
   app.post(INTERNAL_PATHS.send, named('internalSend'), async (request, response) => {
-    const userId = await user(request, deps);
+    const deadline = createSendDeadline(deadlineMs(request), clientGone(response));
+    const userId = await userOfToken(request, deps);
     const { workspace_id, conversation_id, local_id, ...draft } = parseInput(SendBody, request.body);
     for (const [id, code] of [
       [workspace_id, 'workspace_not_found'],
@@ -97,7 +101,11 @@ export function createInternalApp(deps: InternalAppDeps): Express {
       if (!isId(id)) throw new ApiError(code);
     }
     const target = { userId, workspaceId: workspace_id, conversationId: conversation_id, localId: local_id };
-    const message = await deps.messages.send(target, draft);
+    const message = await deps.messages.send(target, draft, deadline).catch(async (error: unknown) => {
+      // Also the error of a user that does not exist.
+      if (error instanceof ApiError && error.code === 'workspace_not_found') await requireActive(userId, deps);
+      throw error;
+    });
     response.json({ message_id: message.id } satisfies SendAnswer);
   });
 
@@ -159,12 +167,34 @@ async function user(
   request: Request,
   deps: Pick<InternalAppDeps, 'keys' | 'gateways' | 'users' | 'rates'>,
 ): Promise<string> {
+  const userId = await userOfToken(request, deps);
+  await requireActive(userId, deps);
+  return userId;
+}
+
+/** Returns the user of the token. */
+async function userOfToken(
+  request: Request,
+  deps: Pick<InternalAppDeps, 'keys' | 'gateways' | 'rates'>,
+): Promise<string> {
   const userId = await gatewayTokenSubject(request, deps);
   if (!isId(userId)) throw new ApiError('token_invalid');
   // Before any query: no other limit counts subscribes and retries of stored messages.
   await deps.rates.socketCall(userId);
+  return userId;
+}
+
+/** @throws ApiError `user_deleted`, `user_banned` */
+async function requireActive(userId: string, deps: Pick<InternalAppDeps, 'users'>): Promise<void> {
   const banned = await deps.users.isBanned(userId);
   if (banned === undefined) throw new ApiError('user_deleted');
   if (banned) throw new ApiError('user_banned');
-  return userId;
+}
+
+/** For gateways of release 0.2, which give up after this time. */
+const DEADLINE_MS = 5_000;
+
+function deadlineMs(request: Request): number {
+  const ms = Number(request.get(SEND_DEADLINE_HEADER) ?? DEADLINE_MS);
+  return Number.isFinite(ms) ? Math.min(ms, DEADLINE_MS) : DEADLINE_MS;
 }

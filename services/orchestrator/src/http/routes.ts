@@ -13,7 +13,7 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import { isId } from '../database/id.js';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
-import { ClientGone } from './errors.js';
+import { clientGone } from './client-gone.js';
 import { DocumentAnswer, sendDocument } from './document-answer.js';
 import { FileAnswer, sendFile } from './file-answer.js';
 import { incomingForm, type IncomingForm } from './form.js';
@@ -108,14 +108,6 @@ async function serve(
   response.status(answer.status);
   if (answer.body === undefined) response.end();
   else response.json(answer.body);
-}
-
-function clientGone(response: Response): AbortSignal {
-  const disconnected = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) disconnected.abort(new ClientGone());
-  });
-  return disconnected.signal;
 }
 
 /** A malformed id has the same error as an id that does not exist. */

@@ -74,6 +74,12 @@ export interface JobStore {
 const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   WITH locked AS MATERIALIZED (SELECT kind, subject_id FROM work WHERE ${condition} ORDER BY subject_id FOR UPDATE)`;
 
+/** Inserts new jobs that are due now. `jobs` selects subject, workspace, serial key, ordinal and fair key of each. */
+export const insertJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key)
+  SELECT ${kind}, subject_id, workspace_id, serial_key, ordinal, fair_key
+  FROM (${jobs}) job (subject_id, workspace_id, serial_key, ordinal, fair_key)`;
+
 /** @param wakeUps wakes the workers of this process */
 export function createJobStore(database: Database, wakeUps: WakeUps = createWakeUps()): JobStore {
   const held = (job: LeasedJob, db: Database = database) =>

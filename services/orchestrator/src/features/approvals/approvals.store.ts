@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { storable } from '../turns/agent-content-schema.js';
 import { answersUser } from '../turns/answers-user.js';
@@ -56,6 +56,11 @@ export interface EndedTurns {
   /** Messages that are deleted: cards, and user messages whose turns disappear. */
   messageIds?: readonly string[];
 }
+
+/** Whether cards of a conversation wait for a decision. */
+export const hasOpenApprovals = (conversationId: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`EXISTS (
+  SELECT FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'
+)`;
 
 export interface ApprovalStore {
   insert(approval: NewApproval, keptMs: number, db: Database): Promise<void>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
-import type { SendContext } from './messages.store.js';
+import type { SendContext } from './send-context.store.js';
 
 /** Validates a message of a client and selects the agents that answer it. Pure. */
 

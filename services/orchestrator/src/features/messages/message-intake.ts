@@ -20,7 +20,7 @@ export interface NewUserMessage {
   text: string;
   localId?: string;
   bodyHash?: Buffer;
-  mentions?: Mention[];
+  mentions?: readonly Mention[];
   attachments?: StoredAttachment[];
   /** The decision on a call of a tool. A suspended turn, if it has one, continues with this message. */
   decision?: { suspendedTurnId?: string };

@@ -9,12 +9,14 @@ import { answeringAgents, checkedMentions, checkedText } from './draft.js';
 import type { MessageChangeStore } from './message-changes.store.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
+import type { SendMessageDeps } from './send-message.js';
 import type { MessageIntake } from './message-intake.js';
 import type { MessageContext, Withdraw, Withdrawal } from './withdrawal.js';
 import { isUnfinished } from '../turns/turn-status.js';
 
 export interface MessageRevisionDeps {
-  store: Pick<MessageStore, 'find' | 'findSendContext' | 'update'>;
+  store: Pick<MessageStore, 'find' | 'update'>;
+  findSendContext: SendMessageDeps['findSendContext'];
   changes: MessageChangeStore;
   withdraw: Withdraw;
   intake: Pick<MessageIntake, 'prepare'>;
@@ -130,7 +132,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     const draft = { content: body.content, mentions: body.mentions, attachments: body.attachments ?? row.attachments };
     const text = checkedText(draft);
     const [workspaceId, conversationId] = [row.workspace_id, row.conversation_id];
-    const found = await store.findSendContext({ userId, workspaceId, conversationId, localId: undefined });
+    const found = await deps.findSendContext({ userId, workspaceId, conversationId, localId: undefined });
     if (found?.conversation === undefined) throw new ApiError('message_not_found');
     const mentions: Mention[] = checkedMentions(draft, text, found.members);
     return { text, mentions, agentIds: answeringAgents(found.conversation, mentions, found.members) };

@@ -1,4 +1,5 @@
 import type { OrchestratorConfig } from '../../config.js';
+import { createGroups } from '../../database/groups.js';
 import type { BoundedRead } from '../../database/bounded-read.js';
 import type { Connections } from '../../database/connections.js';
 import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
@@ -11,9 +12,10 @@ import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { StopService } from '../turns/stop.service.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
-import type { TurnQueue } from '../turns/turn-queue.js';
+import { TURN_JOB, type TurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
+import type { UsageLimits } from '../usage/usage-limits.js';
 import type { Attachments } from '../uploads/attachments.js';
 import type { Tasks } from '../workflows/create-tasks.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -30,7 +32,14 @@ import { createMessageStore } from './messages.store.js';
 import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 import { createMessageSearch } from './search.service.js';
 import { createMessageSearchStore } from './search.store.js';
+import { createSendContextStore, type SendTarget } from './send-context.store.js';
+import { createSendGroupStore } from './send-groups.store.js';
+import { createSendGroups } from './send-groups.js';
+import { createSendMessage } from './send-message.js';
 import { createWithdraw } from './withdrawal.js';
+
+/** Concurrent sends share a statement. */
+const CONTEXTS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
 
 export interface MessagesModuleDeps {
   config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS'>;
@@ -39,6 +48,7 @@ export interface MessagesModuleDeps {
   /** Connections that requests may use. */
   requestConnections: number;
   runtimes: RuntimeRequests;
+  limits: UsageLimits;
   queue: TurnQueue;
   tasks: Tasks;
   stops: StopService;
@@ -54,8 +64,8 @@ export interface MessagesModuleDeps {
 
 /** Messages: sending, paging, search, actions, revision and deletion. */
 export function createMessagesModule(deps: MessagesModuleDeps) {
-  const { queue, statuses, rates, attachments, access, cursors, createViewContext } = deps;
-  const { database, withTransaction, jobs, events } = deps.connections;
+  const { queue, limits, statuses, rates, attachments, access, cursors, createViewContext } = deps;
+  const { database, withTransaction, jobs, events, committed, wakeUps } = deps.connections;
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
@@ -70,17 +80,32 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     runtimes: deps.runtimes,
   });
   const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
-  const service = createMessageService({
+  const contexts = createSendContextStore(database);
+  const findSendContext = createGroups({
+    run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
+    ...CONTEXTS,
+  });
+  const wakeTurns = wakeUps.notifier(TURN_JOB);
+  const groups = createSendGroups({
+    store: createSendGroupStore(database),
+    stored(messages) {
+      for (const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } of messages)
+        committed({ workspaceId, type: 'message.new', subjectId, seq, createdAt, ageS: 0 });
+      wakeTurns();
+    },
+  });
+  const send = createSendMessage({
     withTransaction,
     store,
-    conversations,
+    findSendContext,
+    groups,
     intake,
     rates,
+    limits,
     attachments,
-    access,
-    cursors,
     createViewContext,
   });
+  const service = createMessageService({ store, conversations, send, access, cursors, createViewContext });
   const search = createMessageSearch({
     store: createMessageSearchStore(database),
     conversations,
@@ -120,6 +145,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const deletion = createMessageDeletion({ store, changes, withdraw, access });
   const revision = createMessageRevision({
     store,
+    findSendContext,
     changes,
     withdraw,
     intake,

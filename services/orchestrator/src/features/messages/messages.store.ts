@@ -3,8 +3,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import { currentActivity } from '../agents/agent-status.store.js';
+import { hasOpenApprovals } from '../approvals/approvals.store.js';
 import { UNREAD, WORKSPACE_UNREAD } from '../conversations/unread.js';
-import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { ChangedMessageRow, MessageRow, PageRow } from './message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
@@ -22,7 +22,7 @@ export interface NewMessage {
   agentId?: string;
   localId?: string;
   bodyHash?: Buffer;
-  mentions?: Mention[];
+  mentions?: readonly Mention[];
   attachments?: StoredAttachment[];
   /** The title of the conversation, if it has none. */
   title?: string;
@@ -41,28 +41,6 @@ export interface MessageChange {
   shownSeq?: number;
 }
 
-export interface SentBefore {
-  id: string;
-  bodyHash: Buffer | null;
-}
-
-/** The conversation and the local id of a message to send. */
-export interface SendTarget {
-  userId: string;
-  workspaceId: string;
-  conversationId: string;
-  localId: string | undefined;
-}
-
-/** The data that is needed before a message is stored. */
-export interface SendContext {
-  /** The agent of an agent conversation; undefined if the conversation does not exist. */
-  conversation: { agentId: string | null } | undefined;
-  members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
-  /** The earlier message of the sender with this local id. */
-  sent: SentBefore | undefined;
-}
-
 export interface InsertedMessage extends MessageRow {
   /** Whether cards of the conversation wait for a decision. */
   has_open_approvals: boolean;
@@ -75,8 +53,6 @@ export interface MessageStore {
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
   /** Messages with what they change in their conversation and workspace. */
   findChanged(ids: readonly string[], db: Database): Promise<ChangedMessageRow[]>;
-  /** One statement; undefined if the workspace does not belong to the sender. */
-  findSendContext(target: SendTarget): Promise<SendContext | undefined>;
   /**
    * Deletes up to `limit` messages of a conversation except the newest `keep`. Their local ids stay used.
    *
@@ -145,14 +121,6 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
-interface SendContextRow {
-  conversation_id: string | null;
-  agent_id: string | null;
-  sent_id: string | null;
-  body_hash: Buffer | null;
-  members: SendContext['members'];
-}
-
 export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
@@ -178,9 +146,7 @@ export function createMessageStore(database: Database): MessageStore {
           RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions, attachments,
             created_at, updated_at, edited_at, agent_id
         )
-        SELECT ${MESSAGE_COLUMNS}, EXISTS (
-          SELECT FROM tool_approvals WHERE conversation_id = ${message.conversationId} AND status = 'open'
-        ) AS has_open_approvals
+        SELECT ${MESSAGE_COLUMNS}, ${hasOpenApprovals(sql`${message.conversationId}`)} AS has_open_approvals
         FROM m ${MESSAGE_JOINS}`.execute(db);
       const [row] = rows;
       if (row === undefined) throw new ApiError('local_id_reused');
@@ -216,27 +182,6 @@ export function createMessageStore(database: Database): MessageStore {
         JOIN workspaces w ON w.id = m.workspace_id
         LEFT JOIN agents p ON p.id = c.agent_id`.execute(db);
       return rows;
-    },
-
-    async findSendContext({ userId, workspaceId, conversationId, localId = null }) {
-      const { rows } = await sql<SendContextRow>`
-        SELECT c.id AS conversation_id, c.agent_id, sent.id AS sent_id, sent.body_hash, members.list AS members
-        FROM workspaces w
-        LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
-        LEFT JOIN messages sent
-          ON sent.workspace_id = w.id AND sent.sender_id = w.owner_id AND sent.local_id = ${localId}
-        CROSS JOIN LATERAL (
-          SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'kind', a.kind)), '[]') AS list
-          FROM agents a WHERE a.workspace_id = w.id
-        ) members
-        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(database);
-      const [row] = rows;
-      if (row === undefined) return undefined;
-      return {
-        conversation: row.conversation_id === null ? undefined : { agentId: row.agent_id },
-        members: row.members,
-        sent: row.sent_id === null ? undefined : { id: row.sent_id, bodyHash: row.body_hash },
-      };
     },
 
     async trimOldest(conversationId, keep, limit, db = database) {

@@ -6,6 +6,7 @@ import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 import { answersUser } from './answers-user.js';
+import { queuedTurnsOf } from './insert-turns.js';
 
 export interface NewTurn {
   id: string;
@@ -168,10 +169,7 @@ export function createTurnStore(database: Database): TurnStore {
       const { rows: inserted } = await sql`
         INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
         SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
-        WHERE (
-          SELECT count(*) FROM turns t WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
-            AND ${answersUser('t.id')}
-        ) < ${most}
+        WHERE ${queuedTurnsOf(sql`${conversationId}`)} < ${most}
         RETURNING id`.execute(db);
       return inserted.length === 1;
     },

@@ -52,6 +52,10 @@ export interface UsageLimits {
   reserve(workspaceId: string, db: Database): Promise<TurnBudget | undefined>;
   /** The budget of a new turn, which the user can grant again. */
   turnBudget(workspaceId: string, db: Database): Promise<TurnBudget>;
+  /** The current period of usage. */
+  period(): string;
+  /** @param used the usage of the current period @throws ApiError `token_limit_reached` */
+  requireLeft(used: WorkspaceUsageRow): void;
   /** @throws ApiError `token_limit_reached` */
   requireTokensLeft(workspaceId: string, db?: Database): Promise<void>;
 }
@@ -118,12 +122,16 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
     };
   }
 
+  const usedBefore = (used: WorkspaceUsageRow): UsedBefore => ({
+    user: used.user_tokens,
+    workspace: used.prompt_tokens + used.completion_tokens,
+    cost: used.cost_micros,
+  });
+
   async function reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined> {
     const now = clock.now();
     const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
-    if (used === undefined) return undefined;
-    const { user_tokens: user, cost_micros: cost } = used;
-    return limitReached({ user, workspace: used.prompt_tokens + used.completion_tokens, cost }, allowanceAt(now, used));
+    return used === undefined ? undefined : limitReached(usedBefore(used), allowanceAt(now, used));
   }
   return {
     reached,
@@ -150,6 +158,8 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
       const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
       return { tokens: used === undefined ? null : turnTokens(plans.of(used, now).plan) };
     },
+    period: () => periodOf(clock.now()),
+    requireLeft: (used) => requireWithin(usedBefore(used), allowanceAt(clock.now(), used)),
     async requireTokensLeft(workspaceId, db) {
       const limit = await reached(workspaceId, db);
       if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });

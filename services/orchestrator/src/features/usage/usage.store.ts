@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { StoredPlan } from '../plans/plans.js';
 import type { StoredBudget } from './budget.js';
@@ -38,6 +38,19 @@ export interface UsageStore {
   ): Promise<WorkspaceUsageRow | undefined>;
 }
 
+export const USED_COLUMNS = sql`
+  used.cost_micros, used.prompt_tokens, used.completion_tokens, used.requests, used.user_tokens`;
+
+/** The usage of a period, by the user `u` and the workspace `w`, to join as LATERAL `used`. */
+export const usedIn = (period: string): RawBuilder<unknown> => sql`(
+  SELECT coalesce(sum(p.cost_micros) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS cost_micros,
+    coalesce(sum(p.prompt_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS prompt_tokens,
+    coalesce(sum(p.completion_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS completion_tokens,
+    coalesce(sum(p.requests) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS requests,
+    coalesce(sum(p.prompt_tokens + p.completion_tokens), 0)::bigint AS user_tokens
+  FROM usage_periods p WHERE p.user_id = u.id AND p.period = ${period}
+)`;
+
 export function createUsageStore(database: Database): UsageStore {
   return {
     async lockRunning(workspaceId, db) {
@@ -69,17 +82,11 @@ export function createUsageStore(database: Database): UsageStore {
     async ofWorkspace(workspaceId, period, ownerId, db = database) {
       const owned = ownerId === undefined ? sql`true` : sql`w.owner_id = ${ownerId}`;
       const { rows } = await sql<WorkspaceUsageRow>`
-        SELECT u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens,
-          coalesce(sum(p.cost_micros) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS cost_micros,
-          coalesce(sum(p.prompt_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS prompt_tokens,
-          coalesce(sum(p.completion_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS completion_tokens,
-          coalesce(sum(p.requests) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS requests,
-          coalesce(sum(p.prompt_tokens + p.completion_tokens), 0)::bigint AS user_tokens
+        SELECT u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, ${USED_COLUMNS}
         FROM workspaces w
         JOIN users u ON u.id = w.owner_id
-        LEFT JOIN usage_periods p ON p.user_id = u.id AND p.period = ${period}
-        WHERE w.id = ${workspaceId} AND ${owned}
-        GROUP BY w.id, u.id`.execute(db);
+        CROSS JOIN LATERAL ${usedIn(period)} used
+        WHERE w.id = ${workspaceId} AND ${owned}`.execute(db);
       return rows[0];
     },
   };

@@ -44,9 +44,7 @@ function services(database: Database) {
     messages: createMessageService({
       ...shared,
       store: stores.messages,
-      intake: { prepare: never, create: never },
-      rates: { send: never },
-      attachments: { resolve: never },
+      send: never,
       cursors: createCursorCodec('k'.repeat(32)),
     }),
     search: createMessageSearch({

@@ -72,8 +72,19 @@ describe('message.send', () => {
       retryable: true,
       request_id: requestIds[0],
       retry_after_ms: 5,
+      stored: 'no',
     });
     expect(ErrorBody.parse(answer)).toMatchObject({ code: 'turn_queue_full', extra: { retry_after_ms: 5 } });
+  });
+
+  it.each([
+    ['unknown', new ApiError('service_unavailable')],
+    ['no', new ApiError('service_unavailable', { extra: { stored: 'no' } })],
+    ['no', new ApiError('conversation_not_found')],
+  ])('I12 reports that a message is not stored only if the orchestrator reports it: %s', async (stored, error) => {
+    const client = await connected(() => Promise.reject(error));
+    client.socket.emit('message.send', draft);
+    expect(await client.next('message.send.error')).toMatchObject({ code: error.code, stored });
   });
 
   it.each([
@@ -95,6 +106,7 @@ describe('message.send', () => {
       local_id: localId,
       code: 'validation_failed',
       retryable: false,
+      stored: 'no',
       error: expect.stringContaining('see extra.fields'),
     });
     expect(sent).toEqual([]);

@@ -63,13 +63,15 @@ export function createSendMessage({
       }
     },
     refused({ message, code, extra }, payload) {
+      const failure = new ApiError(code);
       emit('message.send.error', {
         local_id: readLocalId(payload),
         error: message,
         code,
-        retryable: new ApiError(code).retryable,
+        retryable: failure.retryable,
         request_id: extra?.request_id ?? '',
         ...(extra?.retry_after_ms !== undefined && { retry_after_ms: extra.retry_after_ms }),
+        stored: failure.status < 500 || extra?.['stored'] === 'no' ? 'no' : 'unknown',
       });
     },
   };

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
+import { textBody } from '../../../test/message-client.js';
+import { recordStatements, type RecordedStatement } from '../../../test/recorded-statements.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+
+/** The present numbers. They only decrease: the aims are 45 statements and 9 transactions. */
+const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 115, transactions: 17 } };
+
+const isMore = ({ send, all }: typeof MOST, most: typeof MOST): boolean =>
+  send.statements > most.send.statements ||
+  send.transactions > most.send.transactions ||
+  all.statements > most.all.statements ||
+  all.transactions > most.all.transactions;
+
+/** Longer than the pause between two polls of an idle orchestrator. */
+const IDLE_MS = 1_500;
+/** Polls that return a row although they found nothing: locks, and the version of the gateways. */
+const ALWAYS_A_ROW = /pg_advisory_xact_lock|from gateways/i;
+const BEGIN = /^(begin|start transaction)/i;
+const END = /^(commit|rollback)/i;
+const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from))/i;
+
+/** Statements that one connection executes in one transaction, or a single one. */
+type Unit = RecordedStatement[];
+
+function unitsOf(statements: readonly RecordedStatement[]): Unit[] {
+  const open = new Map<unknown, Unit>();
+  const units: Unit[] = [];
+  for (const statement of statements) {
+    const unit = open.get(statement.client) ?? [];
+    if (unit.length === 0) units.push(unit);
+    unit.push(statement);
+    if (BEGIN.test(statement.text)) open.set(statement.client, unit);
+    else if (END.test(statement.text)) open.delete(statement.client);
+  }
+  return units;
+}
+
+let uswarm: TestOrchestrator;
+beforeAll(async () => {
+  uswarm = await startTestOrchestrator({
+    environment: { RUNTIME_WORKERS: '1', TURN_WORKERS: '2', USWARM_DEMO_DELAY_MS: '1' },
+  });
+});
+afterAll(() => uswarm?.close());
+
+it(`a question and its answer take at most ${MOST.all.statements} statements and ${MOST.all.transactions} transactions`, async () => {
+  const user = await uswarm.user();
+  const home = await uswarm.home(user);
+  let done = 0;
+  await uswarm.bus.subscribe(home.workspaceId, ({ event }) => {
+    if (event === 'message.done') done += 1;
+  });
+  const answered = async (count: number) =>
+    void (await eventually(() => done, { until: (seen) => seen === count, timeoutMs: 60_000 }));
+  // Starts the runtime.
+  await user.post(home.messages, textBody('Hello'), 201);
+  await answered(1);
+  await sleep(IDLE_MS);
+
+  const { statements, stop } = recordStatements();
+  await sleep(IDLE_MS);
+  const polls = new Set(statements.splice(0).map(({ text }) => text));
+  await user.post(home.messages, textBody('How are you?'), 201);
+  await answered(2);
+  await sleep(IDLE_MS / 3);
+  stop();
+
+  /** A poll that finds nothing does not belong to the answer. */
+  const isPoll = ({ text, rows = 0 }: RecordedStatement) => polls.has(text) && (rows === 0 || ALWAYS_A_ROW.test(text));
+  const count = (recorded: readonly RecordedStatement[]) => {
+    const units = unitsOf(recorded).filter((unit) => !unit.every((one) => isPoll(one)));
+    const transactions = units.filter(([first]) => BEGIN.test(first?.text ?? '') || WRITES.test(first?.text ?? ''));
+    return { statements: units.flat().length, transactions: transactions.length };
+  };
+  const stored = statements.findIndex(({ text }) => text.startsWith('WITH sends'));
+  const counted = { send: count(statements.slice(0, stored + 1)), all: count(statements) };
+  expect({ counted, isMore: isMore(counted, MOST) }).toEqual({ counted, isMore: false });
+});

@@ -1,0 +1,30 @@
+import pg from 'pg';
+
+/** A statement of this process. */
+export interface RecordedStatement {
+  /** The connection. */
+  client: unknown;
+  text: string;
+  /** The number of returned rows; undefined until it ends, or if it fails. */
+  rows?: number;
+}
+
+/** Records the statements of all connections of this process. @returns the recorded statements, and a function that ends it */
+export function recordStatements(): { statements: RecordedStatement[]; stop: () => void } {
+  const statements: RecordedStatement[] = [];
+  const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };
+  const { query } = prototype;
+  prototype.query = function (this: unknown, ...parameters: unknown[]) {
+    const [sent] = parameters;
+    const text = typeof sent === 'string' ? sent : (sent as { text?: string }).text;
+    const answer = Reflect.apply(query, this, parameters);
+    if (text === undefined || !(answer instanceof Promise)) return answer;
+    const statement: RecordedStatement = { client: this, text: text.trim() };
+    statements.push(statement);
+    return answer.then((result: { rows?: unknown[] }) => {
+      statement.rows = result.rows?.length ?? 0;
+      return result;
+    });
+  };
+  return { statements, stop: () => void (prototype.query = query) };
+}
