@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 // Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
   testEnvironment: 'node',
@@ -39,7 +41,7 @@ export default {
     },
   ],
   testSequencer: '<rootDir>/hack/jest/sequencer.mjs',
-  // Most tests wait for servers, so more workers than cores are busy.
+  // Most tests wait for servers, so more workers than cores are busy. A number: jest takes 150% for 150 workers.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A worker keeps what the modules of finished files took; above this it is replaced before it runs out of memory.
   workerIdleMemoryLimit: '1500MB',

@@ -1,4 +1,5 @@
 const WRITER = 'services/orchestrator/src/features/turns/turn-writer.ts';
+const FENCE = 'services/orchestrator/src/features/turns/fenced-writes.ts';
 const REQUESTS = 'services/orchestrator/src/features/turns/tool-requests.ts';
 const SEND = 'services/orchestrator/src/features/tools/send-call.ts';
 const CARD = 'services/orchestrator/src/features/approvals/approval-card.ts';
@@ -35,6 +36,18 @@ export const MUTATIONS = [
       {
         file: 'services/agent-runtime/src/turns/turn-registry.test.ts',
         name: 'invariant 4: waits at a barrier until its event is committed, by Advance or by a request that re-attaches',
+      },
+    ],
+  },
+  {
+    name: 'an entry is acknowledged before it is stored',
+    file: 'services/orchestrator/src/features/turns/turn-runner.ts',
+    from: 'await run.reply.flush();',
+    to: '',
+    tests: [
+      {
+        file: 'services/orchestrator/src/features/turns/takeover.test.ts',
+        name: 'invariant 4: stores an entry before it acknowledges an event after it that stores nothing',
       },
     ],
   },
@@ -121,8 +134,8 @@ export const MUTATIONS = [
   },
   {
     name: 'a process without the lease writes',
-    file: WRITER,
-    from: 'if (!(await deps.jobs.holds(job, tx))) throw new LeaseLost();',
+    file: FENCE,
+    from: 'if (!(await jobs.holds(job, tx))) throw new LeaseLost();',
     to: '',
     tests: [
       { file: TURN_REQUESTS, name: 'invariant 4: is not executed after another replica has taken over the turn' },

@@ -35,7 +35,8 @@ export async function runSoak(args) {
     env: { ...serviceEnvironment(), ...environment },
     interactive: false,
   });
-  if (code !== 0 && property !== 'reconnect') console.log(`To repeat a failure: npm run soak -- ${property} --seed <seed> --path <path>`);
+  if (code !== 0 && property !== 'reconnect')
+    console.log(`To repeat a failure: npm run soak -- ${property} --seed <seed> --path <path>`);
   return code;
 }
 

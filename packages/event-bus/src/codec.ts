@@ -21,6 +21,11 @@ export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope |
   }
 }
 
+const MAX_HINT_LENGTH = 200;
+
+/** A hint is its topic. Undefined for anything longer. */
+export const decodeHint = (text: string): string | undefined => (text.length <= MAX_HINT_LENGTH ? text : undefined);
+
 export function encodeSessionEnd(end: SessionEnd): string {
   return JSON.stringify(end);
 }

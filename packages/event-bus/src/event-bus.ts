@@ -37,6 +37,10 @@ export interface EventBus {
   onUserEvent?(listener: UserEventListener): Promise<Unsubscribe>;
   /** Calls `listener` each time events are delivered again after a disconnect, in which some may have been lost. */
   onReconnect(listener: () => void): Unsubscribe;
+  /** As `publish`, to all orchestrators: something of this topic may wait for them. A lost hint only causes a delay. */
+  publishHint(topic: string): Promise<boolean>;
+  /** As `subscribe`, for hints. */
+  onHint(listener: (topic: string) => void): Promise<Unsubscribe>;
   /** Connects the socket.io servers of several processes; undefined if there is only one process. */
   socketAdapter?: SocketAdapter;
   /** Whether events are currently delivered. */

@@ -95,3 +95,5 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
 export const SESSIONS = 'sessions';
 /** The channel of events of users, in one process. */
 export const USERS = 'users';
+/** The channel of hints between orchestrators. */
+export const HINTS = 'hints';

@@ -1,7 +1,14 @@
 import { type Logger, silentLogger } from '@uswarm/service-kit';
-import { decodeEnvelope, decodeSessionEnd, decodeUserEvent, encodeEnvelope, encodeSessionEnd } from './codec.js';
+import {
+  decodeEnvelope,
+  decodeHint,
+  decodeSessionEnd,
+  decodeUserEvent,
+  encodeEnvelope,
+  encodeSessionEnd,
+} from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, type Receive, SESSIONS, type Transport, USERS } from './fan-out.js';
+import { createFanOut, HINTS, type Receive, SESSIONS, type Transport, USERS } from './fan-out.js';
 
 export interface MemoryBusOptions extends BusOptions {
   logger?: Logger;
@@ -21,6 +28,7 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
   const userEvents = createFanOut({ ...options, logger, transport, decode: decodeUserEvent });
+  const hints = createFanOut({ ...options, logger, transport, decode: decodeHint });
   const send = async (channel: string, text: string): Promise<boolean> => {
     // Asynchronous, as on a network: `publish` must not run the code of listeners.
     queueMicrotask(() => receivers.get(channel)?.(text));
@@ -35,12 +43,15 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
     publishUserEvent: (event) => void send(USERS, JSON.stringify(event)),
     onUserEvent: (listener) => userEvents.subscribe(USERS, listener),
     onReconnect: () => () => undefined,
+    publishHint: (topic) => send(HINTS, topic),
+    onHint: (listener) => hints.subscribe(HINTS, listener),
     healthy: () => !closed,
     async close() {
       closed = true;
       envelopes.close();
       sessionEnds.close();
       userEvents.close();
+      hints.close();
       receivers.clear();
     },
   };

@@ -1,9 +1,9 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Logger, retry, startHeartbeat } from '@uswarm/service-kit';
 import { createClient, ErrorReply } from 'redis';
-import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
+import { decodeEnvelope, decodeHint, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, SESSIONS, type Transport } from './fan-out.js';
+import { createFanOut, HINTS, SESSIONS, type Transport } from './fan-out.js';
 import { type AdapterCommands, createGatewayEmitter, createSocketAdapter } from './socket-adapter.js';
 
 export interface RedisBusOptions extends BusOptions {
@@ -177,6 +177,8 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
 
+  const hints = createFanOut({ ...options, logger, transport, decode: decodeHint });
+
   /** Retries a message that was in flight during a disconnect: receivers detect or tolerate duplicates. */
   const publishWithRetry = (channel: string, message: string | Buffer): Promise<unknown> =>
     retry(() => withinDeadline(publisher.sPublish(channel, message), PUBLISH_DEADLINE_MS), {
@@ -235,12 +237,19 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
     onReconnect: reconnects,
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     publishUserEvent: gateways.userEvent,
+    publishHint: (topic) =>
+      publisher.sPublish(channelName(HINTS), topic).then(
+        () => true,
+        () => false,
+      ),
+    onHint: (listener) => hints.subscribe(HINTS, listener),
     socketAdapter: createSocketAdapter(adapterCommands),
     healthy: () => !stop.signal.aborted && publisher.isReady && subscriber.isReady,
     async close() {
       stop.abort();
       envelopes.close();
       sessionEnds.close();
+      hints.close();
       await Promise.all([publishing.close(), subscribing.close()]);
     },
   };

@@ -1,5 +1,6 @@
 export { addressKey } from './address-key.js';
 export { canonicalJson } from './canonical-json.js';
+export { chunkPauseMs } from './chunk-pause.js';
 export { type ClientAddress, createClientAddress, proxyList } from './client-address.js';
 export { type Clock, systemClock } from './clock.js';
 export { ConfigError, flag, json, list, loadConfig, namespacedName, port } from './config.js';
@@ -31,6 +32,7 @@ export { CloseStack, runService } from './shutdown.js';
 export { signingKey } from './signing-key.js';
 export {
   callPublicKey,
+  createCallTokenVerifier,
   generateCallKeys,
   type McpCaller,
   type McpTokenRules,
@@ -48,7 +50,6 @@ export {
   TOOL_TOKEN_TTL_S,
   type ToolTokenTurn,
   verifyAdminToken,
-  verifyCallToken,
   verifyInternalToken,
   verifyMcpToken,
   verifyModelToken,

@@ -99,6 +99,7 @@ describeWith('valkey', 'services as separate processes', () => {
   });
 
   it('moves a turn to another orchestrator if its orchestrator is killed, and shows no agent as working in between', async () => {
+    const calls = model.requests.length;
     const { hold, replyId } = await askAndHold();
     const second = await services.addOrchestrator();
     await services.orchestrators[0]!.stop('SIGKILL');
@@ -125,6 +126,8 @@ describeWith('valkey', 'services as separate processes', () => {
     ]);
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
     expect(streamedText(client.events, replyId)).toBe(ANSWER);
+    expect(model.requests).toHaveLength(calls + 1);
+    expect(await services.query('SELECT turn_id FROM turn_progress')).toEqual([]);
     expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });
     expect(await unreported()).toEqual([]);
     expect(

@@ -2,7 +2,7 @@ import { silentLogger } from '@uswarm/service-kit';
 import { createJournalBodies } from '../src/features/turns/journal-bodies.js';
 import type { CallRecord, EntryVerdict, StoredEntry } from '../src/features/turns/journal.store.js';
 import type { EntryParts } from '../src/features/turns/turn-entries.js';
-import type { TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
+import type { TurnRunnerDeps } from '../src/features/turns/turn-runner-deps.js';
 
 type Entry = StoredEntry & EntryParts & { generation: number };
 

@@ -36,6 +36,7 @@ import { createRuntimeProcessStore } from '../src/features/runtimes/drivers/proc
 import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
 import { createJournalStore } from '../src/features/turns/journal.store.js';
 import { createTurnContextStore } from '../src/features/turns/turn-contexts.store.js';
+import { createTurnProgressStore } from '../src/features/turns/turn-progress.store.js';
 import { createTurnStore } from '../src/features/turns/turns.store.js';
 import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
 import { createToolCallStore } from '../src/features/tools/tool-calls.store.js';
@@ -100,6 +101,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     journal: createJournalStore(database),
     contexts: createTurnContextStore(database),
     toolCalls: createToolCallStore(),
+    progress: createTurnProgressStore(database),
     untrusted: createUntrustedContentStore(),
     markdown: createSafeMarkdown(undefined),
     approvals: createApprovalStore(),

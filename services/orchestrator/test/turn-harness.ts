@@ -18,42 +18,18 @@ import type { CallRecord } from '../src/features/turns/journal.store.js';
 import type { Refusal } from '../src/features/turns/reply-limit.js';
 import { ABSENT_FEATURES } from './absent-features.js';
 import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
-import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
+import { createTurnRunner } from '../src/features/turns/turn-runner.js';
+import type { TurnRunnerDeps } from '../src/features/turns/turn-runner-deps.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
 import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
 import type { UntrustedSource } from '../src/features/tools/untrusted-content.js';
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
+import type { Progress, ReplyTexts } from '../src/features/turns/turn-progress.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryReceipts } from './memory-receipts.js';
 import { NO_TRANSACTION } from './transaction.js';
-
-export const NOW = new Date();
-const JOB: LeasedJob = {
-  kind: 'turn',
-  subjectId: 't',
-  workspaceId: 'w',
-  leaseId: 'l',
-  attempts: 1,
-  failures: 0,
-  takenOver: false,
-};
-const RUNTIME: RuntimeRow = {
-  workspace_id: 'w',
-  user_id: 'u',
-  desired: 'running',
-  phase: 'Ready',
-  reason: '',
-  verified: true,
-  address: 'http://127.0.0.1:1',
-  instance_id: 'i',
-  identified_at: NOW,
-  silent_since: null,
-  polled_until: null,
-  failures: 0,
-  wanted_at: NOW,
-  updated_at: NOW,
-};
+import { JOB, QUEUED, RUNTIME } from './turn-rows.js';
 
 type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 /** One `runTurn` call: its events, then the end of the stream or an error. */
@@ -127,31 +103,14 @@ export function createTurnHarness(
     onStore?: () => void;
     /** Whether this process holds the lease. Default: it does. */
     holds?: () => boolean;
+    /** What another process has saved of the turn. */
+    saved?: Progress & ReplyTexts;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
   },
 ) {
   const turn: TurnRow = {
-    id: 't',
-    workspace_id: 'w',
-    conversation_id: 'c',
-    agent_id: 'a',
-    user_message_id: 'question',
-    reply_message_id: null,
-    status: 'queued',
-    generation: 1,
-    runtime_instance: null,
-    created_at: NOW,
-    started_at: null,
-    user_id: 'u',
-    user_banned: false,
-    stop_requested: false,
-    resumes_message_id: null,
-    shown_entries: 0,
-    waits_until: null,
-    usage_turn_id: 't',
-    task_depth: null,
-    task_prompt: null,
+    ...QUEUED,
     ...more.turn,
   };
   const requests: RunTurnRequest[] = [];
@@ -163,6 +122,9 @@ export function createTurnHarness(
     ended: undefined as { status: string; errorCode: string | null } | undefined,
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
+    /** The states of tool messages, in the order in which they were shown. */
+    lines: [] as string[],
+    chunks: [] as { offset: number; chunk: string; chunk_seq: number; generation: number }[],
     suspended: false,
     waits: [] as number[],
     cards: [] as string[],
@@ -177,7 +139,7 @@ export function createTurnHarness(
     untrusted: new Set<UntrustedSource>(more.untrusted),
     refusals: [] as Refusal[],
     usage: [] as number[],
-    /** How often the turn was read from the store. */
+    /** How often the turn or its runtime was read from the stores. */
     reads: 0,
   };
   const messages = new Map<string, { text?: string; status?: string }>();
@@ -189,6 +151,12 @@ export function createTurnHarness(
   const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
   const approvals = new Map<string, FoundApproval>();
+  const lines = new Map<string, { id: string; state: string }>();
+  const showLine = (id: string, state: string): void => {
+    lines.set(id, { id, state });
+    recorded.lines.push(state);
+  };
+  let saved = more.saved;
   let context: TurnContext | undefined;
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
@@ -257,6 +225,11 @@ export function createTurnHarness(
     }),
     models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
     platformTools: more.platformTools ?? [],
+    progress: {
+      find: async () => saved,
+      save: async (_job, progress, texts) =>
+        void (saved = { ...progress, text: '', received: '', ...saved, ...progress, ...texts }),
+    },
     contexts: { find: async () => context, insert: async (_id, stored) => void (context ??= stored) },
     approvals: {
       find: async (_turn, callId) => approvals.get(callId),
@@ -298,13 +271,16 @@ export function createTurnHarness(
         if (content.type === 'system') recorded.notes.push(content.text);
         else if (content.type === 'action_card') recorded.cards.push(`${content.title}: ${content.description}`);
         else messages.set(id, {});
+        if (content.type === 'tool_status') showLine(id, content.state);
         return undefined;
       },
       update: async (id, { content, status }) => {
+        if (content?.type === 'tool_status') showLine(id, content.state);
         const text = content?.type === 'text' ? { text: content.text } : {};
         messages.set(id, { ...messages.get(id), ...text, ...(status === undefined ? {} : { status }) });
       },
       find: async () => [],
+      findLine: async (_turn, key) => lines.get(keys.get(key) ?? ''),
       findOfTurn: async (_turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
     },
     events: { append: async () => (seq += 1), lock: async () => undefined },
@@ -318,7 +294,12 @@ export function createTurnHarness(
           ? { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' }
           : undefined,
     },
-    runtimes: { get: async () => ({ ...RUNTIME, ...more.runtime }) },
+    runtimes: {
+      get: async () => {
+        recorded.reads += 1;
+        return { ...RUNTIME, ...more.runtime };
+      },
+    },
     client: {
       identify: async () => {
         more.onIdentify?.();
@@ -349,7 +330,11 @@ export function createTurnHarness(
       `${listsOnly ? 'list ' : ''}token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
-    publish: async () => true,
+    stopHints: { watch: () => () => undefined },
+    publish: async ({ event, payload }) => {
+      if (event === 'message.chunk') recorded.chunks.push(payload as (typeof recorded.chunks)[number]);
+      return true;
+    },
     metrics: {
       begun: () => undefined,
       ended: () => undefined,
@@ -366,6 +351,7 @@ export function createTurnHarness(
   };
   return {
     recorded,
+    saved: () => saved,
     reply: () => messages.get(turn.reply_message_id ?? ''),
     userMessage: () => messages.get('question'),
     calls: () => requests.map(({ generation, fromEvent }) => ({ generation, fromEvent: Number(fromEvent) })),

@@ -46,17 +46,20 @@ export async function startStandby({ primary, source, directory: wanted }: Stand
 /** A low-level base backup: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP */
 async function copyCluster(url: string, copy: string): Promise<void> {
   await withClient(url, async (client) => {
-    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
-    const original = rows[0]!.data_directory;
+    const original = await valueOf(client, 'SHOW data_directory');
     await client.query('SELECT pg_backup_start($1, true)', [randomUUID()]);
     await copyFolder(original, copy);
-    const stopped = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
-    await writeFile(join(copy, 'backup_label'), stopped.rows[0]!.labelfile);
+    await writeFile(join(copy, 'backup_label'), await valueOf(client, 'SELECT labelfile FROM pg_backup_stop(false)'));
     // The log of the backup itself.
     await rm(join(copy, 'pg_wal'), { recursive: true });
     await copyFolder(join(original, 'pg_wal'), join(copy, 'pg_wal'));
     for (const name of ['postmaster.pid', 'postmaster.opts']) await rm(join(copy, name), { force: true });
   });
+}
+
+async function valueOf(client: pg.Client, sql: string): Promise<string> {
+  const { rows } = await client.query<[string]>({ text: sql, rowMode: 'array' });
+  return rows[0]?.[0] ?? '';
 }
 
 /** The server deletes files while they are copied. */

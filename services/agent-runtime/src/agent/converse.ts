@@ -10,7 +10,7 @@ import { createCallModel, type ModelCallDeps } from './call-model.js';
 import { createJournal, stateOf } from './journal.js';
 import { waitingEvent } from '../turns/turn-events.js';
 import { completed, failed, refused, silent } from './outcome.js';
-import { executeToolCalls } from './tool-calls.js';
+import { areAnnounced, executeToolCalls } from './tool-calls.js';
 import { afterResult, afterStep, stepEntry, type TurnState } from './turn-state.js';
 
 /** Model calls per turn. The last one has to answer. */
@@ -129,7 +129,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     }
     const entry = stepEntry(step, writer.text.slice(before));
     state = afterStep(state, entry);
-    await journal.step(entry, usage);
+    await journal.step(entry, { usage, isAnnounced: areAnnounced(step.calls, calling) });
     return undefined;
   }
 

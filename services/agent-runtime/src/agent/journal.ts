@@ -68,8 +68,11 @@ export interface Journal {
   readonly ended: boolean;
   /** The result as later model calls of the turn read it: without its images if they are too large for the journal. */
   kept(result: ResultEntry): ResultEntry;
-  /** Resolves when the entry is committed if the step has tool calls, which run next. */
-  step(step: StepEntry, usage: Usage | undefined): Promise<void>;
+  /**
+   * Resolves when the entry is committed if the step has tool calls, which run next, unless all of them are announced: the
+   * announcements are committed after the entry.
+   */
+  step(step: StepEntry, more: { usage: Usage | undefined; isAnnounced: boolean }): Promise<void>;
   /**
    * Resolves when the entry is committed if it is the last result of the step, unless the next model call is announced: the
    * announcement is committed after the entry.
@@ -124,7 +127,7 @@ export function createJournal(
     },
     kept: (result) =>
       ended || result.part.output.type !== 'content' || hasSpaceForImages(result) ? result : withoutImages(result),
-    step: (step, usage) => add(EntryKind.STEP, step, step.calls.length > 0, { usage }),
+    step: (step, { usage, isAnnounced }) => add(EntryKind.STEP, step, step.calls.length > 0 && !isAnnounced, { usage }),
     result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast && !request.budgeted, produced),
   };
 }

@@ -10,7 +10,7 @@ function setUp() {
   let due: (() => void) | undefined;
   const writer = createReplyWriter({
     emit: (event) => events.push(event),
-    coalesceMs: 50,
+    now: () => 0,
     schedule: (task) => {
       due = task;
       return () => void (due = undefined);

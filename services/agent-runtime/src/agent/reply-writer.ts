@@ -1,4 +1,5 @@
 import { AgentActivity } from '@uswarm/runtime-proto';
+import { chunkPauseMs } from '@uswarm/service-kit';
 import { activityEvent, chunkEvent, type TurnEventBody } from '../turns/turn-events.js';
 
 /** Runs `task` after `delayMs` milliseconds unless cancelled. */
@@ -11,8 +12,8 @@ const byTimer: Schedule = (task, delayMs) => {
 
 export interface ReplyWriterDeps {
   emit(event: TurnEventBody, barrier?: boolean): void;
-  /** Minimum milliseconds between two chunks; text is buffered meanwhile. */
-  coalesceMs: number;
+  /** Monotonic clock in milliseconds. */
+  now: () => number;
   schedule?: Schedule;
 }
 
@@ -43,12 +44,13 @@ export interface ReplyWriter {
   end(): void;
 }
 
-export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: ReplyWriterDeps): ReplyWriter {
+export function createReplyWriter({ emit, now, schedule = byTimer }: ReplyWriterDeps): ReplyWriter {
   let text = '';
   let waiting = '';
   let cancel: (() => void) | undefined;
   let current: AgentActivity | undefined;
   let paragraphDue = false;
+  let startedAt: number | undefined;
 
   function flush(): void {
     if (waiting === '') return;
@@ -61,10 +63,14 @@ export function createReplyWriter({ emit, coalesceMs, schedule = byTimer }: Repl
   function pace(): void {
     if (cancel !== undefined || waiting === '') return;
     flush();
-    cancel = schedule(() => {
-      cancel = undefined;
-      pace();
-    }, coalesceMs);
+    startedAt ??= now();
+    cancel = schedule(
+      () => {
+        cancel = undefined;
+        pace();
+      },
+      chunkPauseMs(now() - startedAt),
+    );
   }
 
   function end(): void {

@@ -15,8 +15,6 @@ export interface TurnRunnerDeps {
   tools: ToolServer;
   logger: Pick<Logger, 'error' | 'info'>;
   limits?: ConfiguredLimits;
-  /** Minimum milliseconds between two chunks. */
-  coalesceMs?: number;
   schedule?: Schedule;
   /** Milliseconds after which a turn ends with what it has. */
   maxRunningMs?: number;
@@ -29,7 +27,7 @@ const MAX_RUNNING_MS = 30 * 60_000;
 
 /** Runs turns: calls the model and tools, and reports the reply as events. */
 export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
-  const { model, tools, logger, limits = {}, coalesceMs = 50, schedule, now = () => performance.now() } = deps;
+  const { model, tools, logger, limits = {}, schedule, now = () => performance.now() } = deps;
   const { maxRunningMs = MAX_RUNNING_MS } = deps;
   const untrusted = createUntrustedBlock();
   const calibration = createCalibration();
@@ -39,7 +37,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   ): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('the turn has no agent');
-    const writer = createReplyWriter({ emit, coalesceMs, ...(schedule === undefined ? {} : { schedule }) });
+    const writer = createReplyWriter({ emit, now, ...(schedule === undefined ? {} : { schedule }) });
     const overtime = new AbortController();
     const timer = setTimeout(
       () => overtime.abort(new TurnOvertime('the running time of the turn is over')),

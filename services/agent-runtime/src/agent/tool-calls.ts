@@ -122,6 +122,18 @@ async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<Execute
   };
 }
 
+/** Whether all calls of a step are announced before they are made, with a barrier. */
+export const areAnnounced = (
+  calls: readonly ToolCall[],
+  { announced, builtIn, requests, offered }: Pick<ToolCallDeps, 'announced' | 'builtIn' | 'requests' | 'offered'>,
+): boolean =>
+  announced !== undefined &&
+  calls.length <= MAX_CALLS_PER_STEP &&
+  calls.every(
+    ({ name }) =>
+      offered.has(name) && !requests.names.has(name) && !builtIn.some(({ definition }) => definition.name === name),
+  );
+
 async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);

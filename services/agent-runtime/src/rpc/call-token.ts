@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
-import { verifyCallToken } from '@uswarm/service-kit';
+import { createCallTokenVerifier } from '@uswarm/service-kit';
 
 export interface CallTokenDeps {
   publicKey: KeyObject;
@@ -14,11 +14,12 @@ export interface CallTokenDeps {
  * @throws ConnectError UNAUTHENTICATED without details
  */
 export function requireCallToken({ publicKey, workspaceId, onCall }: CallTokenDeps) {
+  const verify = createCallTokenVerifier(publicKey, workspaceId);
   return async ({ requestHeader }: Pick<HandlerContext, 'requestHeader'>): Promise<void> => {
     const [, token] = /^Bearer (\S+)$/i.exec(requestHeader.get('authorization') ?? '') ?? [];
     if (token === undefined) throw new ConnectError('a call token is required', Code.Unauthenticated);
     try {
-      await verifyCallToken(publicKey, token, workspaceId);
+      await verify(token);
     } catch (error) {
       throw new ConnectError('the call token is not valid', Code.Unauthenticated, undefined, undefined, error);
     }

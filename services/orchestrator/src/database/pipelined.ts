@@ -22,12 +22,15 @@ export async function pipelined<const Promises extends readonly Promise<unknown>
   });
 }
 
-/** As `Promise.all`, but waits for all of them, and throws the error of the first one in the list. */
-export async function allInOrder<const Promises extends readonly Promise<unknown>[]>(
+/** The error of each statement after one that failed. */
+const isConsequence = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '25P02';
+
+/** As `Promise.all`, but waits for all of them, and throws the error of the first one in the list that is not a consequence of another. */
+export async function allInOrder<const Promises extends readonly unknown[]>(
   promises: Promises,
 ): Promise<Settled<Promises>> {
-  await Promise.allSettled(promises);
-  const results: unknown[] = [];
-  for (const promise of promises) results.push(await promise);
-  return results as Settled<Promises>;
+  const settled = await Promise.allSettled(promises);
+  const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  if (errors.length > 0) throw errors.find((error) => !isConsequence(error)) ?? errors[0];
+  return settled.map((one) => (one.status === 'fulfilled' ? one.value : undefined)) as Settled<Promises>;
 }

@@ -400,6 +400,17 @@ export interface TurnEntriesTable {
   call: Json<{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }> | null;
 }
 
+export interface TurnProgressTable {
+  turn_id: string;
+  generation: number;
+  applied_event: number;
+  resume_from: number;
+  chunk_seq: number;
+  announced_step: number;
+  text: string;
+  received: string | null;
+}
+
 export interface TurnTasksTable {
   turn_id: string;
   depth: number;
@@ -618,6 +629,7 @@ export interface Schema {
   tool_calls: ToolCallsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;
+  turn_progress: TurnProgressTable;
   turn_tasks: TurnTasksTable;
   turns: TurnsTable;
   untrusted_contents: UntrustedContentsTable;

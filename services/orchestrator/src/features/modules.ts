@@ -100,7 +100,7 @@ export async function createModules(options: OrchestratorOptions) {
 function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
   const epochs = createEpochs(config.EVENTS_EPOCH);
   const databases = openDatabases(config, metrics, epochs.onConnect);
-  const wakeUps = createWakeUps();
+  const wakeUps = createWakeUps(bus);
   const committed = createCommittedEvents();
   const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
   return {
@@ -226,6 +226,7 @@ function createChatModules(
   const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
   const receipts = createReceiptsModule({ config, requests, background });
   const turns = createTurnsModule({
+    bus: options.bus,
     config,
     requests,
     background,

@@ -144,15 +144,12 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
       return new Set(rows.map(({ leaseId }) => leaseId));
     },
 
-    async holds(job, db) {
-      const row = await db
-        .selectFrom('work')
-        .select('lease_id')
-        .where('kind', '=', job.kind)
-        .where('subject_id', '=', job.subjectId)
-        .forUpdate()
-        .executeTakeFirst();
-      return row?.lease_id === job.leaseId;
+    async holds({ kind, subjectId, leaseId }, db) {
+      const { rows } = await sql<{ leaseId: string | null }>`
+        SELECT lease_id AS "leaseId" FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} FOR UPDATE`.execute(
+        db,
+      );
+      return rows[0]?.leaseId === leaseId;
     },
 
     async complete(job, db = database) {

@@ -100,6 +100,39 @@ describe('createJobWorker', () => {
     expect(ms).toBeLessThanOrEqual(most);
   });
 
+  it('passes a job on if it has no free worker, unless another process has passed it on', async () => {
+    const store = listStore(['a']);
+    const { opened, open } = gate();
+    let passedOn = 0;
+    const handled: string[] = [];
+    const handle = async ({ subjectId }: LeasedJob): Promise<JobResult> => {
+      handled.push(subjectId);
+      await opened;
+      return { done: true };
+    };
+    const started = start(store, handle, { concurrency: 1, passOn: () => (passedOn += 1) });
+    started.wake();
+    await eventually(() => handled, { until: (all) => all.length === 1 });
+    const before = passedOn;
+    started.wake(true);
+    expect(passedOn).toBe(before);
+    started.wake();
+    expect(passedOn).toBe(before + 1);
+    open();
+  });
+
+  it('handles a released job when it is due, without waiting for the next poll', async () => {
+    const store = listStore(['a']);
+    let times = 0;
+    const handle = async (): Promise<JobResult> => {
+      times += 1;
+      if (times === 1) store.due.push('a');
+      return times === 1 ? { againInMs: 20 } : { done: true };
+    };
+    start(store, handle, { concurrency: 1 });
+    expect(await logged(store, 2)).toEqual(['release a 20', 'complete a']);
+  });
+
   it('counts jobs by outcome, and takeovers', async () => {
     const store = listStore(['done', 'again', 'broken']);
     const counted: string[] = [];

@@ -17,14 +17,16 @@ export interface JobWorkerDeps {
   concurrency: number;
   /** The signal aborts when the lease is lost or the worker stops. */
   handle: (job: LeasedJob, signal: AbortSignal) => Promise<JobResult>;
+  /** Called when a job may be due that this process has no free worker for. */
+  passOn?: () => void;
   metrics?: JobMetrics | undefined;
   leaseMs?: number;
   pollMs?: number;
 }
 
 export interface JobWorker {
-  /** Polls immediately instead of at the next interval. */
-  wake(): void;
+  /** Polls immediately instead of at the next interval. @param isHint whether another process has passed it on */
+  wake(isHint?: boolean): void;
   /** Stops claiming jobs, aborts the running handlers and waits for them. Leases are released or expire. */
   close(): Promise<void>;
 }
@@ -33,6 +35,8 @@ export interface JobWorker {
 const LEASE_MS = 10_000;
 const POLL_MS = 500;
 const RETRY = { initialMs: 1_000, maxMs: 30_000 };
+const TICK_MS = 100;
+const LONGEST_TIMER_MS = 60_000;
 
 /** Claims due jobs of one type, extends their leases while they are handled, and completes or releases them. */
 export function createJobWorker(deps: JobWorkerDeps): JobWorker {
@@ -40,6 +44,24 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
   const logger = deps.logger.child({ job: kind });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
+  /** When jobs that this process has released are due. */
+  const ticks = new Set<number>();
+
+  /** Polls when the job is due, once per tick for all jobs. */
+  async function releaseFor(job: LeasedJob, delayMs: number, failed = false): Promise<void> {
+    await store.release(job, delayMs, failed);
+    const now = performance.now();
+    const tick = Math.ceil((now + delayMs) / TICK_MS);
+    if (delayMs > LONGEST_TIMER_MS || ticks.has(tick) || stopping.signal.aborted) return;
+    ticks.add(tick);
+    setTimeout(
+      () => {
+        ticks.delete(tick);
+        loop?.wake();
+      },
+      tick * TICK_MS - now,
+    ).unref();
+  }
 
   async function run(job: LeasedJob): Promise<void> {
     const lost = new AbortController();
@@ -47,14 +69,14 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
     try {
       const result = await handle(job, AbortSignal.any([lost.signal, stopping.signal]));
       if ('done' in result) await store.complete(job);
-      else await store.release(job, result.againInMs);
+      else await releaseFor(job, result.againInMs);
       metrics?.handled(kind, 'done' in result ? 'done' : 'again');
     } catch (error) {
       if (!stopping.signal.aborted) {
         metrics?.handled(kind, 'failed');
         logger.warn({ err: error, subject: job.subjectId }, 'job failed; will retry');
       }
-      await store.release(job, backoffDelay(RETRY, job.failures), true).catch(() => undefined);
+      await releaseFor(job, backoffDelay(RETRY, job.failures), true).catch(() => undefined);
     } finally {
       releaseLease();
     }
@@ -87,7 +109,10 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
           onError: (error) => logger.warn({ err: error }, 'claiming due jobs failed'),
         });
   return {
-    wake: () => loop?.wake(),
+    wake(isHint = false) {
+      if (!isHint && running.size >= concurrency) deps.passOn?.();
+      loop?.wake();
+    },
     async close() {
       stopping.abort();
       await loop?.close();

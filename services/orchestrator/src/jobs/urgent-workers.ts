@@ -17,6 +17,9 @@ export interface UrgentWorkersDeps {
   logger: Logger;
 }
 
+/** Milliseconds between two polls that nothing has caused: a job whose process has crashed is found within a lease and this. */
+const POLL_MS = 3_000;
+
 /** Starts one worker for each job type that users wait for. */
 export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Promise<void> } {
   const { jobs, store, leases, leaseMs, wakeUps, metrics, logger } = deps;
@@ -34,6 +37,8 @@ export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Prom
       logger,
       concurrency,
       handle,
+      pollMs: POLL_MS,
+      passOn: () => wakeUps.passOn(type),
     });
     wakeUps.subscribe(type, worker.wake);
     return worker;

@@ -137,6 +137,7 @@ export class FaultRun {
       turns: process.reads(stores.turns, 'get', 'stopRequested'),
       journal: process.reads(stores.journal, 'entries'),
       contexts: process.reads(stores.contexts, 'find'),
+      progress: process.reads(stores.progress, 'find'),
       withTransaction: process.withTransaction(this.withTransaction),
       jobs: { ...stores.jobs, makeDueNow: async () => undefined },
       runtimes: {
@@ -168,6 +169,7 @@ export class FaultRun {
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
       modelTokens: async () => '',
+      stopHints: { watch: () => () => undefined },
       publish: async () => true,
       retryMs: 0,
       clock: systemClock,

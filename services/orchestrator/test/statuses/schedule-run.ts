@@ -8,7 +8,7 @@ import type { AgentActivity } from '../../src/database/schema.js';
 import type { OfferedContent } from '../../src/features/turns/agent-content-schema.js';
 import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
 import type { FinishedReply } from '../../src/features/turns/turn-ending.js';
-import type { TurnWriter } from '../../src/features/turns/turn-writer.js';
+import type { TurnWriter } from '../../src/features/turns/turn-writes.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import { approvalsOf } from '../stores.js';
 import { TURN_CONTEXT } from '../turn-context.js';

@@ -35,6 +35,8 @@ export interface AgentStatusStore {
   lock(agents: AgentSelection, db: Database): Promise<void>;
   /** Derives the statuses of agents from their turns. Call it in a later statement than `lock`. @returns those that changed */
   derive(agents: AgentSelection, db: Database): Promise<ChangedStatus[]>;
+  /** As `derive`, for an agent with a running turn that reads, thinks or writes: only other such turns can matter more. */
+  deriveActive(agentId: string, db: Database): Promise<ChangedStatus[]>;
   /** Agents whose status has ended, the first one first. */
   ended(limit: number): Promise<string[]>;
   /** Milliseconds until a status ends; undefined if none does. */
@@ -87,6 +89,49 @@ const CONTRIBUTIONS = sql`
 /** The most active one first. */
 const PRECEDENCE = sql`array_position(ARRAY['writing', 'thinking', 'reading', 'pending', 'error'], activity)`;
 
+/** The status that the turns of the agent `a` imply. */
+const IMPLIED = sql`
+  WITH recent AS MATERIALIZED (
+    SELECT t.id, t.conversation_id, t.status, t.finished_at FROM turns t
+    WHERE t.agent_id = a.id AND t.finished_at > now() - ${QUESTION}
+    ORDER BY t.finished_at DESC, t.id DESC LIMIT ${RECENT}
+  )
+  SELECT activity, until FROM (${CONTRIBUTIONS}) contributions
+  WHERE until > now() ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
+
+/** The same for an agent with a running turn that reads, thinks or writes, which comes before all other contributions. */
+const IMPLIED_BY_ACTIVITY = sql`
+  SELECT t.activity, t.activity_until AS until FROM turns t
+  WHERE t.agent_id = a.id AND t.status = 'running' AND t.activity_until > now()
+  ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
+
+/** Stores implied statuses. @returns those that changed */
+async function change(
+  condition: RawBuilder<boolean>,
+  implied: RawBuilder<unknown>,
+  db: Database,
+): Promise<ChangedStatus[]> {
+  const { rows } = await sql<ChangedStatus>`
+    WITH derived AS MATERIALIZED (
+      SELECT a.id, a.workspace_id, coalesce(best.activity, 'online') AS activity, best.until
+      FROM agents a
+      LEFT JOIN LATERAL (${implied}) best ON best.until > now()
+      WHERE ${condition}
+    ), changed AS (
+      UPDATE agents a SET activity = d.activity, activity_until = d.until,
+        updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END
+      FROM derived d
+      WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
+      RETURNING d.id, d.workspace_id, d.activity, d.until AS activity_until
+    )
+    SELECT c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
+      ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"
+    FROM changed c JOIN workspaces w ON w.id = c.workspace_id
+    LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+    ORDER BY c.id`.execute(db);
+  return rows;
+}
+
 export function createAgentStatusStore(database: Database): AgentStatusStore {
   return {
     async setActivity(turnId, activity, db) {
@@ -101,35 +146,9 @@ export function createAgentStatusStore(database: Database): AgentStatusStore {
       await sql`SELECT FROM agents a WHERE ${selected(agents)} ORDER BY a.id FOR NO KEY UPDATE`.execute(db);
     },
 
-    async derive(agents, db) {
-      const { rows } = await sql<ChangedStatus>`
-        WITH derived AS MATERIALIZED (
-          SELECT a.id, a.workspace_id, coalesce(best.activity, 'online') AS activity, best.until
-          FROM agents a
-          LEFT JOIN LATERAL (
-            WITH recent AS MATERIALIZED (
-              SELECT t.id, t.conversation_id, t.status, t.finished_at FROM turns t
-              WHERE t.agent_id = a.id AND t.finished_at > now() - ${QUESTION}
-              ORDER BY t.finished_at DESC, t.id DESC LIMIT ${RECENT}
-            )
-            SELECT activity, until FROM (${CONTRIBUTIONS}) contributions
-            WHERE until > now() ORDER BY ${PRECEDENCE}, until DESC LIMIT 1
-          ) best ON best.until > now()
-          WHERE ${selected(agents)}
-        ), changed AS (
-          UPDATE agents a SET activity = d.activity, activity_until = d.until,
-            updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END
-          FROM derived d
-          WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
-          RETURNING d.id, d.workspace_id, d.activity, d.until AS activity_until
-        )
-        SELECT c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
-          ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"
-        FROM changed c JOIN workspaces w ON w.id = c.workspace_id
-        LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
-        ORDER BY c.id`.execute(db);
-      return rows;
-    },
+    derive: (agents, db) => change(selected(agents), IMPLIED, db),
+
+    deriveActive: (agentId, db) => change(selected({ agentId }), IMPLIED_BY_ACTIVITY, db),
 
     async ended(limit) {
       const { rows } = await sql<{ id: string }>`

@@ -27,10 +27,13 @@ export interface AgentStatuses {
 }
 
 export interface AgentStatusesDeps {
-  store: Pick<AgentStatusStore, 'setActivity' | 'lock' | 'derive'>;
+  store: Pick<AgentStatusStore, 'setActivity' | 'lock' | 'derive' | 'deriveActive'>;
   publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
 }
+
+/** Whether no contribution other than that of a running turn can matter more. */
+const isForemost = (activity: AgentActivity | null): boolean => activity !== null && activity !== 'pending';
 
 /** `expires_in_ms` is absent if the status has no end, or ends with the state of the runtime. */
 export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: string): LiveEvent {
@@ -77,7 +80,7 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
       const [, , changed] = await pipelined(tx, (sender) => [
         store.setActivity(id, activity, sender),
         store.lock({ agentId }, sender),
-        store.derive({ agentId }, sender),
+        isForemost(activity) ? store.deriveActive(agentId, sender) : store.derive({ agentId }, sender),
       ]);
       publishLater(changed, conversationId, tx);
     },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Conversation, MessagePage, ReplayedEvent, Workspace } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
-import { type TestUser } from '../../../test/test-orchestrator.js';
+import type { TestUser } from '../../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import type { TurnWriter } from '../turns/turn-writer.js';
+import type { TurnWriter } from '../turns/turn-writes.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.js';
 import { isId } from '../../database/id.js';
 import type { ReadAgentStates } from './agent-states.store.js';
 import type { PositionStore } from './positions.store.js';
-import type { ReadStreams } from './streams.js';
+import type { ReadStreams } from '../turns/turn-streams.js';
 
 export interface SubscriptionServiceDeps {
   positions: Pick<PositionStore, 'ownedHeads' | 'heads'>;

@@ -6,7 +6,7 @@ import { CARD, createMessageClient, END, TOOL } from '../../../test/message-clie
 import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { upload } from '../../../test/uploads.js';
-import { LeaseLost } from '../turns/turn-writer.js';
+import { LeaseLost } from '../turns/fenced-writes.js';
 
 const world = useTurnFixture();
 const { begin, events, ids, listed, pathOf, say } = createMessageClient(world);
@@ -218,7 +218,10 @@ describe('deleting a message of an unfinished turn', () => {
       () => writer.tool({ ...TOOL, content: { ...TOOL.content, state: 'completed' } }),
       () => writer.offer('k', CARD),
       () => writer.note('n', 'A note.'),
-      () => writer.markRead(),
+      () => {
+        writer.markRead();
+        return writer.flush();
+      },
       () => writer.activity('writing'),
       () => writer.finish(END),
     ];
@@ -275,7 +278,7 @@ describe('deleting a message while its turn runs', () => {
     const writer = await world.turnWorker.writerOf(work);
     const steps: (() => Promise<unknown>)[] = [
       () => writer.begin(),
-      () => writer.markRead(),
+      () => (writer.markRead(), writer.flush()),
       () => writer.tool(TOOL),
       () => writer.offer('k', CARD),
       () => writer.note('n', 'A note.'),

@@ -61,6 +61,8 @@ export interface MessageStore {
   trimOldest(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
   /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
+  /** As `findOfTurn`, with the state of a tool status. */
+  findLine(turnId: string, key: string, db: Database): Promise<{ id: string; state: string | null } | undefined>;
   /**
    * Returns up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first.
    * Returns fewer if they do not fit into one response. Each has `behind` if there is a position.
@@ -154,17 +156,14 @@ export function createMessageStore(database: Database): MessageStore {
     },
 
     async update(id, { content, status, errorCode, shownSeq }, db) {
-      await db
-        .updateTable('messages')
-        .set({
-          ...(content === undefined ? {} : { content: JSON.stringify(content) }),
-          ...(status === undefined ? {} : { status }),
-          ...(errorCode === undefined ? {} : { error_code: errorCode }),
-          ...(shownSeq === undefined ? {} : { shown_seq: shownSeq }),
-          updated_at: sql<Date>`clock_timestamp()`,
-        })
-        .where('id', '=', id)
-        .execute();
+      const changes = [
+        ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
+        ...(status === undefined ? [] : [sql`status = ${status}`]),
+        ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
+        ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
+        sql`updated_at = clock_timestamp()`,
+      ];
+      await sql`UPDATE messages SET ${sql.join(changes)} WHERE id = ${id}`.execute(db);
     },
 
     find: async (ids, db = database) =>
@@ -201,14 +200,18 @@ export function createMessageStore(database: Database): MessageStore {
       return rows[0]?.removed ?? 0;
     },
 
+    async findLine(turnId, key, db) {
+      const { rows } = await sql<{ id: string; state: string | null }>`
+        SELECT id, content ->> 'state' AS state FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(
+        db,
+      );
+      return rows[0];
+    },
+
     async findOfTurn(turnId, key, db) {
-      const row = await db
-        .selectFrom('messages')
-        .select('id')
-        .where('turn_id', '=', turnId)
-        .where('turn_key', '=', key)
-        .executeTakeFirst();
-      return row?.id;
+      const { rows } = await sql<{ id: string }>`
+        SELECT id FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(db);
+      return rows[0]?.id;
     },
 
     async page(conversationId, pageDirection, position, limit) {

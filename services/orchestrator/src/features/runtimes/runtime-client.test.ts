@@ -6,7 +6,7 @@ import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, EntryKind, type RunTurnRequest, RunTurnRequestSchema } from '@uswarm/runtime-proto';
-import { generateCallKeys, verifyCallToken } from '@uswarm/service-kit';
+import { createCallTokenVerifier, generateCallKeys } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from '../turns/journal.store.js';
 import { createRuntimeClient, type RuntimeClient } from './runtime-client.js';
@@ -91,7 +91,10 @@ describe('during a key rotation', () => {
 
   const check = async ({ requestHeader }: HandlerContext): Promise<void> => {
     const token = (requestHeader.get('authorization') ?? '').replace('Bearer ', '');
-    await verifyCallToken(createPublicKey(publicKey), token, 'w').catch(() => {
+    await createCallTokenVerifier(
+      createPublicKey(publicKey),
+      'w',
+    )(token).catch(() => {
       refused += 1;
       throw new ConnectError('the call token is not valid', Code.Unauthenticated);
     });

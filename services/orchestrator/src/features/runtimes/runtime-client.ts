@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import {
@@ -57,6 +57,8 @@ export interface RuntimeClient {
 }
 
 const CALL_MS = 3_000;
+/** Milliseconds for which a call token is used again: much shorter than it is valid. */
+const REUSE_TOKEN_MS = 20_000;
 /** A model call with retries. */
 const SUMMARIZE_MS = 180_000;
 /** An event with the largest entry of a journal. */
@@ -95,11 +97,15 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     const name = nameOf(target);
     const known = connections.get(name);
     if (known !== undefined) return known;
+    let signed: { key: KeyObject; token: string; at: number } | undefined;
     const authorize: Interceptor = (next) => async (request) => {
       const key = keys[connection.key];
       if (key === undefined) throw new Error('no key for calls to runtimes');
-      const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
-      request.header.set('authorization', `Bearer ${token}`);
+      if (signed?.key !== key || performance.now() - signed.at > REUSE_TOKEN_MS) {
+        const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
+        signed = { key, token, at: performance.now() };
+      }
+      request.header.set('authorization', `Bearer ${signed.token}`);
       for (const [header, value] of Object.entries(traceHeaders())) request.header.set(header, value);
       return next(request);
     };

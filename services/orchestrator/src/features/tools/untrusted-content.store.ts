@@ -48,11 +48,10 @@ export const createUntrustedContentStore = (): UntrustedContentStore => ({
 
   async add({ id, conversation_id: conversationId }, sources, db) {
     if (sources.length === 0) return;
-    await db
-      .insertInto('untrusted_contents')
-      .values(sources.map((source) => ({ conversation_id: conversationId, source, turn_id: id })))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    await sql`
+      INSERT INTO untrusted_contents (conversation_id, source, turn_id)
+      SELECT ${conversationId}::uuid, source, ${id}::uuid FROM unnest(${[...sources]}::text[]) AS kinds (source)
+      ON CONFLICT DO NOTHING`.execute(db);
   },
 
   async read({ id, conversation_id: conversationId, agent_id: agentId }, texts, db) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { type Call, createTurnHarness, done, entry, NOW, stopped } from '../../../test/turn-harness.js';
+import { type Call, createTurnHarness, done, entry, stopped } from '../../../test/turn-harness.js';
+import { NOW } from '../../../test/turn-rows.js';
 import type { FoundApproval } from '../approvals/approvals.store.js';
 import { defineExternalTool, definePlatformTool, type PlatformTool } from '../tools/platform-tool.js';
 

@@ -8,24 +8,24 @@ export interface CancellationPollerOptions {
 }
 
 /**
- * Polls for a stop request until one is handled. It covers lost notifications: a stop request also notifies the runtime
- * immediately.
+ * Polls for a stop request until one is handled. It covers lost hints, and lost notifications of the runtime.
  *
- * @returns a function that ends the polling
+ * @returns functions that poll immediately, and that end the polling
  */
-export function pollForCancellation({ requested, stop, everyMs, onError }: CancellationPollerOptions): () => void {
+export function pollForCancellation({ requested, stop, everyMs, onError }: CancellationPollerOptions) {
   let polling = false;
   async function poll(): Promise<void> {
     if (!(await requested())) return;
     await stop();
     clearInterval(timer);
   }
-  const timer = setInterval(() => {
+  function check(): void {
     if (polling) return;
     polling = true;
     poll()
       .catch(onError)
       .finally(() => (polling = false));
-  }, everyMs);
-  return () => clearInterval(timer);
+  }
+  const timer = setInterval(check, everyMs);
+  return { check, end: () => clearInterval(timer) };
 }

@@ -6,7 +6,7 @@ import { useTurnFixture } from '../../../test/turn-fixture.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from './journal.store.js';
 import type { EntryParts } from './turn-entries.js';
-import { LeaseLost } from './turn-writer.js';
+import { LeaseLost } from './fenced-writes.js';
 
 const CARD: OfferedContent = {
   type: 'action_card',

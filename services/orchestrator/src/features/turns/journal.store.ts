@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { answersUser } from './answers-user.js';
 
@@ -74,35 +74,37 @@ export interface JournalStore {
 
 const sizeOf = (entry: EntryBody): number => ('body' in entry ? Buffer.byteLength(entry.body) : entry.size);
 
-export function createJournalStore(database: Database): JournalStore {
-  async function judge({ turnId, generation, number, size }: EntryPosition, db: Database): Promise<EntryVerdict> {
-    const { rows } = await sql<{ generation: number; last: number; bytes: number }>`
-      SELECT t.generation, coalesce(max(e.number), 0) AS last,
-        coalesce(sum(coalesce(e.size, octet_length(e.body))), 0)::int AS bytes
-      FROM turns t LEFT JOIN turn_entries e ON e.turn_id = t.id WHERE t.id = ${turnId} GROUP BY t.id`.execute(db);
-    const [turn] = rows;
-    if (turn === undefined || turn.generation !== generation) return 'stale';
-    if (number <= turn.last) return 'known';
-    return number === turn.last + 1 && turn.bytes + size <= MAX_JOURNAL_BYTES ? 'new' : 'refused';
-  }
+/** Selects the verdict on an entry; no row if the turn was deleted. */
+const verdictOn = ({ turnId, generation, number, size }: EntryPosition): RawBuilder<unknown> => sql`
+  SELECT CASE
+    WHEN t.generation <> ${generation} THEN 'stale'
+    WHEN ${number} <= coalesce(max(e.number), 0) THEN 'known'
+    WHEN ${number} = coalesce(max(e.number), 0) + 1
+      AND coalesce(sum(coalesce(e.size, octet_length(e.body))), 0) + ${size} <= ${MAX_JOURNAL_BYTES} THEN 'new'
+    ELSE 'refused' END AS verdict
+  FROM turns t LEFT JOIN turn_entries e ON e.turn_id = t.id WHERE t.id = ${turnId} GROUP BY t.id`;
 
+export function createJournalStore(database: Database): JournalStore {
   return {
-    judge,
+    async judge(entry, db) {
+      const { rows } = await sql<{ verdict: EntryVerdict }>`${verdictOn(entry)}`.execute(db);
+      return rows[0]?.verdict ?? 'stale';
+    },
 
     async append({ id, generation }, entry, db) {
       const { number, kind, call } = entry;
-      const verdict = await judge({ turnId: id, generation, number, size: sizeOf(entry) }, db);
-      if (verdict !== 'new') return verdict;
-      const place =
+      const stored =
         'body' in entry
-          ? { body: entry.body }
-          : { body: null, object_id: entry.objectId, hash: entry.hash, size: entry.size };
-      const record = call === undefined ? {} : { call: JSON.stringify(call) };
-      await db
-        .insertInto('turn_entries')
-        .values({ turn_id: id, generation, number, kind, ...place, ...record })
-        .execute();
-      return verdict;
+          ? sql`${entry.body}::text, NULL::uuid, NULL::bytea, NULL::integer`
+          : sql`NULL::text, ${entry.objectId}::uuid, ${entry.hash}::bytea, ${entry.size}::integer`;
+      const record = call === undefined ? null : JSON.stringify(call);
+      const { rows } = await sql<{ verdict: EntryVerdict }>`
+        WITH judged AS MATERIALIZED (${verdictOn({ turnId: id, generation, number, size: sizeOf(entry) })}), appended AS (
+          INSERT INTO turn_entries (turn_id, generation, number, kind, call, body, object_id, hash, size)
+          SELECT ${id}, ${generation}, ${number}, ${kind}, ${record}::jsonb, ${stored} FROM judged WHERE verdict = 'new'
+        )
+        SELECT verdict FROM judged`.execute(db);
+      return rows[0]?.verdict ?? 'stale';
     },
 
     async entries(turnId) {

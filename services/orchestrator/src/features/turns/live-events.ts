@@ -1,13 +1,11 @@
 import type { LiveEvent } from '../events/event-publisher.js';
+import type { TextPart } from './chunk-stream.js';
 
 /** Ephemeral events of one agent; they are not stored. */
 export interface LiveEvents {
   tool(event: { tool: string; running: boolean; query?: string; failed?: boolean }, afterSeq: number): void;
-  /** With an offset, the streamed text after this position is retracted. */
-  chunk(
-    event: { messageId: string; text: string; chunkSeq: number; generation: number; offset?: number },
-    afterSeq: number,
-  ): void;
+  /** The text of the generation becomes `text[0..offset) + chunk`. */
+  chunk(event: TextPart & { messageId: string; generation: number }, afterSeq: number): void;
 }
 
 export interface LiveEventsContext {
@@ -41,7 +39,7 @@ export function createLiveEvents(
         chunk: text,
         chunk_seq: chunkSeq,
         generation,
-        ...(offset === undefined ? {} : { offset }),
+        offset,
       };
       void publish({ ...header(afterSeq), event: 'message.chunk', payload });
     },

@@ -120,7 +120,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
 
   return async (
     turn: TurnRow,
-    reply: Pick<Reply, 'generation' | 'events' | 'requests'>,
+    reply: Pick<Reply, 'generation' | 'from' | 'requests'>,
     { features, signal }: { features: readonly string[]; signal: AbortSignal },
   ): Promise<LoadedRequest> => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
@@ -134,7 +134,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       stored ?? startContext(answered, summary, question),
       reading,
       deps.turns.nextStep(turn.usage_turn_id),
-      features.includes(JOURNAL) ? entriesFor(turn, reply.events, signal) : [],
+      features.includes(JOURNAL) ? entriesFor(turn, reply.from, signal) : [],
       callsToolsOf(turn, features),
     ]);
     const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);
@@ -157,7 +157,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       firstStep,
       journal,
       recentCalls,
-      fromEvent: reply.events,
+      fromEvent: reply.from,
       toolToken,
       modelToken,
     });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { MESSAGE_ERRORS, type MessageData, type MessagePage, type ReplayedEvent } from '@uswarm/contract';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { stoppedReply } from './reply.js';
-import type { TurnWriter } from './turn-writer.js';
+import { stoppedReply } from './finished-reply.js';
+import type { TurnWriter } from './turn-writes.js';
 
 const errorOf = (code: keyof typeof MESSAGE_ERRORS) => ({ code, ...MESSAGE_ERRORS[code] });
 const FAILED = {

@@ -4,7 +4,7 @@ import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createReceiptStore } from '../receipts/receipts.store.js';
 import { approvalCard, callHash } from '../approvals/approval-card.js';
 import type { FinishedReply } from './turn-ending.js';
-import type { TurnWriter } from './turn-writer.js';
+import type { TurnWriter } from './turn-writes.js';
 
 const STOPPED: FinishedReply = { turnStatus: 'stopped', messageStatus: 'failed', text: 'Stopped.', errorCode: null };
 const FAILED: FinishedReply = {

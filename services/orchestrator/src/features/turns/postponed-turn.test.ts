@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ANSWERED, type Call, chunk, createTurnHarness, entry, NOW } from '../../../test/turn-harness.js';
+import { ANSWERED, type Call, chunk, createTurnHarness, entry } from '../../../test/turn-harness.js';
+import { NOW } from '../../../test/turn-rows.js';
 
 const WAIT_MS = 600_000;
 const limited: Call = {
@@ -31,13 +32,14 @@ describe('a turn whose model provider asks to wait', () => {
     expect(await harness.run()).toEqual({ againInMs: WAIT_MS });
   });
 
-  it('ends without another call of the model if it is stopped while it waits', async () => {
+  it('ends without another call of the model, and keeps its text, if it is stopped while it waits', async () => {
     const harness = createTurnHarness([limited], { features });
     await harness.run();
     harness.change({ waits_until: new Date(NOW.getTime() + WAIT_MS) });
     harness.requestStop();
     expect(await harness.run()).toEqual({ done: true });
     expect(harness.recorded.ended?.status).toBe('stopped');
+    expect(harness.reply()).toEqual({ text: 'Half', status: 'incomplete' });
     expect(harness.calls()).toHaveLength(1);
   });
 

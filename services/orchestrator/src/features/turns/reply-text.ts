@@ -10,6 +10,10 @@ const LOOK_BEHIND = 300;
 export interface ReplyText {
   /** The text so far. */
   readonly text: string;
+  /** What was shown of it. */
+  readonly shown: string;
+  /** As it was received. */
+  readonly received: string;
   /** @returns what can be shown now. The end is held while it can become part of an image or of a link. */
   append(text: string): string;
   /** Shows what is held. No text may follow. */
@@ -54,6 +58,12 @@ export function createSafeMarkdown(publicUrl: string | undefined): SafeMarkdown 
     return {
       get text() {
         return scanned.output + scan(source, scanned, true, isOwn).output;
+      },
+      get shown() {
+        return scanned.output;
+      },
+      get received() {
+        return received;
       },
       append(text) {
         received += text;

@@ -6,11 +6,12 @@ import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import type { LiveEvents } from './live-events.js';
 import { createSafeMarkdown } from './reply-text.js';
-import { createReply, finishedReply } from './reply.js';
+import { finishedReply } from './finished-reply.js';
+import { createReply } from './reply.js';
 import type { Refusal } from './reply-limit.js';
 import type { EntryParts, ToolMessage } from './turn-entries.js';
 import type { FinishedReply } from './turn-ending.js';
-import type { TurnWriter } from './turn-writer.js';
+import type { TurnWriter } from './turn-writes.js';
 import type { UsageEntry } from '../usage/usage-entries.js';
 import type { TurnRow } from './turns.store.js';
 
@@ -79,6 +80,7 @@ const TURN: TurnRow = {
   reply_message_id: 'r',
   status: 'running',
   generation: 1,
+  activity: 'reading',
   runtime_instance: 'i',
   created_at: new Date(0),
   started_at: null,
@@ -92,6 +94,8 @@ const TURN: TurnRow = {
   task_depth: null,
   task_prompt: null,
 };
+
+const BEGUN = { replyId: 'r', seq: 1, activity: 'reading' } as const;
 
 /** A reply whose writer and live events record their calls. */
 function noted() {
@@ -120,8 +124,10 @@ function noted() {
     tools: [],
   };
   const writer: TurnWriter = {
-    begin: async () => ({ replyId: 'r', seq: 1 }),
-    markRead: async () => undefined,
+    begin: async () => BEGUN,
+    track: () => undefined,
+    saveProgress: async () => undefined,
+    markRead: () => undefined,
     activity: async () => undefined,
     setInstance: async () => undefined,
     nextGeneration: async () => undefined,
@@ -131,6 +137,11 @@ function noted() {
       stored.entries.push(entry);
       return { verdict: 'new' };
     },
+    entryLater(_generation, entry, appended) {
+      stored.entries.push(entry);
+      appended({ verdict: 'new' });
+    },
+    flush: async () => undefined,
     tool: async (tool) => stored.tools.push(tool),
     call: async (_call, commit) => {
       const { text, failed } = await commit(NO_TRANSACTION);
@@ -177,7 +188,7 @@ function noted() {
       logger: silentLogger,
       platformTools: ['send_mail'],
     },
-    { replyId: 'r', seq: 1 },
+    BEGUN,
   );
   reply.tools = { has: (name) => name !== 'no_such_tool' };
   let number = 0n;
@@ -243,8 +254,8 @@ describe('retracted text', () => {
     await apply(chunk(' in Ita', 8));
     await apply(chunk(' the capital.', 8));
     expect(reply.text).toBe('Paris is the capital.');
-    expect(shown.offsets).toEqual([undefined, undefined, 8]);
     await apply({ case: 'done', value: done(Outcome.STOPPED) });
+    expect(shown).toMatchObject({ chunks: ['Paris is', ' the capital.'], offsets: [0, 8] });
     expect(stored.finished[0]?.text).toBe('Paris is the capital.');
   });
 
@@ -253,7 +264,8 @@ describe('retracted text', () => {
     await apply(chunk('Wrong'));
     await apply(chunk('', 0));
     expect(reply.text).toBe('');
-    expect(shown).toMatchObject({ chunks: ['Wrong', ''], offsets: [undefined, 0] });
+    await apply({ case: 'done', value: done(Outcome.STOPPED) });
+    expect(shown).toMatchObject({ chunks: ['Wrong', ''], offsets: [0, 0] });
   });
 
   it('is found although characters before it were not stored', async () => {
@@ -261,7 +273,8 @@ describe('retracted text', () => {
     await apply(chunk('a\u0000b wrong'));
     await apply(chunk(' right', 3));
     expect(reply.text).toBe('ab right');
-    expect(shown.offsets).toEqual([undefined, 2]);
+    await apply({ case: 'done', value: done(Outcome.STOPPED) });
+    expect(shown.offsets).toEqual([0, 2]);
   });
 
   it('does not count against the size limit of a reply', async () => {
@@ -308,11 +321,11 @@ describe('a reply', () => {
   });
 
   it('ignores an event that it has already applied', async () => {
-    const { reply, shown } = noted();
+    const { reply } = noted();
     const chunk = (number: bigint) =>
       create(TurnEventSchema, { number, event: { case: 'chunk', value: { text: String(number) } } });
     for (const number of [1n, 2n, 1n, 2n, 3n]) await reply.apply(chunk(number));
-    expect(shown.chunks).toEqual(['1', '2', '3']);
+    expect(reply.text).toBe('123');
     expect(reply.events).toBe(3);
   });
 });

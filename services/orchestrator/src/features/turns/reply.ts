@@ -1,4 +1,4 @@
-import { LIMITS, MESSAGE_ERRORS } from '@uswarm/contract';
+import { LIMITS } from '@uswarm/contract';
 import {
   Outcome,
   type Attempt,
@@ -11,20 +11,22 @@ import {
   type TurnEvent,
   type Usage,
 } from '@uswarm/runtime-proto';
+import { createChunkStream } from './chunk-stream.js';
+import { finishedReply } from './finished-reply.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
 import { isBackground } from './background-turns.js';
-import { type OfferedContent, offeredContent, storable } from './agent-content-schema.js';
+import { storable } from './agent-content-schema.js';
 import type { JournalBodies } from './journal-bodies.js';
 import { MAX_ROW_BYTES } from './journal.store.js';
-import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
+import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
+import { createReplyProgress } from './reply-progress.js';
+import { ReplyLimitExceeded } from './reply-limit.js';
 import {
   attemptOf,
-  callRecord,
   checkNames,
   journalEntry,
   MAX_NOTE_LENGTH,
-  toolMessage,
   type PriceOfCall,
   usageEntry,
 } from './runtime-output.js';
@@ -32,30 +34,25 @@ import type { SafeMarkdown } from './reply-text.js';
 import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
 import { createTurnActivity } from './turn-activity.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
-import type { EntryParts, ToolMessage } from './turn-entries.js';
+import type { AppendedEntry, EntryParts, ToolMessage } from './turn-entries.js';
+import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from './turns.store.js';
 import type { Ended, FinishedReply } from './turn-ending.js';
-import type { TurnWriter } from './turn-writer.js';
+import type { Begun, TurnWriter } from './turn-writes.js';
 
+/** More parts than are published between two times at which the text is saved. */
+const UNSAVED_PARTS = 10_000;
 /** Maximum number of events that write to the database: a part can change several times. */
 const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
 
-export interface ReplyDeps {
+export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'seq'>, Omit<ReplyPartsDeps, 'tools'> {
   turn: TurnRow;
   writer: TurnWriter;
-  receipts: ToolRequestDeps['receipts'];
-  rules: ToolRequestDeps['rules'];
   live: LiveEvents;
   bodies: Pick<JournalBodies, 'put'>;
   markdown: SafeMarkdown;
-  /** Counts output of the runtime that was refused, although the turn continues. */
-  refused: (refusal: Refusal) => void;
   /** Aborts when the turn may no longer be written. */
   signal: AbortSignal;
-  logger: ToolRequestDeps['logger'];
-  /** Names of the tools that the orchestrator executes. It shows their calls itself. */
-  platformTools: readonly string[];
-  retryMs?: ToolRequestDeps['retryMs'];
 }
 
 /** The state of a reply while the runtime streams it. */
@@ -63,8 +60,12 @@ export interface Reply {
   generation: number;
   /** The number of applied events of this generation. */
   events: number;
+  /** The number of events after which the runtime continues the stream. */
+  readonly from: number;
   /** The text as users see it. */
   readonly text: string;
+  /** The same, or that of the last generation while this one has no text. */
+  readonly lastText: string;
   /** The sequence of the last durable event of the turn. Clients process ephemeral events after it. */
   seq: number;
   /** Set once the token limit is reached while the runtime continues. */
@@ -92,23 +93,36 @@ export interface Reply {
    */
   apply(event: TurnEvent): Promise<boolean>;
   finish(reply: FinishedReply): Promise<void>;
+  /** Stores what waits for the next event. Call it before events are acknowledged. */
+  flush(): Promise<void>;
   /** Stores the current activity again, before it no longer counts. */
   renewActivity(): Promise<void>;
 }
 
-export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
-  const { turn, writer, live, bodies, markdown, refused, signal } = deps;
+/** @param saved what another process has saved of this turn */
+export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & ReplyTexts): Reply {
+  const { turn, writer, live, bodies, markdown, signal } = deps;
   const text = markdown.stream();
-  let chunkSeq = 0;
   let bytes = 0;
   let storedEvents = 0;
-  const parts = new Set<string>();
   let markedRead = false;
   let reached: LimitReached | undefined;
   /** The step of the last announced model call. */
   let announced = 0;
+  /** Where another process continues to read the events, until it has read those that are applied. */
+  let replayFrom: number | undefined;
+  let earlierText = '';
 
+  const parts = createReplyParts({ ...deps, tools: () => reply.tools });
+  const stream = createChunkStream({
+    publish(part) {
+      // The result of a task is for the agent that gave it.
+      if (!isBackground(turn))
+        live.chunk({ messageId: begun.replyId, generation: reply.generation, ...part }, reply.seq);
+    },
+  });
   const activity = createTurnActivity({
+    initial: begun.activity,
     store: writer.activity,
     onError: (error) => deps.logger.warn({ err: error, turn: turn.id }, 'the activity of a turn was not stored'),
   });
@@ -117,8 +131,14 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   const reply: Reply = {
     generation: turn.generation,
     events: 0,
+    get from() {
+      return replayFrom ?? reply.events;
+    },
     get text() {
       return text.text;
+    },
+    get lastText() {
+      return text.text || earlierText;
     },
     seq: begun.seq,
     overLimit: undefined,
@@ -131,85 +151,130 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     waitMs: undefined,
 
     restart(generation) {
+      earlierText = reply.lastText;
       Object.assign(reply, { generation, events: 0, overLimit: undefined });
       requests.restart();
-      chunkSeq = 0;
       text.clear();
+      stream.begin(0, 0);
       bytes = 0;
       storedEvents = 0;
       announced = 0;
+      replayFrom = undefined;
+      progress.begin(0);
       parts.clear();
     },
 
-    async apply({ number, event, barrier }) {
-      if (Number(number) <= reply.events) return false;
-      if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent();
-      if (!markedRead) {
-        markedRead = true;
-        await writer.markRead();
-      }
-      reply.events = Number(number);
-      // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
-      if (event.case === 'activity' || event.case === 'tool') reply.overLimit = reached;
-      switch (event.case) {
-        case 'activity':
-          activity.show(event.value.activity);
-          return false;
-        case 'chunk':
-          showChunk(event.value);
-          return false;
-        case 'tool':
-          await applyTool(event.value);
-          return false;
-        case 'message':
-          await offer(event.value);
-          return false;
-        case 'entry':
-          await store(event.value);
-          // After a barrier, the turn continues with tools or with another model call.
-          if (barrier) reply.overLimit = reached;
-          return false;
-        case 'request':
-          await execute(event.value);
-          return await handOver();
-        case 'waiting':
-          if (event.value.retryAfterMs === 0) return await suspend();
-          activity.end();
-          reply.waitMs = event.value.retryAfterMs;
-          return true;
-        case 'attempt':
-          return await reserve(event.value);
-        case 'usage':
-          reached = await recordUsage(event.value);
-          return false;
-        case 'done':
-          await end(event.value);
-          return true;
-        default:
-          return false;
-      }
+    async apply(event) {
+      if (Number(event.number) <= reply.events) return repeat(event);
+      replayFrom = undefined;
+      const isDone = await applyNew(event);
+      progress.applied();
+      return isDone;
     },
 
     async finish(finished) {
-      activity.end();
+      end();
       const errorCode = finished.errorCode === null ? null : storable(finished.errorCode);
       reply.seq = (await writer.finish({ ...finished, text: markdown.text(finished.text), errorCode })).seq;
     },
 
+    flush: writer.flush,
     renewActivity: activity.renew,
   };
+  const progress = createReplyProgress(deps, {
+    texts: () => ({ text: text.shown, received: text.received }),
+    state: () => ({ generation: reply.generation, chunkSeq: stream.chunkSeq, announcedStep: announced }),
+    event: () => reply.events,
+    firstUnacknowledged: () => requests.firstUnacknowledged,
+  });
+  if (saved !== undefined) restore(saved);
+
+  /** Continues after what another process has applied. */
+  function restore(one: Progress & ReplyTexts): void {
+    earlierText = one.text;
+    if (one.generation !== turn.generation) return;
+    text.append(one.received);
+    bytes = Buffer.byteLength(one.text);
+    stream.begin(one.text.length, one.chunkSeq + UNSAVED_PARTS);
+    reply.events = one.appliedEvent;
+    announced = one.announcedStep;
+    replayFrom = one.resumeFrom;
+    progress.begin(one.appliedEvent);
+  }
+
+  /** The runtime may wait for the outcome of a request that is applied. All else is stored. */
+  async function repeat({ number, event }: TurnEvent): Promise<boolean> {
+    if (replayFrom === undefined) return false;
+    if (event.case === 'request') {
+      await execute(event.value, number);
+      return handOver();
+    }
+    return event.case === 'waiting' && event.value.retryAfterMs === 0 && (await suspend());
+  }
+
+  /** Nothing follows. */
+  function end(): void {
+    activity.end();
+    progress.end();
+    stream.flush();
+  }
+
+  async function applyNew({ number, event, barrier }: TurnEvent): Promise<boolean> {
+    if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent();
+    if (!markedRead) {
+      markedRead = true;
+      writer.markRead();
+    }
+    reply.events = Number(number);
+    // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
+    if (event.case === 'activity' || event.case === 'tool') reply.overLimit = reached;
+    switch (event.case) {
+      case 'activity':
+        activity.show(event.value.activity);
+        return false;
+      case 'chunk':
+        showChunk(event.value);
+        return false;
+      case 'tool':
+        await applyTool(event.value);
+        // The usage of the step with the call can be stored with it.
+        reply.overLimit = reached;
+        return false;
+      case 'message':
+        await offer(event.value);
+        return false;
+      case 'entry':
+        await store(event.value, barrier);
+        // After a barrier, the turn continues with tools or with another model call.
+        if (barrier) reply.overLimit = reached;
+        return false;
+      case 'request':
+        await execute(event.value, number);
+        return await handOver();
+      case 'waiting':
+        if (event.value.retryAfterMs === 0) return await suspend();
+        end();
+        reply.waitMs = event.value.retryAfterMs;
+        return true;
+      case 'attempt':
+        return await reserve(event.value);
+      case 'usage':
+        reached = await recordUsage(event.value);
+        return false;
+      case 'done':
+        await finishWith(event.value);
+        return true;
+      default:
+        return false;
+    }
+  }
 
   function countStoredEvent(): void {
     storedEvents += 1;
     if (storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
   }
 
-  function countPart(part: string): void {
-    parts.add(part);
-    if (parts.size > LIMITS.replyParts) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
-  }
-
-  async function end(done: Done): Promise<void> {
+  async function finishWith(done: Done): Promise<void> {
     // The end of the text was held.
     const rest = text.flush();
     if (rest !== '') show(rest);
@@ -217,7 +282,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
       throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     checkNames(done.errorCode);
     done.errorMessage = done.errorMessage.slice(0, MAX_NOTE_LENGTH);
-    const finished = finishedReply(done, reply.text);
+    const finished = finishedReply(done, done.outcome === Outcome.STOPPED ? reply.lastText : reply.text);
     if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
     await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));
     return reply.finish(limitedReply(done.text || reply.text));
@@ -237,68 +302,54 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   }
 
   function show(added: string, offset?: number): void {
-    chunkSeq += 1;
-    // The result of a task is for the agent that gave it.
-    if (isBackground(turn)) return;
-    const part = { messageId: begun.replyId, text: added, chunkSeq, generation: reply.generation };
-    live.chunk(offset === undefined ? part : { ...part, offset }, reply.seq);
-  }
-
-  /** Undefined for content that clients cannot display, for example from a newer or custom runtime. */
-  function offeredMessage({ key, agentId, content }: Message): { key: string; content: OfferedContent } | undefined {
-    checkNames(key);
-    countPart(`message:${key}`);
-    if (agentId !== '' && agentId !== turn.agent_id) return void refused('other_agent');
-    const offered = offeredContent(content);
-    return offered === undefined ? undefined : { key: storable(key), content: offered };
+    stream.add(added, offset);
+    progress.changed();
   }
 
   async function offer(message: Message): Promise<void> {
-    const offered = offeredMessage(message);
+    const offered = parts.offeredMessage(message);
     if (offered !== undefined) reply.seq = await writer.offer(offered.key, offered.content);
   }
 
-  /** What later turns are told about a call, as far as the runtime may report it. */
-  function recordOf(call: Entry['call']): EntryParts['call'] {
-    if (call === undefined || !isOffered(call.tool)) return undefined;
-    const record = callRecord(call);
-    if (record === undefined) refused('record_too_large');
-    return record;
-  }
-
-  /** @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored */
-  async function store(reported: Entry): Promise<void> {
+  /**
+   * Stores an entry. Without a barrier, it is stored with the event that follows it.
+   *
+   * @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored
+   */
+  async function store(reported: Entry, barrier: boolean): Promise<void> {
     const { usage, tool, message } = reported;
     const { body, ...entry } = journalEntry(reported);
-    const outOfOrder = (): never => {
-      throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
-    };
     const size = Buffer.byteLength(body);
     // Before the body is stored outside of the database.
+    if (size > MAX_ROW_BYTES) await writer.flush();
     const verdict = size > MAX_ROW_BYTES ? await writer.judge(reply.generation, { number: entry.number, size }) : 'new';
     if (verdict === 'known') return;
-    if (verdict === 'refused') outOfOrder();
+    if (verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
     const produced: EntryParts = {
       usage: usage === undefined ? undefined : usageEntry(turn, usage, reply.price),
       usageOf: usage === undefined || usage.step > announced ? 'unannounced' : 'reserved',
-      tool: tool === undefined ? undefined : toolLine(tool),
-      message: message === undefined ? undefined : offeredMessage(message),
-      call: recordOf(reported.call),
+      tool: tool === undefined ? undefined : parts.toolLine(tool),
+      message: message === undefined ? undefined : parts.offeredMessage(message),
+      call: parts.recordOf(reported.call),
     };
     const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
-    const appended = await writer.entry(reply.generation, { ...entry, ...stored, ...produced }, activity.take());
-    if (appended.verdict === 'refused') outOfOrder();
-    if (appended.verdict === 'known') return;
-    reply.seq = appended.seq ?? reply.seq;
-    if (produced.usage !== undefined) reached = appended.reached;
-    if (produced.tool !== undefined) showTool(produced.tool, tool?.query ?? '');
+    const appended = (one: AppendedEntry): void => {
+      if (one.verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
+      if (one.verdict === 'known') return;
+      reply.seq = one.seq ?? reply.seq;
+      if (produced.usage !== undefined) reached = one.reached;
+      if (produced.tool !== undefined) showTool(produced.tool, tool?.query ?? '');
+    };
+    const whole = { ...entry, ...stored, ...produced };
+    if (barrier) appended(await writer.entry(reply.generation, whole, activity.take()));
+    else writer.entryLater(reply.generation, whole, appended, activity.take());
   }
 
   /** @throws ReplyLimitExceeded: see ToolRequests */
-  async function execute(request: Request): Promise<void> {
+  async function execute(request: Request, number: bigint): Promise<void> {
     checkNames(request.callId, request.tool);
-    countPart(`tool:${request.callId}`);
-    reply.seq = (await requests.execute(request)) ?? reply.seq;
+    parts.countPart(`tool:${request.callId}`);
+    reply.seq = (await requests.execute(request, Number(number))) ?? reply.seq;
   }
 
   /** Ends the reply if another agent answers instead. @returns whether it has ended */
@@ -311,7 +362,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   /** The runtime must be stopped. */
   function finishEarly({ seq }: Ended): void {
-    activity.end();
+    end();
     reply.seq = seq;
     reply.suspended = true;
   }
@@ -357,25 +408,11 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     return writer.usage(entry, entry.step <= announced ? 'reserved' : 'unannounced');
   }
 
-  function isOffered(tool: string): boolean {
-    if (reply.tools.has(tool)) return true;
-    refused('tool_not_offered');
-    return false;
-  }
-
-  /** Undefined for a tool that the agent may not use. */
-  function toolLine(tool: Tool): ToolMessage | undefined {
-    const line = toolMessage(tool);
-    // The runtime reports tools that only the orchestrator executes if it was not offered them.
-    if (deps.platformTools.includes(line.content.tool.trim())) return undefined;
-    countPart(`tool:${tool.callId}`);
-    return isOffered(tool.tool) ? line : undefined;
-  }
-
   async function applyTool(tool: Tool): Promise<void> {
-    const line = toolLine(tool);
+    const line = parts.toolLine(tool);
     if (line === undefined) return;
-    reply.seq = await writer.tool(line, 'web');
+    stream.flush();
+    reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
     reply.announcedCall = true;
     showTool(line, tool.query);
   }
@@ -386,40 +423,4 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   }
 
   return reply;
-}
-
-export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
-
-/** The final state of a stopped reply, which keeps its text so far. Pure. */
-export function stoppedReply(text: string): FinishedReply {
-  const incomplete = text !== '';
-  return {
-    turnStatus: 'stopped',
-    messageStatus: incomplete ? 'incomplete' : 'failed',
-    text: incomplete ? text : STOPPED_SENTENCE,
-    errorCode: null,
-  };
-}
-
-/** Maps the outcome of the runtime to the final state of the turn and its message. Pure. */
-export function finishedReply(done: Done, streamed: string): FinishedReply {
-  const text = done.text || streamed;
-  const errorCode = done.errorCode === '' ? null : done.errorCode;
-  switch (done.outcome) {
-    case Outcome.COMPLETED:
-      return { turnStatus: 'done', messageStatus: 'delivered', text, errorCode };
-    case Outcome.SILENT:
-      return { turnStatus: 'done', messageStatus: 'silent', text: '', errorCode };
-    case Outcome.STOPPED:
-      return stoppedReply(text);
-    case Outcome.INCOMPLETE:
-      return { turnStatus: 'failed', messageStatus: 'incomplete', text, errorCode: errorCode ?? 'internal_error' };
-    default:
-      return {
-        turnStatus: 'failed',
-        messageStatus: 'failed',
-        text: text === '' ? done.errorMessage : text,
-        errorCode: errorCode ?? 'internal_error',
-      };
-  }
 }

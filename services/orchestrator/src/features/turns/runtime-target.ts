@@ -1,17 +1,20 @@
 import type { RuntimeTarget } from '../runtimes/runtime-client.js';
-import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import type { RuntimeRow, RuntimeStore } from '../runtimes/runtimes.store.js';
 
 /** The runtime is suspended. The turn is released and waits without a time limit. */
 export class RuntimeSuspended extends Error {
   override name = 'RuntimeSuspended';
 }
 
+/** The address of the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
+export function targetOf(workspaceId: string, runtime: RuntimeRow | undefined): RuntimeTarget | undefined {
+  if (runtime?.phase === 'Suspended') throw new RuntimeSuspended();
+  if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
+  return { workspaceId, address: runtime.address };
+}
+
 /** Finds the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
 export const createRuntimeTargets =
   (runtimes: Pick<RuntimeStore, 'get'>) =>
-  async (workspaceId: string): Promise<RuntimeTarget | undefined> => {
-    const runtime = await runtimes.get(workspaceId);
-    if (runtime?.phase === 'Suspended') throw new RuntimeSuspended();
-    if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
-    return { workspaceId, address: runtime.address };
-  };
+  async (workspaceId: string): Promise<RuntimeTarget | undefined> =>
+    targetOf(workspaceId, await runtimes.get(workspaceId));

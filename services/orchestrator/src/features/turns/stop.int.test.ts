@@ -4,7 +4,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { LeaseLost } from './turn-writer.js';
+import { LeaseLost } from './fenced-writes.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
 

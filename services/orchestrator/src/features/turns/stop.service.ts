@@ -6,11 +6,12 @@ import type { DelegationStore } from '../delegations/delegations.store.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { WorkflowCancellation } from '../workflows/workflow-cancellation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import { STOPPED_SENTENCE } from './reply.js';
+import { STOPPED_SENTENCE } from './finished-reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { TURN_JOB } from './turn-queue.js';
 import { isUnfinished } from './turn-status.js';
-import { createTurnWriter, LeaseLost, type TurnWriterDeps } from './turn-writer.js';
+import { LeaseLost } from './fenced-writes.js';
+import { createTurnWriter, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {

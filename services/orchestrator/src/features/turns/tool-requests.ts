@@ -16,7 +16,7 @@ import { storable } from './agent-content-schema.js';
 import type { LiveEvents } from './live-events.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
 import type { TurnRow } from './turns.store.js';
-import type { StoredCall, TurnWriter } from './turn-writer.js';
+import type { StoredCall, TurnWriter } from './turn-writes.js';
 
 /** Maximum length of descriptions of calls, in UTF-16 code units. */
 const MAX_DESCRIPTION_LENGTH = 4_000;
@@ -58,10 +58,15 @@ export interface ToolRequests {
   /**
    * Executes a request, or asks the user to approve it.
    *
+   * @param number of its event
    * @returns the sequence of its event, if any
    * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user approved
    */
-  execute(request: Request): Promise<number | undefined>;
+  execute(request: Request, number: number): Promise<number | undefined>;
+  /** The runtime has the `resolutions`. */
+  acknowledged(): void;
+  /** The number of the event of the first request whose outcome the runtime does not have. */
+  readonly firstUnacknowledged: number | undefined;
   /** Executes the requests that the user has decided on, and delivers the results of other agents, in the meantime. */
   retry(): Promise<number | undefined>;
   /** The agent that answers instead, if the agent of the turn has handed over. */
@@ -99,6 +104,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   const { turn, writer, live, logger, seq: lastSeq } = deps;
   let offer = NOTHING;
   let waiting = new Map<string, Request>();
+  /** The numbers of the events of requests whose outcome the runtime does not have, by the id of the call. */
+  const unacknowledged = new Map<string, number>();
 
   /** A request whose arguments are parsed. */
   interface Requested {
@@ -255,14 +262,25 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       offer = newOffer;
     },
 
+    acknowledged() {
+      for (const { callId } of requests.resolutions) unacknowledged.delete(callId);
+      requests.resolutions = [];
+    },
+
+    get firstUnacknowledged() {
+      return unacknowledged.size === 0 ? undefined : Math.min(...unacknowledged.values());
+    },
+
     restart() {
       requests.resolutions = [];
+      unacknowledged.clear();
       requests.recipient = undefined;
       waiting = new Map();
     },
 
-    async execute(request) {
+    async execute(request, number) {
       const { callId, tool: name } = request;
+      unacknowledged.set(callId, number);
       const tool = offer.tools.find((one) => one.name === name);
       if (tool === undefined || callId !== storable(callId))
         throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
@@ -284,7 +302,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       const retried = waiting;
       waiting = new Map();
       let last: number | undefined;
-      for (const request of retried.values()) last = (await requests.execute(request)) ?? last;
+      for (const request of retried.values())
+        last = (await requests.execute(request, unacknowledged.get(request.callId) ?? 1)) ?? last;
       return last;
     },
   };

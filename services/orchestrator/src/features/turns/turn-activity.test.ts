@@ -9,6 +9,7 @@ function start(store: (activity: string) => Promise<void> = async () => undefine
   const stored: string[] = [];
   const errors: unknown[] = [];
   const activity = createTurnActivity({
+    initial: 'reading',
     async store(value) {
       stored.push(value);
       await store(value);

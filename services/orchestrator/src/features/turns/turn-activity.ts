@@ -15,6 +15,8 @@ const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
 };
 
 export interface TurnActivityDeps {
+  /** What is stored. */
+  initial: StoredActivity;
   store: (activity: StoredActivity) => Promise<void>;
   onError: (error: unknown) => void;
 }
@@ -31,9 +33,8 @@ export interface TurnActivity {
   end(): void;
 }
 
-/** `TurnWriter.begin` stores `reading`. */
-export function createTurnActivity({ store, onError }: TurnActivityDeps): TurnActivity {
-  let current: StoredActivity = 'reading';
+export function createTurnActivity({ initial, store, onError }: TurnActivityDeps): TurnActivity {
+  let current = initial;
   let timer: NodeJS.Timeout | undefined;
 
   function take(): StoredActivity | undefined {

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/database.js';
+import { allInOrder } from '../../database/pipelined.js';
 import { budgetCard } from '../usage/budget-card.js';
 import type { WarnAboutBudget } from '../usage/budget-warning.js';
 import type { Attempt, ReservationStore } from '../usage/reservations.store.js';
@@ -33,11 +34,14 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
   const { limits, reservations, turns } = deps;
   return {
     async reserve(attempt, metered, tx) {
-      const isRepeated = await reservations.lock(attempt, tx);
+      // The transaction can be a pipelined one: all are read after the lock.
+      const [isRepeated, limit, { used, budget }] = await allInOrder([
+        reservations.lock(attempt, tx),
+        limits.reached(turn.workspace_id, tx),
+        reservations.tokensOf(turn.id, tx),
+      ]);
       if (isRepeated && !metered) return 'reserved';
-      const limit = await limits.reached(turn.workspace_id, tx);
       if (limit !== undefined) return limit;
-      const { used, budget } = await reservations.tokensOf(turn.id, tx);
       if (budget !== null && used >= budget) return 'budget_reached';
       if (!metered) await reservations.insert(attempt, tx);
       return 'reserved';

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/database.js';
+import { allInOrder } from '../../database/pipelined.js';
 import type { CountedCall } from '../usage/settlement.js';
 import type { UsageEntry } from '../usage/usage-entries.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
@@ -47,7 +48,10 @@ export interface AppendedTo {
   replySeq: number | undefined;
 }
 
-/** Appends an entry with what it produces. A repeated entry changes nothing. Call it under the lease of the turn. */
+/**
+ * Appends an entry with what it produces. A repeated entry changes nothing. Call it under the lease of the turn, with a pipelined
+ * transaction.
+ */
 export async function appendEntry(
   { journal, budget, limits }: EntryDeps,
   shown: Pick<TurnMessages, 'tool' | 'offer'>,
@@ -58,9 +62,11 @@ export async function appendEntry(
   const { usage, usageOf = 'unannounced', tool, message } = entry;
   const verdict = await journal.append(turn, entry, tx);
   if (verdict !== 'new') return { verdict };
-  const counted = usage === undefined ? undefined : await budget.record(usage, usageOf, tx);
   // Before the events, which lock the workspace.
-  const reached = usage === undefined ? undefined : await limits.reached(turn.workspaceId, tx);
+  const [counted, reached] =
+    usage === undefined
+      ? []
+      : await allInOrder([budget.record(usage, usageOf, tx), limits.reached(turn.workspaceId, tx)]);
   let seq = tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx);
   if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
   return { verdict, counted, reached, ...(seq === undefined ? {} : { seq }) };

@@ -10,7 +10,7 @@ import { safeContent } from './safe-content.js';
 import type { TurnRow } from './turns.store.js';
 
 export interface TurnMessagesDeps {
-  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
+  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'findLine' | 'find'> & {
     insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
   };
   events: Pick<EventStore, 'append'>;
@@ -21,8 +21,17 @@ export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
 
 /** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
 export interface TurnMessages {
-  /** Shows the status of a tool call, listed before the reply with this seq. Keys of runtimes begin with `tool:`. */
-  tool(turnKey: string, content: ToolStatus, replySeq: number | undefined, tx: Transaction): Promise<number>;
+  /**
+   * Shows the status of a tool call, listed before the reply with this seq. Keys of runtimes begin with `tool:`.
+   *
+   * @returns undefined if it is repeated: a completed call does not run again
+   */
+  tool(
+    turnKey: string,
+    content: ToolStatus,
+    replySeq: number | undefined,
+    tx: Transaction,
+  ): Promise<number | undefined>;
   /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
   offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
   /** Stores a system message once per key. */
@@ -53,11 +62,12 @@ export function createTurnMessages({ messages, events, markdown }: TurnMessagesD
   return {
     async tool(key, reported, replySeq, tx) {
       const content = safeContent(reported, markdown);
-      const existingId = await messages.findOfTurn(turn.id, key, tx);
-      if (existingId !== undefined) {
+      const line = await messages.findLine(turn.id, key, tx);
+      if (line?.state === 'completed' && content.state === 'running') return undefined;
+      if (line !== undefined) {
         // Locks the workspace before the message, as everywhere.
-        const updatedSeq = await append('message.updated', existingId, tx);
-        await messages.update(existingId, { content }, tx);
+        const updatedSeq = await append('message.updated', line.id, tx);
+        await messages.update(line.id, { content }, tx);
         return updatedSeq;
       }
       const id = randomUUIDv7();

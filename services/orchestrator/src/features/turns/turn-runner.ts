@@ -1,56 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
-import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-kit';
+import { backoffDelay, inSpan } from '@uswarm/service-kit';
 import type { Transaction } from '../../database/database.js';
-import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
-import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
+import type { RuntimeTarget } from '../runtimes/runtime-client.js';
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
-import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import type { RuntimeRow } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS } from '../runtimes/tool-tokens.js';
-import type { FollowUps } from '../summaries/follow-ups.js';
-import { type JournalBodies, JournalUnavailable } from './journal-bodies.js';
+import { JournalUnavailable } from './journal-bodies.js';
 import { createLiveEvents } from './live-events.js';
-import { createTurnRequestLoader, tokenTurn, type TurnRequestDeps } from './load-turn-request.js';
+import { createTurnRequestLoader, tokenTurn } from './load-turn-request.js';
 import { isBackground } from './background-turns.js';
 import { renewPeriodically } from './renew-periodically.js';
 import { createTokenDelivery } from './token-delivery.js';
 import { outcomeOf } from './runtime-outcome.js';
-import { createRuntimeTargets, RuntimeSuspended } from './runtime-target.js';
-import { createReply, type Reply, stoppedReply } from './reply.js';
-import type { SafeMarkdown } from './reply-text.js';
+import { createRuntimeTargets, RuntimeSuspended, targetOf } from './runtime-target.js';
+import { stoppedReply } from './finished-reply.js';
+import { createReply, type Reply } from './reply.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
 import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
-import { createTurnWriter, LeaseLost, TokensReserved, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
-import type { TurnRow, TurnStore } from './turns.store.js';
-
-export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
-  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
-  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
-  journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
-  bodies: JournalBodies;
-  markdown: SafeMarkdown;
-  contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
-  agents: TurnRequestDeps['agents'];
-  receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
-  runtimes: Pick<RuntimeStore, 'get'>;
-  client: RuntimeClient;
-  /** Enqueues the jobs that follow an answered turn. */
-  followUps?: FollowUps | undefined;
-  publish: Parameters<typeof createLiveEvents>[0];
-  /** Milliseconds from the start of a turn to its deadline. Default: half an hour. */
-  deadlineMs?: number;
-  /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
-  renewToolTokenMs?: number;
-  /** Milliseconds between two renewals of the activity of a turn. Default: well before it no longer counts. */
-  renewActivityMs?: number;
-  /** Milliseconds before the first repetition of a request. */
-  retryMs?: number;
-  clock: Clock;
-  logger: Logger;
-}
+import { LeaseLost } from './fenced-writes.js';
+import { createTurnWriter, TokensReserved } from './turn-writer.js';
+import type { TurnRunnerDeps } from './turn-runner-deps.js';
+import type { TurnWriter } from './turn-writes.js';
+import type { TurnRow } from './turns.store.js';
 
 /** A turn fails when so many of its generations in a row were lost without progress. */
 const GENERATIONS = 2;
@@ -63,10 +39,14 @@ const SILENT_MS = 5 * 60_000;
 /** The number of internal errors after which a turn fails. */
 const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
-const NOT_READY_MS = 2_000;
+/** A turn is made due when its runtime becomes ready. This covers a crash of the process that noticed it. */
+const NOT_READY_MS = 90_000;
+/** Another process has the turn. */
+const LOST_MS = 2_000;
 /** A suspended runtime notifies when it is ready again; this covers a lost notification. */
-const SUSPENDED_MS = 10_000;
-const STOP_POLL_MS = 1_000;
+const SUSPENDED_MS = 90_000;
+/** A stop is also sent to the runtime, and as a hint to this process. */
+const STOP_POLL_MS = 10_000;
 const RENEW_ACTIVITY_MS = 40_000;
 const DEADLINE_MS = 30 * 60_000;
 /** The delay before a turn tries again to reserve tokens. */
@@ -109,8 +89,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     // Jobs of a workspace become due early, for example when its runtime is ready.
     const waitMs = (turn.waits_until?.getTime() ?? 0) - clock.now().getTime();
     if (waitMs > 0) return { againInMs: waitMs };
-    const to = await target(turn.workspace_id);
-    return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
+    const runtime = await runtimes.get(turn.workspace_id);
+    // A turn also waits if its runtime was suspended while it ran.
+    const to = targetOf(turn.workspace_id, runtime);
+    return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer, runtime) : undefined;
   }
 
   /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
@@ -171,6 +153,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const { turn, writer, reply, signal } = run;
     const { instanceId, features } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
+    // The request acknowledges all events so far.
+    await reply.flush();
     const loaded = await loadRequest(turn, reply, { features, signal });
     const { request: runRequest, context, requestedTools } = loaded;
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
@@ -192,7 +176,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
     const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
-    const endWatch = pollForCancellation({
+    const stopPoll = pollForCancellation({
       requested: () => turns.stopRequested(turn.id),
       stop: () => {
         stop.abort();
@@ -201,6 +185,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       everyMs: STOP_POLL_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
+    const endWatch = deps.stopHints.watch(turn.id, stopPoll.check);
     let endRenewals = (): void => undefined;
     const endActivity = renewPeriodically({
       renew: () => reply.renewActivity(),
@@ -226,7 +211,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
           await deliver();
         }
         const waits = event.barrier || reply.requests.resolutions.length > 0;
-        if (waits && !isDenied) await advance(run, to, event.number);
+        // A repeated event is behind those that are applied.
+        if (waits && !isDenied) await advance(run, to, BigInt(Math.max(Number(event.number), reply.events)));
         if (overdue(run)) return 'interrupted';
       }
       return 'interrupted';
@@ -234,6 +220,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       clearTimeout(silence);
       clearTimeout(deadline);
       endWatch();
+      stopPoll.end();
       endActivity();
       endRenewals();
       leave.abort();
@@ -243,6 +230,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   /** Releases a turn whose model provider asks to wait. It fails if it would continue after its deadline. */
   async function postpone(run: Run, waitMs: number): Promise<void> {
     if (clock.now().getTime() + waitMs >= run.deadlineAt) return cutOff(run, 'model_rate_limited');
+    await run.writer.saveProgress();
     await run.writer.postpone(waitMs);
     run.postponedMs = waitMs;
     logger.info({ turn: run.turn.id, waitMs }, 'the turn waits for the model provider');
@@ -252,8 +240,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   /** Lets the runtime continue. It gets outcomes again with the next request if the call fails. */
   async function advance(run: Run, to: RuntimeTarget, committedThrough: bigint): Promise<void> {
     const { requests } = run.reply;
+    await run.reply.flush();
     await client.advance(to, { ...idOf(run), committedThrough, resolutions: requests.resolutions }, run.signal);
-    requests.resolutions = [];
+    requests.acknowledged();
   }
 
   async function sendTokens({ turn, reply, signal }: Run, to: RuntimeTarget): Promise<void> {
@@ -279,11 +268,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   async function fail({ reply }: Run, errorCode: MessageErrorCode): Promise<void> {
-    const incomplete = reply.text !== '';
+    const incomplete = reply.lastText !== '';
     await reply.finish({
       turnStatus: 'failed',
       messageStatus: incomplete ? 'incomplete' : 'failed',
-      text: incomplete ? reply.text : MESSAGE_ERRORS[errorCode].message,
+      text: incomplete ? reply.lastText : MESSAGE_ERRORS[errorCode].message,
       errorCode,
     });
   }
@@ -294,7 +283,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
       if ((await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
-        return reply.finish(stoppedReply(reply.text));
+        return reply.finish(stoppedReply(reply.lastText));
       }
       if (overdue(run)) return cutOff(run, 'turn_deadline_exceeded');
       const to = await target(turn.workspace_id);
@@ -302,7 +291,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (outcome === 'done') return;
       if (outcome === 'refused') return fail(run, 'runtime_refused');
       if (outcome === 'lost') {
-        if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.text));
+        if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.lastText));
         if (await limitReached(run)) return reply.finish(limitedReply(reply.text));
         if (!(await restart(run))) return fail(run, 'runtime_lost');
         // A runtime has responded, and the events of the next generation are counted from 0.
@@ -338,17 +327,18 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  async function waitForRuntime(turn: TurnRow, writer: TurnWriter): Promise<JobResult> {
-    const runtime = await runtimes.get(turn.workspace_id);
+  async function waitForRuntime(
+    turn: TurnRow,
+    writer: TurnWriter,
+    runtime: RuntimeRow | undefined,
+  ): Promise<JobResult> {
     const healthySince = Math.max(
       turn.created_at.getTime(),
       runtime?.identified_at?.getTime() ?? 0,
       runtime?.wanted_at.getTime() ?? 0,
     );
-    if (clock.now().getTime() - healthySince > READY_WITHIN_MS) {
-      return giveUp(writer, 'runtime_not_ready');
-    }
-    return { againInMs: NOT_READY_MS };
+    const leftMs = healthySince + READY_WITHIN_MS - clock.now().getTime();
+    return leftMs < 0 ? giveUp(writer, 'runtime_not_ready') : { againInMs: Math.min(NOT_READY_MS, leftMs + 1) };
   }
 
   async function giveUp(
@@ -387,12 +377,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         return giveUp(writer, TOKEN_LIMIT_REACHED);
       }
       const live = liveEvents(turn);
+      const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
       const begun = await writer.begin();
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
       const { receipts, rules, bodies, markdown, retryMs } = deps;
       const streamed = { receipts, rules, bodies, markdown, platformTools, live, refused, signal, logger, retryMs };
-      const reply = createReply({ turn, writer, ...streamed }, begun);
+      const reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
@@ -410,7 +401,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (error instanceof RuntimeSuspended) return { againInMs: SUSPENDED_MS };
       if (error instanceof TokensReserved) return { againInMs: RESERVED_MS };
       // Another worker has the turn, or the runtime has a later generation.
-      if (error instanceof LeaseLost) return { againInMs: NOT_READY_MS };
+      if (error instanceof LeaseLost) return { againInMs: LOST_MS };
       throw error;
     }
   };

@@ -71,7 +71,7 @@ describe('the cancellation poller', () => {
     const errors: unknown[] = [];
     let stops = 0;
     await new Promise<void>((resolve) => {
-      const end = pollForCancellation({
+      const { end } = pollForCancellation({
         requested: async () => {
           const answer = answers.shift() ?? false;
           if (answer instanceof Error) throw answer;

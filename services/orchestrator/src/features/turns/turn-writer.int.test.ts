@@ -13,7 +13,8 @@ import { createTestTurnWorker, LEASE_MS, type TestTurnWorker } from '../../../te
 import type { OfferedContent } from './agent-content-schema.js';
 import { TURN_JOB } from './turn-queue.js';
 import type { FinishedReply } from './turn-ending.js';
-import { LeaseLost, type TurnWriter } from './turn-writer.js';
+import { LeaseLost } from './fenced-writes.js';
+import type { TurnWriter } from './turn-writes.js';
 
 const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };
 const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state: 'running' } as const;
@@ -74,10 +75,11 @@ describe('the turn writer', () => {
     expect(await messages()).toHaveLength(2);
   });
 
-  it('marks the user message as read', async () => {
+  it('marks the user message as read with the next write', async () => {
     const { writer } = await claimTurn();
     await writer.begin();
-    await writer.markRead();
+    writer.markRead();
+    await writer.note('n', 'A note.');
     expect((await messages())[0]).toMatchObject({ role: 'user', extended_status: 'read' });
   });
 
@@ -322,7 +324,7 @@ describe('the turn writer', () => {
   const COUNTED = { completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false };
   const lost: [string, (writer: TurnWriter) => Promise<unknown>][] = [
     ['begin', (writer) => writer.begin()],
-    ['mark the user message', (writer) => writer.markRead()],
+    ['mark the user message', (writer) => (writer.markRead(), writer.flush())],
     ['set the activity', (writer) => writer.activity('writing')],
     ['set the instance', (writer) => writer.setInstance('i', true)],
     ['start a generation', (writer) => writer.nextGeneration(2)],

@@ -1,43 +1,39 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type DurableEventName, messageError } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
+import { allInOrder } from '../../database/pipelined.js';
 import type { AgentActivity } from '../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
-import type { ApprovalStore, FoundApproval } from '../approvals/approvals.store.js';
+import type { ApprovalStore } from '../approvals/approvals.store.js';
 import type { DelegationStore } from '../delegations/delegations.store.js';
-import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
-import { NOT_SENT, type NotSent } from '../tools/send-call.js';
+import type { ToolOutcome } from '../tools/platform-tool.js';
+import { NOT_SENT } from '../tools/send-call.js';
 import type { EventStore } from '../events/events.store.js';
 import type { PushJobs } from '../push/push-jobs.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
-import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import { recordTexts, storedMemory } from '../tools/record-texts.js';
-import type { StoredOutcome, ToolCallStore } from '../tools/tool-calls.store.js';
+import type { ToolCallStore } from '../tools/tool-calls.store.js';
 import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
-import type { UntrustedSource } from '../tools/untrusted-content.js';
-import type { Attempt } from '../usage/reservations.store.js';
-import type { UsageEntry } from '../usage/usage-entries.js';
-import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
-import { type OfferedContent, storable } from './agent-content-schema.js';
-import { type AskedCall, showApproval } from './approval-cards.js';
+import type { UsageLimits } from '../usage/usage-limits.js';
+import { storable } from './agent-content-schema.js';
+import { showApproval } from './approval-cards.js';
 import { isBackground, type TaskOwner } from './background-turns.js';
-import type { EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
-import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
-import { createTurnBudget, type Reserved, type TurnBudgetDeps, type UsageOf } from './turn-budget.js';
+import { createFencedWrites, LeaseLost } from './fenced-writes.js';
+import type { JournalStore, StoredEntry } from './journal.store.js';
+import { ReplyLimitExceeded } from './reply-limit.js';
+import type { TurnContextStore } from './turn-contexts.store.js';
+import { createTurnBudget, type TurnBudgetDeps } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
-import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
+import { answeredReply, createTurnEnding } from './turn-ending.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from './turn-metrics.js';
+import type { TurnProgressStore } from './turn-progress.store.js';
 import type { TurnQueue } from './turn-queue.js';
+import type { SavedProgress, TurnWriter } from './turn-writes.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 import { createUserMessageStatus } from './user-message-status.js';
-
-/** Another replica holds the lease of the turn. Nothing may be written. */
-export class LeaseLost extends Error {
-  override name = 'LeaseLost';
-}
 
 /** Running turns have reserved the remaining tokens, so this turn must wait. */
 export class TokensReserved extends Error {
@@ -75,6 +71,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
+  progress: Pick<TurnProgressStore, 'save'>;
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
@@ -90,113 +87,8 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   metrics?: TurnMetrics;
 }
 
-/** A call of a tool that the orchestrator executes. */
-export interface RequestedCall {
-  id: string;
-  tool: string;
-  /** One line that describes the call to the user. */
-  description: string;
-  /** Whether a stop of the turn prevents the call. */
-  stoppable: boolean;
-  /** The kind of content of others that the call returns. */
-  reads?: UntrustedSource | undefined;
-}
-
-/** What is stored about a call. */
-export interface StoredCall {
-  /** Absent while the call has no outcome. */
-  outcome?: StoredOutcome | undefined;
-  /** Absent unless the call was sent to another system. */
-  sent?: SentReceipt | undefined;
-  /** Absent unless the user was asked. */
-  approval?: FoundApproval | undefined;
-  /** Whether another agent works on the task of the call. */
-  isDelegated: boolean;
-}
-
-/** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
-export interface TurnWriter {
-  /**
-   * Marks the user message as delivered and the agent as reading, and stores a loading reply.
-   *
-   * @returns id and seq of the reply
-   * @throws TokensReserved
-   */
-  begin(): Promise<{ replyId: string; seq: number }>;
-  markRead(): Promise<void>;
-  /** Stores what the turn does. It counts for two minutes unless it is stored again. */
-  activity(activity: AgentActivity): Promise<void>;
-  /**
-   * Stores which runtime has the turn, and the context of the turn unless it has one.
-   *
-   * @param budgeted see TurnStore
-   * @param untrusted the kinds of content of others that the runtime receives or can get
-   */
-  setInstance(
-    instanceId: string,
-    budgeted: boolean,
-    context?: TurnContext,
-    untrusted?: readonly UntrustedSource[],
-  ): Promise<void>;
-  /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
-  nextGeneration(limit: number): Promise<number | undefined>;
-  /** Lets the turn continue after a wait in milliseconds, with its next generation. */
-  postpone(waitMs: number): Promise<void>;
-  /** Whether an entry can be appended to the journal. @throws LeaseLost if the turn has a later generation */
-  judge(generation: number, entry: { number: number; size: number }): Promise<EntryVerdict>;
-  /** Appends an entry to the journal, in one transaction with what it produces and with a changed activity. @throws LeaseLost as `judge` */
-  entry(generation: number, entry: StoredEntry & EntryParts, activity?: AgentActivity): Promise<AppendedEntry>;
-  /** @param reads the kind of content of others that the call returns. @returns the sequence of its event */
-  tool(tool: ToolMessage, reads?: UntrustedSource): Promise<number>;
-  /**
-   * Executes a call of a tool once per turn: with `commit`, in the transaction that stores and shows the outcome.
-   *
-   * @returns the outcome, and the sequence of its event unless the call was executed before
-   */
-  call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number }>;
-  findCall(callId: string): Promise<StoredCall>;
-  /** Starts the task of a call, unless the turn was stopped. @returns the sequence of its event, or why it is not started */
-  startTask(start: StartTask): Promise<number | ToolOutcome>;
-  /** Ends the reply with this text: another agent answers the message. */
-  handOver(text: string, agentId: string): Promise<Ended>;
-  /** Stores and shows that a call is about to be sent to another system. @returns why it must not be sent, if so */
-  markSent(receipt: NewReceipt, description: string): Promise<NotSent | undefined>;
-  /** Shows the card of a call that has none. @returns the sequence of its event */
-  ask(call: AskedCall): Promise<number>;
-  /**
-   * Ends the turn until the user decides on calls, and until other agents finish their tasks.
-   *
-   * @returns undefined if one of the calls has neither an open card nor an unfinished task
-   */
-  suspend(text: string, callIds: readonly string[]): Promise<Ended | undefined>;
-  /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
-  offer(key: string, content: OfferedContent): Promise<number>;
-  /**
-   * Counts the estimate of a model call before it is sent. Has no effect on a call that was reserved before.
-   *
-   * @param metered whether the model gateway reserves it
-   * @returns the token limit that is reached; `budget_reached` if only the budget of the turn is spent
-   */
-  reserve(attempt: Attempt, metered: boolean, activity?: AgentActivity): Promise<Reserved>;
-  /** Ends the turn until the user grants it more tokens. */
-  askForTokens(text: string): Promise<Ended>;
-  /**
-   * Records the usage of a model call once.
-   *
-   * @param call default: `unannounced`
-   * @returns the token limit if it is now reached
-   */
-  usage(entry: UsageEntry, call?: UsageOf): Promise<LimitReached | undefined>;
-  /** Stores a system message once per key. */
-  note(key: string, text: string): Promise<void>;
-  /** Ends the turn and its job. @returns the sequence of `message.done` */
-  finish(reply: FinishedReply): Promise<Ended>;
-  /** Fails a turn: the user message fails, and the reply states the reason. */
-  abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
-}
-
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
-  const { withTransaction, turns, messages, events, statuses, metrics } = deps;
+  const { turns, messages, events, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
@@ -204,20 +96,13 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const endReply = createTurnEnding(deps, turn, job, leftovers);
   const setUserMessage = createUserMessageStatus(deps, turn);
   let replySeq: number | undefined;
+  let saveProgress = (): Promise<void> => Promise.resolve();
 
-  async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
-    return withTransaction(async (tx) => {
-      if (!(await deps.jobs.holds(job, tx))) throw new LeaseLost();
-      return run(tx);
-    });
-  }
+  const writes = createFencedWrites(deps, job);
+  const fenced = writes.now;
 
-  /** Stores a changed activity in the same transaction. */
-  const fencedWith = <T>(activity: AgentActivity | undefined, run: (tx: Transaction) => Promise<T>): Promise<T> =>
-    fenced(async (tx) => {
-      if (activity !== undefined) await statuses.setActivity(turn, activity, tx);
-      return run(tx);
-    });
+  const withActivity = (activity: AgentActivity | undefined) =>
+    activity === undefined ? {} : { activity: (tx: Transaction) => statuses.setActivity(turn, activity, tx) };
 
   const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
     events.append({ workspaceId, type, subjectId }, tx);
@@ -237,6 +122,21 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
+  /** @throws LeaseLost */
+  const appending =
+    (generation: number, entry: StoredEntry & EntryParts) =>
+    async (tx: Transaction): Promise<AppendedEntry> => {
+      const place = { id: turn.id, workspaceId, generation, replySeq };
+      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
+      if (appended.verdict === 'stale') throw new LeaseLost();
+      return appended;
+    };
+
+  function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
+    if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
+    if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
+  }
+
   /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */
   async function beginReply(tokens: number | null, tx: Transaction): Promise<{ replyId: string; seq: number }> {
     if (turn.reply_message_id !== null) {
@@ -253,21 +153,27 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   return {
     async begin() {
       const isFirst = turn.reply_message_id === null;
+      // Another process may have begun the turn.
+      const activity = turn.activity ?? 'reading';
       const begun = await fenced(async (tx) => {
         const allowed = turn.status === 'queued' ? await deps.limits.reserve(workspaceId, tx) : { tokens: null };
         if (allowed === undefined) throw new TokensReserved();
         const reply = await beginReply(allowed.tokens, tx);
-        await statuses.setActivity(turn, 'reading', tx);
+        await statuses.setActivity(turn, activity, tx);
         return reply;
       });
       if (isFirst) metrics?.begun(turn);
-      return begun;
+      return { ...begun, activity };
     },
 
-    activity: (activity) => fencedWith(activity, () => Promise.resolve()),
+    activity: (activity) => writes.alone((tx) => statuses.setActivity(turn, activity, tx)),
 
-    markRead: async () => {
-      if (!isBackground(turn)) await fenced((tx) => setUserMessage('read', tx));
+    markRead() {
+      if (!isBackground(turn))
+        writes.later(
+          (tx) => setUserMessage('read', tx),
+          () => undefined,
+        );
     },
 
     setInstance: (instanceId, budgeted, context, untrusted = []) =>
@@ -296,28 +202,63 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async judge(generation, entry) {
-      const verdict = await fenced((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
+      const verdict = await writes.alone((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
       if (verdict === 'stale') throw new LeaseLost();
       return verdict;
     },
 
     async entry(generation, entry, activity) {
-      const place = { id: turn.id, workspaceId, generation, replySeq };
-      const appended = await fencedWith(activity, (tx) =>
-        appendEntry({ ...deps, budget }, shownMessages, place, entry, tx),
-      );
-      if (appended.verdict === 'stale') throw new LeaseLost();
-      if (appended.counted !== undefined && entry.usage !== undefined)
-        metrics?.used({ ...entry.usage, ...appended.counted });
-      if (appended.verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
+      const appended = await writes.together(appending(generation, entry), { ...withActivity(activity), usage: true });
+      countEntry(entry, appended);
       return appended;
     },
 
+    entryLater(generation, entry, appended, activity) {
+      const usage = entry.usage !== undefined;
+      const write = appending(generation, entry);
+      writes.later(
+        async (tx) => {
+          const result = await write(tx);
+          if (result.verdict === 'refused')
+            throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
+          return result;
+        },
+        (result) => {
+          countEntry(entry, result);
+          appended(result);
+        },
+        { ...withActivity(activity), usage },
+      );
+    },
+
+    flush: writes.flush,
+
+    track(source) {
+      let written: SavedProgress | undefined;
+      const save = async (completes: boolean, tx?: Transaction): Promise<void> => {
+        written = source.current(completes);
+        if (written !== undefined) await deps.progress.save(job, written.progress, written.texts, tx);
+      };
+      const committed = (): void => {
+        if (written !== undefined) source.saved(written.version);
+      };
+      writes.track({ write: (tx, completes) => save(completes, tx), committed });
+      saveProgress = () =>
+        writes.saveProgress(async () => {
+          await save(false);
+          committed();
+        });
+    },
+
+    saveProgress: () => saveProgress(),
+
     async tool(tool, reads) {
-      const shown = await fenced(async (tx) => {
-        if (reads !== undefined) await deps.untrusted.add(turn, [reads], tx);
-        return shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx);
-      });
+      const [, shown] = await writes.together((tx) =>
+        allInOrder([
+          reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
+          shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx),
+        ]),
+      );
       toolEnded(tool);
       return shown;
     },
@@ -405,9 +346,14 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }
     },
 
-    offer: (key, content) => fenced((tx) => shownMessages.offer(`message:${key}`, content, tx)),
+    offer: (key, content) => writes.together((tx) => shownMessages.offer(`message:${key}`, content, tx)),
 
-    reserve: (attempt, metered, activity) => fencedWith(activity, (tx) => budget.reserve(attempt, metered, tx)),
+    reserve: (attempt, metered, activity) =>
+      writes.together((tx) => budget.reserve(attempt, metered, tx), {
+        ...withActivity(activity),
+        usage: true,
+        completes: (reserved) => reserved === 'reserved',
+      }),
 
     async askForTokens(text) {
       const reply = answeredReply(text);
@@ -421,10 +367,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async usage(entry, call = 'unannounced') {
-      const { counted, reached } = await fenced(async (tx) => ({
+      const record = async (tx: Transaction) => ({
         counted: await budget.record(entry, call, tx),
         reached: await deps.limits.reached(workspaceId, tx),
-      }));
+      });
+      const { counted, reached } = await writes.together(record, { usage: true });
       if (counted !== undefined) metrics?.used({ ...entry, ...counted });
       return reached;
     },

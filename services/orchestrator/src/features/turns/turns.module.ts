@@ -1,3 +1,4 @@
+import type { EventBus } from '@uswarm/event-bus';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
@@ -42,6 +43,7 @@ import { createWorkflowReports } from '../workflows/workflow-reports.js';
 import { createWorkflowTools } from '../workflows/workflow-tools.js';
 import { createWorkflowStore } from '../workflows/workflows.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createStopHints, type StopHints } from './stop-hints.js';
 import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
 import { journalJobs } from './journal-retention.js';
@@ -52,12 +54,14 @@ import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './turn-contexts.store.js';
 import { createTurnQueue, TURN_JOB } from './turn-queue.js';
 import { createTurnRunner } from './turn-runner.js';
+import { createTurnProgressStore } from './turn-progress.store.js';
 import { createTurnStore } from './turns.store.js';
 
 export interface TurnsModuleDeps {
   config: OrchestratorConfig;
   requests: Connections;
   background: Connections;
+  bus: Pick<EventBus, 'publishHint' | 'onHint'>;
   publisher: Pick<EventPublisher, 'live'>;
   /** Uses the connections of requests. */
   limits: UsageLimits;
@@ -110,7 +114,9 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     clock,
   });
   const turns = createTurnStore(requests.database);
-  const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
+  const stopHints = createStopHints(deps.bus);
+  const runtimes = createRuntimeStore(background.database);
+  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, stopHints, logger);
   const tasks = tasksOf({ connections: requests, limits, statuses, markdown, publish, clock });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
@@ -133,6 +139,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
+    progress: createTurnProgressStore(requests.database),
     untrusted: createUntrustedContentStore(),
     push: pushJobs(deps.config, requests.jobs),
     markdown,
@@ -153,13 +160,13 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     workflows,
     stopInRuntime,
     metrics: turnMetrics,
-    urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
+    urgentJobs: [turnJob({ ...deps, platformTools, stopHints }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),
   };
 }
 
 function turnJob(
-  deps: TurnsModuleDeps,
+  deps: TurnsModuleDeps & { stopHints: StopHints },
   { limits, tasks }: { limits: UsageLimits; tasks: Tasks },
   metrics: TurnMetrics,
 ): UrgentJobDefinition {
@@ -191,6 +198,7 @@ function turnJob(
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
+    progress: createTurnProgressStore(database),
     untrusted: createUntrustedContentStore(),
     push: pushJobs(config, jobs),
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
@@ -218,6 +226,7 @@ function turnJob(
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
+    stopHints: deps.stopHints,
     publish: deps.publisher.live,
     deadlineMs: config.TURN_DEADLINE_S * 1_000,
     metrics,

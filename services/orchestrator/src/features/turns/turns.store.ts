@@ -1,7 +1,7 @@
 import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import type { TurnStatus } from '../../database/schema.js';
+import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { type HistoryRow, readHistory } from './history.store.js';
@@ -43,6 +43,8 @@ export interface TurnRow {
   reply_message_id: string | null;
   status: TurnStatus;
   generation: number;
+  /** What it does; null if it waits, or is not running. */
+  activity: AgentActivity | null;
   runtime_instance: string | null;
   created_at: Date;
   started_at: Date | null;
@@ -147,6 +149,7 @@ export function createTurnStore(database: Database): TurnStore {
         't.reply_message_id',
         't.status',
         't.generation',
+        't.activity',
         't.runtime_instance',
         't.created_at',
         't.started_at',
@@ -260,16 +263,15 @@ export function createTurnStore(database: Database): TurnStore {
         WITH entries AS (
           DELETE FROM turn_entries e USING turns t
           WHERE e.turn_id = ${id} AND t.id = ${id} AND t.shown_entries > 0 AND t.resumes_message_id IS NULL
-        ), contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id})
+        ), contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id}),
+          progress AS (DELETE FROM turn_progress WHERE turn_id = ${id})
         DELETE FROM tool_calls WHERE turn_id = ${id}`.execute(db);
     },
 
     async suspend(id, db) {
-      await db
-        .updateTable('turns')
-        .set({ status: 'done', finished_at: sql<Date>`now()` })
-        .where('id', '=', id)
-        .execute();
+      await sql`
+        WITH progress AS (DELETE FROM turn_progress WHERE turn_id = ${id})
+        UPDATE turns SET status = 'done', finished_at = now() WHERE id = ${id}`.execute(db);
     },
 
     async resume(id, suspendedId, db) {

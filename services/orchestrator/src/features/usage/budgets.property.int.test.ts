@@ -9,7 +9,8 @@ import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fi
 import { createModelCallService } from '../model-calls/model-calls.service.js';
 import { createModelCallStore } from '../model-calls/model-calls.store.js';
 import { createPlans } from '../plans/plans.js';
-import { createTurnWriter, type TurnWriter } from '../turns/turn-writer.js';
+import { createTurnWriter } from '../turns/turn-writer.js';
+import type { TurnWriter } from '../turns/turn-writes.js';
 import type { TurnRow } from '../turns/turns.store.js';
 import { createUsageLimits } from './usage-limits.js';
 import { createUsageStore } from './usage.store.js';

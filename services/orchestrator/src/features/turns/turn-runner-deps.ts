@@ -1,0 +1,41 @@
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { JobStore } from '../../jobs/job-store.js';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import type { FollowUps } from '../summaries/follow-ups.js';
+import type { JournalBodies } from './journal-bodies.js';
+import type { createLiveEvents } from './live-events.js';
+import type { TurnRequestDeps } from './load-turn-request.js';
+import type { SafeMarkdown } from './reply-text.js';
+import type { StopHints } from './stop-hints.js';
+import type { TurnProgressStore } from './turn-progress.store.js';
+import type { TurnWriterDeps } from './turn-writer.js';
+import type { TurnStore } from './turns.store.js';
+
+export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
+  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
+  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
+  journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
+  bodies: JournalBodies;
+  markdown: SafeMarkdown;
+  progress: TurnWriterDeps['progress'] & Pick<TurnProgressStore, 'find'>;
+  contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
+  agents: TurnRequestDeps['agents'];
+  receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
+  runtimes: Pick<RuntimeStore, 'get'>;
+  client: RuntimeClient;
+  /** Enqueues the jobs that follow an answered turn. */
+  followUps?: FollowUps | undefined;
+  stopHints: Pick<StopHints, 'watch'>;
+  publish: Parameters<typeof createLiveEvents>[0];
+  /** Milliseconds from the start of a turn to its deadline. Default: half an hour. */
+  deadlineMs?: number;
+  /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
+  renewToolTokenMs?: number;
+  /** Milliseconds between two renewals of the activity of a turn. Default: well before it no longer counts. */
+  renewActivityMs?: number;
+  /** Milliseconds before the first repetition of a request. */
+  retryMs?: number;
+  clock: Clock;
+  logger: Logger;
+}

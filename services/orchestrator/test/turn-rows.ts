@@ -1,0 +1,54 @@
+import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+import type { TurnRow } from '../src/features/turns/turns.store.js';
+import type { LeasedJob } from '../src/jobs/job-store.js';
+
+export const NOW = new Date();
+export const JOB: LeasedJob = {
+  kind: 'turn',
+  subjectId: 't',
+  workspaceId: 'w',
+  leaseId: 'l',
+  attempts: 1,
+  failures: 0,
+  takenOver: false,
+};
+export const RUNTIME: RuntimeRow = {
+  workspace_id: 'w',
+  user_id: 'u',
+  desired: 'running',
+  phase: 'Ready',
+  reason: '',
+  verified: true,
+  address: 'http://127.0.0.1:1',
+  instance_id: 'i',
+  identified_at: NOW,
+  silent_since: null,
+  polled_until: null,
+  failures: 0,
+  wanted_at: NOW,
+  updated_at: NOW,
+};
+/** A turn that no process has begun. */
+export const QUEUED: TurnRow = {
+  id: 't',
+  workspace_id: 'w',
+  conversation_id: 'c',
+  agent_id: 'a',
+  user_message_id: 'question',
+  reply_message_id: null,
+  status: 'queued',
+  generation: 1,
+  activity: null,
+  runtime_instance: null,
+  created_at: NOW,
+  started_at: null,
+  user_id: 'u',
+  user_banned: false,
+  stop_requested: false,
+  resumes_message_id: null,
+  shown_entries: 0,
+  waits_until: null,
+  usage_turn_id: 't',
+  task_depth: null,
+  task_prompt: null,
+};
