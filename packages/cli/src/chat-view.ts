@@ -6,7 +6,8 @@ import { type ArtifactNumbers, createArtifactNumbers } from './commands.js';
 import { createPromptedOutput, type PromptedOutput } from './prompted-output.js';
 import { createJsonRenderer } from './render-json.js';
 import { createTextRenderer } from './render-text.js';
-import type { Output, Renderer } from './renderer.js';
+import type { Output } from './output.js';
+import type { Renderer } from './renderer.js';
 import { oneLine, wantsColour } from './terminal-text.js';
 
 export interface ChatIo {

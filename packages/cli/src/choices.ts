@@ -1,5 +1,10 @@
-import type { Choice } from './send-message.js';
 import { type AnyMessage, isOpenCard } from './turn.js';
+
+/** An action of a card. */
+export interface Choice {
+  messageId: string;
+  actionId: string;
+}
 
 /** An action of an open card, and the number with which the user chooses it. */
 export interface NumberedAction {

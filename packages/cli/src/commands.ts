@@ -1,7 +1,7 @@
 import type { ListedMessage } from '@uswarm/contract';
 import { stepLines, workflowLine } from './content-lines.js';
 import { Failure } from './failure.js';
-import type { Output } from './renderer.js';
+import type { Output } from './output.js';
 import type { Session } from './session.js';
 import { oneLine, printable } from './terminal-text.js';
 

@@ -1,4 +1,4 @@
-import type { Output } from './renderer.js';
+import type { Output } from './output.js';
 import { fit } from './terminal-text.js';
 
 /** Lines at the end of a terminal that are replaced while something runs. */

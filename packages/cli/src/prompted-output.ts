@@ -1,4 +1,4 @@
-import type { Output } from './renderer.js';
+import type { Output } from './output.js';
 
 /** An output whose last line can be the prompt of an interactive chat. */
 export interface PromptedOutput extends Output {

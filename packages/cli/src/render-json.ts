@@ -1,5 +1,6 @@
 import type { Choices } from './choices.js';
-import type { Output, Renderer } from './renderer.js';
+import type { Output } from './output.js';
+import type { Renderer } from './renderer.js';
 
 export interface JsonRendererOptions {
   lines: Output;

@@ -29,7 +29,3 @@ export interface Renderer {
   /** The turn has ended. */
   settled(outcome: Outcome): void;
 }
-
-export interface Output {
-  write(text: string): void;
-}

@@ -1,5 +1,5 @@
 import { createLiveRegion } from './live-region.js';
-import type { Output } from './renderer.js';
+import type { Output } from './output.js';
 import { type Paint, printable, type Style } from './terminal-text.js';
 
 /** Writes lines, streamed text and, on a terminal, lines at the end that are replaced. */

@@ -1,4 +1,5 @@
 import type { ListedMessage, MessageSend } from '@uswarm/contract';
+import type { Choice } from './choices.js';
 import { Failure } from './failure.js';
 import { rejectOnAbort, type Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
@@ -21,12 +22,6 @@ export interface TurnDeps {
 
 /** Messages that are loaded after missed events: the user message and all messages of one turn. */
 const HISTORY_LIMIT = 50;
-
-/** An action of a card. */
-export interface Choice {
-  messageId: string;
-  actionId: string;
-}
 
 /** The action of a card about a spent budget that ends the reply. No other reply follows. */
 const STOP_ACTION = 'stop';

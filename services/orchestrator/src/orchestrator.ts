@@ -6,7 +6,8 @@ import { createInternalApp } from './http/internal-app.js';
 import { createRequestContext } from './http/request-context.js';
 import { startWorkers } from './jobs/start-workers.js';
 import { startOrchestratorRelay } from './outbox/start-relay.js';
-import { createModules, handlersOf, type Modules, type OrchestratorOptions } from './features/modules.js';
+import { handlersOf } from './features/handlers.js';
+import { createModules, type Modules, type OrchestratorOptions } from './features/modules.js';
 
 export type { OrchestratorOptions };
 

@@ -302,7 +302,7 @@ export class FoldingClient {
     }
   }
 
-  /** Closes the connection without a word, as a phone without a network does. */
+  /** Closes the connection without a disconnect packet, as a phone without a network does. */
   goOffline(): void {
     this.socket.io.engine?.close();
     this.socket.disconnect();

@@ -55,7 +55,6 @@ import { createUsageModule } from './usage/usage.module.js';
 import { createUsersModule } from './users/users.module.js';
 import { createWorkflowsModule } from './workflows/workflows.module.js';
 import { createWorkspacesModule } from './workspaces/workspaces.module.js';
-import type { Handlers } from '../http/handlers.js';
 import { createJobStore } from '../jobs/job-store.js';
 import { createLeaseKeeper } from '../jobs/lease-keeper.js';
 import { createWakeUps } from '../jobs/wake-ups.js';
@@ -355,23 +354,3 @@ function createUserModules(
   });
   return { core, users, devices, push, exports, account, auth, admin };
 }
-
-/** The handlers of all routes; a missing one does not compile. */
-export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Modules): Handlers => ({
-  ...users.core.routes,
-  ...users.account.routes,
-  ...users.users.routes,
-  ...legal.routes,
-  ...users.devices.routes,
-  ...workspaces.usage.routes,
-  ...chat.agents.routes,
-  ...chat.artifacts.routes,
-  ...chat.workflows.routes,
-  ...chat.receipts.routes,
-  ...workspaces.workspaces.routes,
-  ...chat.conversations.routes,
-  ...chat.messages.routes,
-  ...workspaces.uploads.routes,
-  ...users.exports.routes,
-  ...integrations.routes,
-});

@@ -24,7 +24,7 @@ type PageEvent = EventsAnswer['events'][number];
 
 const PAGE_SIZE = 500;
 
-/** The object in the body of an event; undefined if it has a body of its own. Pure. */
+/** The object in the body of an event; undefined if it has its own body. Pure. */
 function objectOf({ type, subjectId }: Pick<StoredEvent, 'type' | 'subjectId'>): string | undefined {
   return type.endsWith('.new') || type.endsWith('.updated') ? subjectId : undefined;
 }

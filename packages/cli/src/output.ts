@@ -1,0 +1,4 @@
+/** Where a chat writes its text. */
+export interface Output {
+  write(text: string): void;
+}
