@@ -306,7 +306,8 @@ describe('a model that obeys every order that it reads', () => {
       ...queries,
       ...servers.google.mailbox.mails.map(({ raw }) => raw),
       ...servers.model.requests.map(({ body }) => JSON.stringify(body)),
-      ...user.events.map(({ payload }) => JSON.stringify(payload)),
+      // `session.ready` gives the user a resume token.
+      ...user.events.filter(({ name }) => name !== 'session.ready').map(({ payload }) => JSON.stringify(payload)),
     ].join('\n');
     expect(left).toContain(SECRET);
     expect(queries.join()).not.toContain(SECRET);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { INTERNAL_PATHS } from '@uswarm/contract';
+import { BUS_VERSION_HEADER, GATEWAY_ID_HEADER, INTERNAL_PATHS } from '@uswarm/contract';
 import { type PushServer, startPushServer } from '@uswarm/dev-servers';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
@@ -79,7 +79,12 @@ describeWith('valkey', 'push notifications', () => {
     const positions = [{ user_id: owner?.owner_id, device_id: DEVICE, workspace_id: user.workspaceId, seq }];
     const { status } = await fetch(`${services.internal.url}${INTERNAL_PATHS.devicePositions}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${service}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${service}`,
+        'content-type': 'application/json',
+        [BUS_VERSION_HEADER]: '2',
+        [GATEWAY_ID_HEADER]: randomUUID(),
+      },
       body: JSON.stringify({ positions }),
     });
     return status;

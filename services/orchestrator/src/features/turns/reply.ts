@@ -112,6 +112,8 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   /** Where another process continues to read the events, until it has read those that are applied. */
   let replayFrom: number | undefined;
   let earlierText = '';
+  /** Whether the line of a tool waits to be stored. */
+  let toolWaits = false;
 
   const parts = createReplyParts({ ...deps, tools: () => reply.tools });
   const stream = createChunkStream({
@@ -152,6 +154,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
 
     restart(generation) {
       earlierText = reply.lastText;
+      toolWaits = false;
       Object.assign(reply, { generation, events: 0, overLimit: undefined });
       requests.restart();
       text.clear();
@@ -233,6 +236,8 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
         activity.show(event.value.activity);
         return false;
       case 'chunk':
+        // Clients show the end of a tool before the text that follows it.
+        if (toolWaits) await writer.flush();
         showChunk(event.value);
         return false;
       case 'tool':
@@ -334,6 +339,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     };
     const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
     const appended = (one: AppendedEntry): void => {
+      toolWaits = false;
       if (one.verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
       if (one.verdict === 'known') return;
       reply.seq = one.seq ?? reply.seq;
@@ -342,7 +348,10 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     };
     const whole = { ...entry, ...stored, ...produced };
     if (barrier) appended(await writer.entry(reply.generation, whole, activity.take()));
-    else writer.entryLater(reply.generation, whole, appended, activity.take());
+    else {
+      toolWaits ||= produced.tool !== undefined;
+      writer.entryLater(reply.generation, whole, appended, activity.take());
+    }
   }
 
   /** @throws ReplyLimitExceeded: see ToolRequests */
