@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { eventually } from '@uswarm/testkit/eventually';
 import { randomUUID } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 import { type Program, runProgram } from '../test/program.js';
 
@@ -35,6 +38,7 @@ describe('npm run chat that is killed in the middle of an answer and started aga
   });
   beforeEach(async () => {
     chats = [];
+    for (const file of await savedTurns()) await rm(file);
     email = `${randomUUID()}@example.com`;
     const token = await developmentToken(local.issuer, email);
     observer = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
@@ -50,13 +54,24 @@ describe('npm run chat that is killed in the middle of an answer and started aga
     return chat;
   }
 
-  /** Asks, and kills the chat when it has printed half of the answer. @returns the hold of the other half */
+  /** The files in which chats save their turns. */
+  async function savedTurns(): Promise<string[]> {
+    const names = await readdir(local.directory);
+    return names.filter((name) => /^chat-.*\.json$/.test(name)).map((name) => join(local.directory, name));
+  }
+  async function isSaved(text: string): Promise<boolean> {
+    const saved = await Promise.all((await savedTurns()).map((file) => readFile(file, 'utf8')));
+    return saved.some((turn) => turn.includes(text));
+  }
+
+  /** Asks, and kills the chat when it has printed and saved half of the answer. @returns the hold of the other half */
   async function askAndKill(): Promise<string> {
     const hold = `middle-${model.requests.length}`;
     const chat = startChat();
     await chat.printed(/workspace: ready/);
     chat.type('Count to six\n');
     await chat.printed(/Manager: one two three/);
+    await eventually(() => isSaved('one two three'));
     await chat.stop('SIGKILL');
     return hold;
   }

@@ -6,7 +6,7 @@ import { type RunningPostgres, type RunningStandby, startPostgres, startStandby 
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
-import { FoldingClient } from '../test/realtime/folding-client.js';
+import { FoldingClient, signUp } from '../test/realtime/folding-client.js';
 import { differencesFromSnapshot } from '../test/realtime/run-schedule.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
@@ -44,9 +44,9 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
   it('I5: is announced to every device, also to one that comes back later, and all of them have what is left', async () => {
     const token = await services.issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
     const place = { restUrls: [services.restUrl], socketUrls: [services.socketUrl] };
+    await signUp(place, token);
     clients.push(...[0, 1].map((number) => new FoldingClient(place, token, number)));
     const [connected, away] = clients as [FoldingClient, FoldingClient];
-    await connected.rest.request('POST', '/v1/auth/sign-up');
     await Promise.all(clients.map((client) => client.refresh()));
     const [[workspaceId, { conversations }] = ['', { conversations: new Map<string, never>() }]] = connected.known;
     const [conversationId = ''] = conversations.keys();

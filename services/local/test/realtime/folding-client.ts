@@ -343,6 +343,12 @@ export class FoldingClient {
   }
 }
 
+/** Creates the account. The gateway refuses users without one, and clients do not try again. */
+export async function signUp({ restUrls }: Place, token: string): Promise<void> {
+  const rest = new RestClient({ urls: restUrls, token, first: 0, isClosed: () => false });
+  await rest.request('POST', '/v1/auth/sign-up');
+}
+
 /** I3: an object replaces another iff its `rev` is higher. */
 function replace<Item extends Revised>(items: Map<string, Item>, item: Item, deleted: ReadonlySet<string>): void {
   if (deleted.has(item.id)) return;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { RealtimeCluster, ServiceProcess } from './cluster.js';
-import { FoldingClient, type FoldedWorkspace, type Place, type Revised } from './folding-client.js';
+import { FoldingClient, type FoldedWorkspace, type Place, type Revised, signUp } from './folding-client.js';
 import { CLIENTS, type Step } from './schedule.js';
 
 /** The share of bus messages that are lost. */
@@ -25,9 +25,9 @@ interface ConversationPlace {
  */
 export async function runSchedule(cluster: RealtimeCluster, steps: readonly Step[]): Promise<string[]> {
   const token = await cluster.newToken();
+  await signUp(cluster, token);
   const clients = Array.from({ length: CLIENTS }, (_, number) => new FoldingClient(cluster, token, number));
   try {
-    await clients[0]!.rest.request('POST', '/v1/auth/sign-up');
     // The last client joins in the middle.
     await Promise.all(clients.slice(0, -1).map((client) => client.refresh()));
     await new Schedule(cluster, clients).run(steps);

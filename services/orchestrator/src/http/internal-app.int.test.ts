@@ -119,6 +119,7 @@ describe('the internal API', () => {
       expect(answer).toEqual({
         user_id: userId,
         expires_at: new Date(claims.exp * 1000).toISOString(),
+        expires_in_ms: expect.any(Number),
         token_hash: tokenHash(user.token).toString('hex'),
         issued_at: new Date(claims.iat * 1000).toISOString(),
       });

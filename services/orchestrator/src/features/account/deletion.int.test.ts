@@ -269,6 +269,11 @@ describe('account deletion with a runtime', () => {
       INSERT INTO integration_revocations (id, user_id, provider, key_id, tokens)
       VALUES (${revocationId}, ${userId}, 'github', 'k', 'x')`.execute(database);
     await sql`
+      INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text)
+      SELECT id, 1, 1, 1, 1, 1, ${user.name} FROM turns WHERE workspace_id = ${home.workspaceId} LIMIT 1`.execute(
+      database,
+    );
+    await sql`
       INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens, completion_tokens)
       VALUES (${crypto.randomUUID()}, 1, ${userId}, ${home.workspaceId}, 'p', 'm', 1, 1)`.execute(database);
     await sql`
@@ -294,6 +299,7 @@ describe('account deletion with a runtime', () => {
     'revoked_tokens',
     'integration_states',
     'receipt_keys',
+    'event_epoch',
   ];
 
   it('leaves nothing of the user in any table but the keyed hash', async () => {

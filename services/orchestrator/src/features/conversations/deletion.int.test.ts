@@ -171,7 +171,8 @@ describe('a deleted conversation', () => {
       await remove();
       const before = await allRows(uswarm.database);
       const end = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;
-      for (const write of [() => writer.finish(end), () => writer.markRead(), () => writer.activity('thinking')]) {
+      writer.markRead();
+      for (const write of [() => writer.flush(), () => writer.finish(end), () => writer.activity('thinking')]) {
         await expect(write()).rejects.toThrow(LeaseLost);
       }
       expect(await allRows(uswarm.database)).toEqual(before);

@@ -65,7 +65,10 @@ describe('the cost of settled runtimes', () => {
       CREATE FUNCTION count_row_write() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM nextval('row_writes'); RETURN NULL; END $$`.execute(db.database);
     const { rows } = await sql<{ name: string }>`
-      SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`.execute(db.database);
+      SELECT relname AS name FROM pg_class
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`.execute(
+      db.database,
+    );
     for (const { name } of rows) {
       await sql`
         CREATE TRIGGER count_row_writes AFTER INSERT OR UPDATE OR DELETE ON ${sql.table(name)}

@@ -87,6 +87,7 @@ export function createSession(data: SessionData, socket: SessionSocket, deps: Se
       createSubscription(start, { userId, outlet, emit, metrics, timers, now, options: settings.subscriptions }),
     limit: settings.subscriptionsPerSocket,
     busTimeoutMs: settings.busTimeoutMs,
+    timers,
   });
   const dispatch = createDispatch({
     handlers: {

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  ApiError,
+  ERRORS,
   type ServerEventPayload,
   type SubscriptionsAnswer,
   validationError,
@@ -10,9 +13,11 @@ import { z } from 'zod';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
+import type { Timers } from '../../timers.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';
 import type { Hub, HubMoment } from './hub.js';
 import type { HubLease, Hubs } from './hubs.js';
+import { createPendingSubscribes } from './pending-subscribes.js';
 import { readSince, type Since } from './since.js';
 import type { Subscription, SubscriptionStart } from './subscription.js';
 
@@ -27,6 +32,7 @@ export interface SubscriptionsDeps {
   limit: number;
   /** Milliseconds for which a subscribe waits for the bus. */
   busTimeoutMs: number;
+  timers: Timers;
 }
 
 /** The workspace subscriptions of one socket. */
@@ -60,7 +66,7 @@ const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map(canon
 
 /** RT-001 RT-002 RT-004 */
 export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
-  const { userId, hubs, orchestrator, emit, metrics, limit, busTimeoutMs } = deps;
+  const { userId, hubs, orchestrator, emit, metrics, limit, busTimeoutMs, timers } = deps;
   const active = new Map<string, Subscription>();
   let closed = false;
 
@@ -129,6 +135,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     ids: readonly string[],
     since: ReadonlyMap<string, Since>,
     requestId: string,
+    isWanted: (id: string) => boolean = () => true,
   ): Promise<Settled> => {
     const leases = new Map<string, HubLease>(ids.filter(isId).map((id) => [id, hubs.use(id)]));
     try {
@@ -139,11 +146,30 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const used = new Map([...leases].map(([id, { hub }]) => [id, { hub, moment: hub.moment }]));
       const answer = await orchestrator.subscriptions(userId, ids, requestId);
       // A socket that was closed in the meantime gets no subscription.
-      return closed ? nothing() : settle(ids, answer, used, since);
+      return closed ? nothing() : settle(ids.filter(isWanted), answer, used, since);
     } finally {
       for (const { release } of leases.values()) release();
     }
   };
+
+  const answer = ({ starts, ...response }: Settled, acknowledge?: (response: Subscribed) => void): void => {
+    emit('workspace.subscribed', response);
+    acknowledge?.(response);
+    for (const start of starts) start();
+  };
+
+  const pending = createPendingSubscribes({
+    timers,
+    async subscribe(waiting) {
+      const since = new Map([...waiting].flatMap(([id, one]) => (one.since === undefined ? [] : [[id, one.since]])));
+      const { admitted, rejected } = admit([...waiting.keys()]);
+      const isWanted = (id: string): boolean => pending.isWaiting(id, waiting.get(id)!);
+      const settled = admitted.length > 0 ? await subscribe(admitted, since, randomUUID(), isWanted) : nothing();
+      const final = [...settled.rejected, ...rejected].filter(({ code }) => !ERRORS[code].retryable);
+      for (const id of [...settled.workspace_ids, ...final.map((one) => one.workspace_id)]) pending.remove(id);
+      if (settled.workspace_ids.length + final.length > 0) answer({ ...settled, rejected: final });
+    },
+  });
 
   return {
     subscribe: {
@@ -154,11 +180,17 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const positions = Object.entries(parsed.data.since ?? {});
         const since = new Map(positions.map(([id, position]) => [canonical(id), readSince(position)]));
         const { admitted, rejected } = admit(distinct(parsed.data.workspace_ids));
-        const { starts, ...settled } = admitted.length > 0 ? await subscribe(admitted, since, requestId) : nothing();
-        const response = { ...settled, rejected: [...settled.rejected, ...rejected] };
-        emit('workspace.subscribed', response);
-        acknowledge(response);
-        for (const start of starts) start();
+        admitted.forEach(pending.remove);
+        try {
+          const settled = admitted.length > 0 ? await subscribe(admitted, since, requestId) : nothing();
+          for (const { workspace_id: id, code } of settled.rejected)
+            if (ERRORS[code].retryable) pending.add(id, since.get(id));
+          answer({ ...settled, rejected: [...settled.rejected, ...rejected] }, acknowledge);
+        } catch (error) {
+          const isTransient = !(error instanceof ApiError) || error.retryable;
+          if (isTransient && !closed) for (const id of admitted.filter(isId)) pending.add(id, since.get(id));
+          throw error;
+        }
       },
       refused({ code }, payload) {
         const parsed = WorkspaceSubscribe.safeParse(payload);
@@ -173,6 +205,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const parsed = WorkspaceUnsubscribe.safeParse(payload);
         if (!parsed.success) throw validationError(parsed.error);
         const ids = distinct(parsed.data.workspace_ids);
+        ids.forEach(pending.remove);
         ids.forEach(drop);
         acknowledge({ workspace_ids: ids });
       },
@@ -183,6 +216,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     cursor: (workspaceId) => active.get(canonical(workspaceId))?.cursor,
     close() {
       closed = true;
+      pending.close();
       for (const id of active.keys()) drop(id);
     },
   };
