@@ -31,7 +31,7 @@ interface Dashboard {
 const FOLDER = `${CHART}/dashboards`;
 /** The panel types and units of Grafana that the dashboards use. */
 const PANELS = new Set(['row', 'stat', 'table', 'timeseries']);
-const UNITS = new Set(['Bps', 'ops', 'percentunit', 'reqps', 's', 'short']);
+const UNITS = new Set(['Bps', 'bytes', 'ops', 'percentunit', 'reqps', 's', 'short']);
 
 let dashboards: Map<string, Dashboard>;
 beforeAll(async () => {

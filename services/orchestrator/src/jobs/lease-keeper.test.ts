@@ -49,6 +49,17 @@ describe('createLeaseKeeper', () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
+  it('extends a lease in time while shorter ones start and end', async () => {
+    hold('a');
+    for (let at = 0; at < 3 * BEAT_MS; at += BEAT_MS / 3) {
+      const release = hold('short', LEASE_MS / 2);
+      await jest.advanceTimersByTimeAsync(BEAT_MS / 3);
+      release();
+    }
+    expect(calls.filter((subjects) => subjects.includes('a')).length).toBeGreaterThanOrEqual(3);
+    expect(lost).not.toHaveBeenCalled();
+  });
+
   it('does not extend a released lease, and stops its timer without leases', async () => {
     const release = hold('a');
     const releaseOther = hold('b');

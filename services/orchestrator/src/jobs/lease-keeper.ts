@@ -30,7 +30,7 @@ const BEATS_PER_LEASE = 3;
 export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeeper {
   const held = new Map<string, Held>();
   let timer: NodeJS.Timeout | undefined;
-  let beatMs = Infinity;
+  let lastBeatAt = 0;
 
   const lose = (lease: Held): void => {
     if (held.get(lease.job.leaseId) !== lease) return;
@@ -48,6 +48,8 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
 
   function beat(): void {
     const now = performance.now();
+    lastBeatAt = now;
+    schedule();
     const leases = [...held.values()];
     extend(leases, now).catch((error: unknown) =>
       logger.warn({ err: error, leases: leases.length }, 'leases could not be extended'),
@@ -56,18 +58,19 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
     for (const lease of leases) if (now - lease.heldAt > lease.leaseMs) lose(lease);
   }
 
-  /** Runs one timer for all leases, at the interval of the shortest one. */
+  /** Runs one timer for all leases, at the interval of the shortest one. Jobs that start and end do not delay it. */
   function schedule(): void {
-    const wanted = Math.min(...[...held.values()].map(({ leaseMs }) => leaseMs)) / BEATS_PER_LEASE;
-    if (wanted === beatMs) return;
-    clearInterval(timer);
-    beatMs = wanted;
-    timer = held.size === 0 ? undefined : setInterval(beat, wanted);
+    clearTimeout(timer);
+    if (held.size === 0) return;
+    const shortest = Math.min(...[...held.values()].map(({ leaseMs }) => leaseMs));
+    timer = setTimeout(beat, Math.max(0, lastBeatAt + shortest / BEATS_PER_LEASE - performance.now()));
   }
 
   return {
     hold(job, leaseMs, onLost) {
-      const lease: Held = { job, leaseMs, heldAt: performance.now(), onLost };
+      const now = performance.now();
+      const lease: Held = { job, leaseMs, heldAt: now, onLost };
+      if (held.size === 0) lastBeatAt = now;
       held.set(job.leaseId, lease);
       schedule();
       return () => {

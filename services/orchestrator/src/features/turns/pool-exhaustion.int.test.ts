@@ -4,7 +4,7 @@ import pg from 'pg';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { TURN_JOB } from './turn-queue.js';
 
-const LEASE_MS = 1_500;
+const LEASE_MS = 3_000;
 const SLOW_REQUESTS = 40;
 /** The demo model streams this for about 15 seconds, which is many lease periods. */
 const LONG = Array.from({ length: 150 }, (_, n) => `word${n}`).join(' ');

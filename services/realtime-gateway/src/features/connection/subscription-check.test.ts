@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { messageNew, WORKSPACE } from '../../../test/envelopes.js';
-import { createManualTimers } from '../../../test/manual-timers.js';
 import { auth, closeSessionGateways, startSessionGateways } from '../../../test/session-gateways.js';
 
 afterEach(closeSessionGateways);
@@ -9,14 +8,13 @@ const OTHER_WORKSPACE = '01890000-0000-7000-8000-0000000000b9';
 
 describe('a subscribe while the orchestrator cannot be asked', () => {
   it('succeeds for workspaces that the resume token names and another socket uses, and only for them', async () => {
-    const timers = createManualTimers();
-    const { gateway, state } = await startSessionGateways({ timers });
+    const { gateway, state } = await startSessionGateways();
     const [early, resuming] = [await gateway.connect(auth('phone')), await gateway.connect(auth('phone'))];
     for (const client of [early, resuming]) {
       await client.next('session.ready');
       await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
     }
-    timers.advance(1_000);
+    // The token with the workspaces.
     const { resume_token: token } = await resuming.next('session.ready');
     state.fault = 'service_unavailable';
     resuming.socket.disconnect();
@@ -33,12 +31,11 @@ describe('a subscribe while the orchestrator cannot be asked', () => {
   });
 
   it('fails for a workspace whose position this gateway does not know', async () => {
-    const timers = createManualTimers();
-    const { gateway, startGateway, state } = await startSessionGateways({ timers });
+    const { gateway, startGateway, state } = await startSessionGateways();
     const client = await gateway.connect(auth('phone'));
     await client.next('session.ready');
     await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
-    timers.advance(1_000);
+    // The token with the workspaces.
     const { resume_token: token } = await client.next('session.ready');
     state.fault = 'service_unavailable';
     const back = await (await startGateway()).connect(auth('phone', token));
