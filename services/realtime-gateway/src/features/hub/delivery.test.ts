@@ -33,7 +33,7 @@ const subscribed = async (since?: number | string): Promise<TestClient> => {
 const lose = (...envelopes: BusEnvelope[]): void => gateway.log.add(...envelopes);
 
 describe('a client whose events the bus loses', () => {
-  it('3: has the answer if its last events are lost and nothing follows', async () => {
+  it('has the answer if its last events are lost and nothing follows', async () => {
     await start({ settings: OFTEN });
     const clients = [await subscribed(), await subscribed()];
     await gateway.publish(messageNew(1));
@@ -56,7 +56,7 @@ describe('a client whose events the bus loses', () => {
     expect(await gateway.metric('uswarm_gateway_fills_total')).toContain('{evidence="gap"} 1');
   });
 
-  it('11: has the whole text from offset 0 if the message.new of the reply is lost', async () => {
+  it('has the whole text from offset 0 if the message.new of the reply is lost', async () => {
     await start();
     const client = await subscribed();
     lose(messageNew(1));
@@ -102,7 +102,7 @@ describe('a client whose events the bus loses', () => {
     }
   });
 
-  it('13: is told the position after events of deleted subjects, without reading the log', async () => {
+  it('is told the position after events of deleted subjects, without reading the log', async () => {
     await start();
     const client = await subscribed();
     await gateway.publish(...Array.from({ length: 100 }, (_, index) => skip(index + 1)), messageNew(101));
@@ -162,7 +162,7 @@ describe('a client whose events the bus loses', () => {
 });
 
 describe('a client after a failover that lost events', () => {
-  it('10: is told to reload before any event, when it resumes and when it is connected', async () => {
+  it('is told to reload before any event, when it resumes and when it is connected', async () => {
     await start({ settings: { ...OFTEN, subscriptions: { maxHoldMs: 0, resumeEvents: 10_000, resyncSpreadMs: 0 } } });
     const connected = await subscribed();
     await gateway.publish(...Array.from({ length: 105 }, (_, index) => messageNew(index + 1)));
@@ -203,7 +203,7 @@ describe('a client after a failover that lost events', () => {
 });
 
 describe('streamed text', () => {
-  it('17: is a prefix of the answer on each client at all times, also if every seventh chunk is lost', async () => {
+  it('is a prefix of the answer on each client at all times, also if every seventh chunk is lost', async () => {
     const answer = Array.from({ length: 120 }, (_, index) => `word${index} `);
     const whole = answer.join('');
     await start({ settings: { hubs: { ...TEST_HUBS, stateRetryMs: 20 } } });
@@ -248,7 +248,7 @@ describe('streamed text', () => {
 });
 
 describe('a client that does not read', () => {
-  it('14 I10: has at most 64 KiB and one event unflushed, and receives all events later', async () => {
+  it('I10: has at most 64 KiB and one event unflushed, and receives all events later', async () => {
     await start();
     const [client, reading] = [await gateway.connect({ transports: ['polling'] }), await gateway.connect()];
     for (const each of [client, reading]) await subscribe(each);

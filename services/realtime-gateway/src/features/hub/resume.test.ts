@@ -83,7 +83,7 @@ describe('workspace.subscribe with since', () => {
 });
 
 describe('the state in workspace.subscribed', () => {
-  it('12: has the statuses of the agents and the texts that they write', async () => {
+  it('has the statuses of the agents and the texts that they write', async () => {
     await start();
     gateway.log.agents = [{ agent_id: AGENT, status: 'writing', conversation_id: CONVERSATION, until_ms: 60_000 }];
     gateway.log.streams = [

@@ -78,7 +78,7 @@ describe('the texts of a hub', () => {
     );
   });
 
-  it('17: are a text that the runtime had, at all times, if any chunks are lost or repeated', () => {
+  it('are a text that the runtime had, at all times, if any chunks are lost or repeated', () => {
     const fates = fc.array(fc.constantFrom('deliver', 'lose', 'repeat', 'restore'), { minLength: 30, maxLength: 30 });
     fc.assert(
       fc.property(script(), fates, fc.nat(29), (whole, fate, joinsAt) => {
