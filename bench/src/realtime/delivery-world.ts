@@ -1,19 +1,16 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { openSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '@uswarm/dev-servers';
 import { migrate } from '@uswarm/orchestrator/migrate';
 import { type CloseStack, silentLogger } from '@uswarm/service-kit';
 import type { Place } from '../replay/script.js';
-import { BenchError, LONG_CONVERSATIONS } from '../settings.js';
+import { LONG_CONVERSATIONS } from '../settings.js';
 import { orchestratorEnvironment } from '../world/environment.js';
 import { readPlaces } from '../world/places.js';
-import { endWithThisProcess, ended, startOrchestrator } from '../world/processes.js';
+import { startOrchestrator } from '../world/processes.js';
 import { seed } from '../world/seed.js';
 import { issueTokens, startServers } from '../world/world.js';
+import { startGateway } from './gateway-process.js';
 
 /** Two gateways and an orchestrator, with conversations to send to. */
 export interface DeliveryWorld {
@@ -25,7 +22,6 @@ export interface DeliveryWorld {
 
 const SEEDED = { workspaces: 240, messages: 20_000, conversation: 1_000 };
 const POOL = 20;
-const START_DEADLINE_MS = 30_000;
 
 export async function startDeliveryWorld(folder: string, stack: CloseStack): Promise<DeliveryWorld> {
   const { postgres, valkey, issuer } = await startServers(folder, stack);
@@ -47,16 +43,14 @@ export async function startDeliveryWorld(folder: string, stack: CloseStack): Pro
   };
   const orchestrator = await startOrchestrator(environment, join(folder, 'orchestrator.log'));
   stack.defer('orchestrator', orchestrator.close);
-  const gateway = (name: string): Promise<string> =>
-    startGateway(
-      {
-        INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
-        INTERNAL_API_KEY: environment['INTERNAL_API_KEY'] ?? '',
-        REALTIME_REDIS_URL: valkey.url,
-      },
-      join(folder, `${name}.log`),
-      stack,
-    );
+  const gateway = async (name: string): Promise<string> => {
+    const settings = {
+      INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
+      INTERNAL_API_KEY: environment['INTERNAL_API_KEY'] ?? '',
+      REALTIME_REDIS_URL: valkey.url,
+    };
+    return (await startGateway({ environment: settings, logFile: join(folder, `${name}.log`) }, stack)).url;
+  };
   return {
     gateways: [await gateway('sending'), await gateway('receiving')],
     places: (await readPlaces(databaseUrl)).slice(LONG_CONVERSATIONS),
@@ -64,32 +58,3 @@ export async function startDeliveryWorld(folder: string, stack: CloseStack): Pro
     signatureSecret,
   };
 }
-
-async function startGateway(env: Record<string, string>, logFile: string, stack: CloseStack): Promise<string> {
-  const [port, opsPort] = [await freePort(), await freePort()];
-  const main = fileURLToPath(new URL('../../../services/realtime-gateway/dist/main.js', import.meta.url));
-  const log = openSync(logFile, 'w');
-  const settings = { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port), OPS_PORT: String(opsPort) };
-  const child = spawn(process.execPath, [main], {
-    env: { ...env, ...settings, NODE_ENV: 'production' },
-    stdio: ['ignore', log, log],
-  });
-  endWithThisProcess(child);
-  stack.defer('gateway', () => ended(child));
-  const deadline = performance.now() + START_DEADLINE_MS;
-  while (!(await isReady(`http://127.0.0.1:${opsPort}/readyz`))) {
-    if (child.exitCode !== null || performance.now() > deadline) {
-      throw new BenchError(`A gateway did not start, see ${logFile}.`);
-    }
-    await sleep(100);
-  }
-  return `http://127.0.0.1:${port}`;
-}
-
-const isReady = async (url: string): Promise<boolean> => {
-  try {
-    return (await fetch(url)).ok;
-  } catch {
-    return false;
-  }
-};

@@ -89,10 +89,10 @@ export async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
 }
 
 /** Stops the child if it runs. */
-export async function ended(child: ChildProcess): Promise<void> {
+export async function ended(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill(signal);
   await exited;
 }
 

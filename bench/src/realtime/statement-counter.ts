@@ -1,0 +1,98 @@
+import type { CloseStack } from '@uswarm/service-kit';
+import { redirect, startTapProxy, type Tap } from './tap-proxy.js';
+
+/** A statement that a server of the benchmark has sent to Postgres. */
+export interface SentStatement {
+  /** The connection. */
+  connection: number;
+  text: string;
+  /** The rows that it returned or changed; undefined until it ends. */
+  rows?: number;
+}
+
+/** Counts statements between a server and Postgres, at the protocol: pipelined and prepared ones too. */
+export interface StatementCounter {
+  /** The URL of the database through the counter. */
+  url: string;
+  /** The statements since the last call. */
+  take(): SentStatement[];
+}
+
+const TAG_ROWS = /(\d+)$/;
+
+/** Splits a stream of typed messages: one byte, and a length that includes itself. */
+export function createSplitter(message: (type: string, body: Buffer) => void, hasStartup: boolean) {
+  let rest: Buffer = Buffer.alloc(0);
+  let started = !hasStartup;
+  return (data: Buffer): void => {
+    rest = rest.length === 0 ? data : Buffer.concat([rest, data]);
+    for (;;) {
+      const head = started ? 1 : 0;
+      if (rest.length < head + 4) return;
+      const length = head + rest.readUInt32BE(head);
+      if (rest.length < length) return;
+      // The first message of a client has no type.
+      if (started) message(String.fromCharCode(rest[0] ?? 0), rest.subarray(5, length));
+      started = true;
+      rest = rest.subarray(length);
+    }
+  };
+}
+
+/** The text until the next zero byte, and the position after it. */
+function cString(body: Buffer, start = 0): [text: string, next: number] {
+  const end = body.indexOf(0, start);
+  return [body.toString('utf8', start, end), end + 1];
+}
+
+/** Records what one connection sends. */
+export function tapStatements(connection: number, record: (statement: SentStatement) => void): Required<Tap> {
+  const prepared = new Map<string, string>();
+  const running: SentStatement[] = [];
+  let bound = '';
+  const send = (text: string): void => {
+    const statement = { connection, text: text.trim() };
+    record(statement);
+    running.push(statement);
+  };
+  return {
+    there: createSplitter((type, body) => {
+      if (type === 'Q') send(cString(body)[0]);
+      if (type === 'E') send(bound);
+      if (type === 'P') {
+        const [name, next] = cString(body);
+        prepared.set(name, cString(body, next)[0]);
+      }
+      if (type === 'B') bound = prepared.get(cString(body, cString(body)[1])[0]) ?? '';
+    }, true),
+    back: createSplitter((type, body) => {
+      if (type === 'C') {
+        const statement = running.shift();
+        if (statement !== undefined) statement.rows = Number(TAG_ROWS.exec(cString(body)[0])?.[1] ?? 0);
+      }
+      // After an error the server skips what follows until it is ready.
+      if (type === 'Z') running.length = 0;
+    }, false),
+  };
+}
+
+export async function startStatementCounter(databaseUrl: string, stack: CloseStack): Promise<StatementCounter> {
+  let statements: SentStatement[] = [];
+  let connections = 0;
+  const host = await startTapProxy(
+    () => databaseUrl,
+    () => {
+      connections += 1;
+      return tapStatements(connections, (statement) => statements.push(statement));
+    },
+    stack,
+  );
+  return {
+    url: redirect(databaseUrl, host),
+    take() {
+      const taken = statements;
+      statements = [];
+      return taken;
+    },
+  };
+}
