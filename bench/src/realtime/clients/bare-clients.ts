@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { monotonicMs } from '../../turns/observations.js';
-import { type ClientSpec, PROBE } from './commands.js';
+import { type ClientSpec, type Outage, PROBE } from './commands.js';
 import type { Client } from './uswarm-client.js';
 
 type Probed = (ms: number) => void;
@@ -12,13 +12,22 @@ const NO_STATE = { outages: [], applied: {} };
 /** A client of the bare socket.io server. */
 export function createSocketIoClient({ url, workspaceIds }: ClientSpec, probed: Probed): Client {
   const socket = io(url, { forceNew: true, autoConnect: false, transports: ['websocket'] });
+  const outages: Outage[] = [];
+  const subscribed = Promise.withResolvers<void>();
   socket.on(PROBE, ({ query }: { query: string }) => probed(monotonicMs() - Number(query)));
+  socket.on('disconnect', () => outages.push({ from: monotonicMs(), to: null }));
+  socket.on('connect', async () => {
+    await socket.emitWithAck('subscribe', workspaceIds);
+    const outage = outages.at(-1);
+    if (outage !== undefined) outage.to ??= monotonicMs();
+    subscribed.resolve();
+  });
   return {
-    async open() {
+    open() {
       socket.connect();
-      await socket.emitWithAck('subscribe', workspaceIds);
+      return subscribed.promise;
     },
-    state: () => NO_STATE,
+    state: () => ({ outages, applied: {} }),
     close: () => void socket.disconnect(),
   };
 }

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CloseStack, silentLogger } from '@uswarm/service-kit';
+import { type Latency, latencyOf } from '../load/percentiles.js';
+import { startBalancer } from './balancer.js';
+import { type ClientProcess, connectAll, startClients } from './clients/client-process.js';
+import type { ClientState } from './clients/commands.js';
+import { startPeer } from './peers.js';
+import type { RealtimeWorld } from './realtime-world.js';
+
+/** What clients notice when their server ends. */
+export interface Restart {
+  name: string;
+  sockets: number;
+  /** Milliseconds from the disconnect of a client until it is subscribed again, with its own back-off. */
+  outage: Latency;
+  /** Milliseconds until the last client is back. */
+  allBackMs: number;
+  /** Sockets that did not come back, and workspaces of which a client does not know the last event. */
+  lost: number;
+  behind: number;
+  /** Statements of the orchestrator per socket beyond those at rest; undefined without an orchestrator. */
+  statementsPerSocket?: number;
+}
+
+const PROCESSES = 2;
+const WITHIN_MS = 90_000;
+const LOOK_MS = 250;
+const REST_MS = 5_000;
+
+async function statesOf(processes: readonly ClientProcess[]): Promise<ClientState[]> {
+  return (await Promise.all(processes.map((each) => each.ask<'states'>({ do: 'states' })))).flat();
+}
+
+const isBack = ({ outages }: ClientState): boolean => outages.every(({ to }) => to !== null);
+const countOf = (states: readonly ClientState[]): number => states.flatMap(({ outages }) => outages).length;
+
+/** Waits until clients have lost their connection this often, and all are back. */
+async function allBack(processes: readonly ClientProcess[], outages: number): Promise<ClientState[]> {
+  const deadline = performance.now() + WITHIN_MS;
+  for (;;) {
+    const states = await statesOf(processes);
+    const complete = countOf(states) >= outages && states.every(isBack);
+    if (complete || performance.now() > deadline) return states;
+    await sleep(LOOK_MS);
+  }
+}
+
+function summary(name: string, states: readonly ClientState[]): Omit<Restart, 'behind'> {
+  const outages = states.flatMap((state) => state.outages);
+  const back = outages.flatMap(({ from, to }) => (to === null ? [] : [{ from, to }]));
+  return {
+    name,
+    sockets: states.length,
+    outage: latencyOf(back.map(({ from, to }) => to - from)),
+    allBackMs: Math.max(...back.map(({ to }) => to)) - Math.min(...back.map(({ from }) => from)),
+    lost: states.filter((state) => !isBack(state)).length,
+  };
+}
+
+/** The gateway of all sockets is killed; another one runs. */
+export async function measureDeadGateway(world: RealtimeWorld, sockets: number): Promise<Restart> {
+  const stack = new CloseStack(silentLogger);
+  try {
+    const balancer = await startBalancer(stack);
+    const first = await world.startGateway('first', stack);
+    const second = await world.startGateway('second', stack);
+    balancer.use(first.url);
+    const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
+    await connectAll(processes, Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)));
+    await sleep(REST_MS);
+    world.statements.take();
+    await sleep(REST_MS);
+    const atRestPerMs = world.statements.take().length / REST_MS;
+    const from = performance.now();
+    balancer.use(second.url);
+    await first.kill();
+    const states = await allBack(processes, sockets);
+    const more = world.statements.take().length - atRestPerMs * (performance.now() - from);
+    const behind = await countBehind(world, states);
+    return { ...summary('gateway killed', states), behind, statementsPerSocket: Math.max(0, more) / sockets };
+  } finally {
+    await stack.close();
+  }
+}
+
+/** An event for each workspace with this remainder. */
+const EVENTS = `
+  WITH chosen AS (
+    SELECT w.id, (SELECT id FROM messages m WHERE m.workspace_id = w.id LIMIT 1) AS message
+    FROM workspaces w JOIN users u ON u.id = w.owner_id
+    WHERE w.name = 'Workspace' AND substr(u.subject, 6)::int % $1 = $2 ORDER BY w.id FOR NO KEY UPDATE OF w
+  ), counted AS (
+    UPDATE workspaces w SET last_seq = w.last_seq + 1 FROM chosen c WHERE w.id = c.id RETURNING w.id, w.last_seq, c.message
+  ), waiting AS (
+    INSERT INTO event_outbox (workspace_id, from_seq, upto_seq, due_at)
+    SELECT id, last_seq, last_seq, now() FROM counted ORDER BY id
+    ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+  )
+  INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+  SELECT id, last_seq, 'message.updated', message, now() FROM counted`;
+
+const SHARES = 10;
+const EVENTS_EACH_MS = 1_000;
+
+/** Events while gateways restart. @returns ends them */
+function publishEvents(world: RealtimeWorld): () => Promise<void> {
+  let stopped = false;
+  const publishing = (async () => {
+    for (let round = 0; !stopped; round += 1) {
+      await world.client.query(EVENTS, [SHARES, round % SHARES]);
+      await sleep(EVENTS_EACH_MS);
+    }
+  })();
+  return async () => {
+    stopped = true;
+    await publishing;
+  };
+}
+
+/** Longer than the positions are checked. */
+const SETTLE_MS = 12_000;
+
+/** The workspaces of which a client does not know the last event. */
+async function countBehind(world: RealtimeWorld, states: readonly ClientState[]): Promise<number> {
+  const { rows } = await world.client.query<{ id: string; last_seq: string }>('SELECT id, last_seq FROM workspaces');
+  const heads = new Map(rows.map(({ id, last_seq }) => [id, Number(last_seq)]));
+  return states.flatMap(({ applied }) => Object.entries(applied)).filter(([id, seq]) => heads.get(id) !== seq).length;
+}
+
+/** Both gateways are restarted, one after the other, as in an update, while events arrive. */
+export async function measureRollingRestart(world: RealtimeWorld, sockets: number): Promise<Restart> {
+  const stack = new CloseStack(silentLogger);
+  try {
+    const balancer = await startBalancer(stack);
+    const first = await world.startGateway('first', stack);
+    const second = await world.startGateway('second', stack);
+    balancer.use(first.url, second.url);
+    const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
+    await connectAll(processes, Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)));
+    const stop = publishEvents(world);
+    for (const [leaving, staying] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      const outages = countOf(await statesOf(processes));
+      balancer.use(staying.url);
+      await leaving.stop();
+      await allBack(processes, outages + 1);
+      await leaving.start();
+      balancer.use(first.url, second.url);
+    }
+    await stop();
+    await sleep(SETTLE_MS);
+    const states = await statesOf(processes);
+    return { ...summary('rolling restart of two gateways', states), behind: await countBehind(world, states) };
+  } finally {
+    await stack.close();
+  }
+}
+
+/** A bare socket.io server is killed; another one runs. */
+export async function measureDeadPeer(world: RealtimeWorld, sockets: number): Promise<Restart> {
+  const stack = new CloseStack(silentLogger);
+  try {
+    const balancer = await startBalancer(stack);
+    const first = await startPeer('socket.io', world.valkey.url, stack);
+    const second = await startPeer('socket.io', world.valkey.url, stack);
+    balancer.use(first.url);
+    const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
+    const clients = Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1));
+    await connectAll(
+      processes,
+      clients.map((client) => ({ ...client, kind: 'socket.io' })),
+    );
+    balancer.use(second.url);
+    process.kill(first.pid, 'SIGKILL');
+    return { ...summary('bare socket.io killed', await allBack(processes, sockets)), behind: 0 };
+  } finally {
+    await stack.close();
+  }
+}
