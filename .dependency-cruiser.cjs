@@ -31,7 +31,7 @@ module.exports = {
       'testkit-is-for-tests',
       'Programs do not import test helpers.',
       {
-        pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|evals|hack|bench/src/controller)/', testCode, tests],
+        pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|evals|hack|bench/src/(controller|realtime))/', testCode, tests],
       },
       { path: '^packages/(testkit|hook-conformance)/' },
     ),

@@ -4,6 +4,8 @@ import { type Latency, latencyOf } from '../load/percentiles.js';
 import { startBalancer } from './balancer.js';
 import { type ClientProcess, connectAll, startClients } from './clients/client-process.js';
 import type { ClientState } from './clients/commands.js';
+import { countStatements } from './count-statements.js';
+import { addEvents } from './add-events.js';
 import { startPeer } from './peers.js';
 import type { RealtimeWorld } from './realtime-world.js';
 
@@ -23,6 +25,8 @@ export interface Restart {
 }
 
 const PROCESSES = 2;
+/** The most frequent statements. */
+const SHOWN = 8;
 const WITHIN_MS = 90_000;
 const LOOK_MS = 250;
 const REST_MS = 5_000;
@@ -58,7 +62,11 @@ function summary(name: string, states: readonly ClientState[]): Omit<Restart, 'b
 }
 
 /** The gateway of all sockets is killed; another one runs. */
-export async function measureDeadGateway(world: RealtimeWorld, sockets: number): Promise<Restart> {
+export async function measureDeadGateway(
+  world: RealtimeWorld,
+  sockets: number,
+  say: (line: string) => void,
+): Promise<Restart> {
   const stack = new CloseStack(silentLogger);
   try {
     const balancer = await startBalancer(stack);
@@ -75,29 +83,15 @@ export async function measureDeadGateway(world: RealtimeWorld, sockets: number):
     balancer.use(second.url);
     await first.kill();
     const states = await allBack(processes, sockets);
-    const more = world.statements.take().length - atRestPerMs * (performance.now() - from);
+    const sent = world.statements.take();
+    const more = sent.length - atRestPerMs * (performance.now() - from);
+    for (const [count, text] of countStatements(sent, []).most.slice(0, SHOWN)) say(`${count} × ${text}`);
     const behind = await countBehind(world, states);
     return { ...summary('gateway killed', states), behind, statementsPerSocket: Math.max(0, more) / sockets };
   } finally {
     await stack.close();
   }
 }
-
-/** An event for each workspace with this remainder. */
-const EVENTS = `
-  WITH chosen AS (
-    SELECT w.id, (SELECT id FROM messages m WHERE m.workspace_id = w.id LIMIT 1) AS message
-    FROM workspaces w JOIN users u ON u.id = w.owner_id
-    WHERE w.name = 'Workspace' AND substr(u.subject, 6)::int % $1 = $2 ORDER BY w.id FOR NO KEY UPDATE OF w
-  ), counted AS (
-    UPDATE workspaces w SET last_seq = w.last_seq + 1 FROM chosen c WHERE w.id = c.id RETURNING w.id, w.last_seq, c.message
-  ), waiting AS (
-    INSERT INTO event_outbox (workspace_id, from_seq, upto_seq, due_at)
-    SELECT id, last_seq, last_seq, now() FROM counted ORDER BY id
-    ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
-  )
-  INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
-  SELECT id, last_seq, 'message.updated', message, now() FROM counted`;
 
 const SHARES = 10;
 const EVENTS_EACH_MS = 1_000;
@@ -107,7 +101,7 @@ function publishEvents(world: RealtimeWorld): () => Promise<void> {
   let stopped = false;
   const publishing = (async () => {
     for (let round = 0; !stopped; round += 1) {
-      await world.client.query(EVENTS, [SHARES, round % SHARES]);
+      await addEvents(world, SHARES, round % SHARES);
       await sleep(EVENTS_EACH_MS);
     }
   })();

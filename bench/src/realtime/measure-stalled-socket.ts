@@ -33,16 +33,16 @@ const READERS = 3;
 /** A text of 32 kB; the event also has the fields of the message. */
 const TEXT_BYTES = 32_000;
 const DISTINCT = 50;
+/** Until the last events have arrived. */
+const SETTLE_MS = 2_000;
 
 /** Messages with a large text in the workspace. */
 const LARGE_MESSAGES = `
-  WITH place AS (SELECT id, workspace_id FROM conversations WHERE workspace_id = $1 AND type = 'swarm' LIMIT 1), counted AS (
-    UPDATE workspaces SET last_seq = last_seq + $2::int WHERE id = $1 RETURNING last_seq
-  )
   INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
-  SELECT gen_random_uuid(), workspace_id, place.id, last_seq - $2::int + n, 'user',
+  SELECT gen_random_uuid(), c.workspace_id, c.id, w.last_seq + n, 'user',
     jsonb_build_object('type', 'text', 'text', repeat('large ', $3::int / 6)), 'sent'
-  FROM place CROSS JOIN counted CROSS JOIN generate_series(1, $2::int) n RETURNING id`;
+  FROM conversations c JOIN workspaces w ON w.id = c.workspace_id CROSS JOIN generate_series(1, $2::int) n
+  WHERE c.workspace_id = $1 AND c.type = 'swarm' RETURNING id`;
 
 /** An event of each of these messages, for the relay. */
 const EVENTS = `
@@ -61,6 +61,8 @@ interface Publishing {
   /** Publishes a share of the events of the workspace of the stalled socket. */
   large(count: number): Promise<void>;
   probe(workspaceId: string): void;
+  /** @throws BenchError if the readers do not have all events */
+  check?(clients: ClientProcess): Promise<void>;
 }
 
 async function publishToPeer(redisUrl: string, stalledRoom: string, stack: CloseStack): Promise<Publishing> {
@@ -86,6 +88,15 @@ async function publishToUswarm(world: RealtimeWorld, workspaceId: string, stack:
   return {
     async large(count) {
       await world.client.query(EVENTS, [workspaceId, ids.slice(0, count)]);
+    },
+    async check(clients) {
+      const head = await world.client.query<{ last_seq: string }>('SELECT last_seq FROM workspaces WHERE id = $1', [
+        workspaceId,
+      ]);
+      const seqs = (await clients.ask<'states'>({ do: 'states' })).flatMap(({ applied }) => applied[workspaceId] ?? []);
+      if (seqs.length < READERS || seqs.some((seq) => seq !== Number(head.rows[0]?.last_seq))) {
+        throw new BenchError(`The events did not arrive: ${seqs.join(', ')} of ${head.rows[0]?.last_seq ?? 0}.`);
+      }
     },
     probe(workspace_id) {
       const payload = { workspace_id, tool: 'probe', status: 'running', query: String(monotonicMs()) };
@@ -116,8 +127,9 @@ async function pass(
     for (; probes < passed * PROBES_PER_S; probes += 1) publishing.probe(workspaceIds[probes % workspaceIds.length] ?? '');
     await sleep(4);
   }
-  await sleep(1_000);
+  await sleep(SETTLE_MS);
   const seen = await others.ask<'probes'>({ do: 'probes' });
+  await publishing.check?.(others);
   if (seen.length < probes * 0.99) throw new BenchError(`Only ${seen.length} of ${probes} probes arrived.`);
   return seen;
 }

@@ -26,3 +26,6 @@ export interface RealtimePart {
   title: string;
   measure(context: PartContext): Promise<PartResult>;
 }
+
+/** Milliseconds, shown as seconds. */
+export const secondsOf = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;

@@ -28,8 +28,8 @@ export interface RealtimeWorld {
   client: pg.Client;
   /** Between the orchestrator and Postgres. */
   statements: StatementCounter;
-  /** Closed with the stack. */
-  startGateway(name: string, stack: CloseStack): Promise<GatewayProcess>;
+  /** Closed with the stack. `redisUrl`: Valkey through a proxy. */
+  startGateway(name: string, stack: CloseStack, redisUrl?: string): Promise<GatewayProcess>;
   /** A client of a user with some of the user's workspaces. */
   spec(url: string, user: number, workspaces: number): ClientSpec;
 }
@@ -88,14 +88,15 @@ export async function startRealtimeWorld(options: RealtimeWorldOptions, stack: C
     ...GATEWAY_SETTINGS,
     INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
     INTERNAL_API_KEY: environment['INTERNAL_API_KEY'] ?? '',
-    REALTIME_REDIS_URL: valkey.url,
   };
   return {
     valkey,
     client,
     statements,
-    startGateway: (name, gatewayStack) =>
-      startGateway({ environment: settings, logFile: join(folder, `${name}.log`), args: COLLECTED }, gatewayStack),
+    startGateway(name, gatewayStack, redisUrl = valkey.url) {
+      const gateway = { ...settings, REALTIME_REDIS_URL: redisUrl };
+      return startGateway({ environment: gateway, logFile: join(folder, `${name}.log`), args: COLLECTED }, gatewayStack);
+    },
     spec(url, user, workspaces) {
       const { authorization: _, ...signed } = sign(user);
       const auth = { ...signed, 'x-token': tokens[user] ?? '' };

@@ -42,7 +42,7 @@ export const restartPart: RealtimePart = {
   async measure({ folder, small, stack, say }) {
     const sockets = small ? SOCKETS.small : SOCKETS.full;
     const world = await startRealtimeWorld({ folder, users: sockets, longEvents: 10, workspacesPerUser: 1 }, stack);
-    const dead = await measureDeadGateway(world, sockets);
+    const dead = await measureDeadGateway(world, sockets, say);
     say(`killed gateway: all back after ${seconds(dead.allBackMs)}, lost ${dead.lost}, behind ${dead.behind}`);
     const rolling = await measureRollingRestart(world, sockets);
     say(`rolling restart: outage at most ${seconds(rolling.outage.max)}, lost ${rolling.lost}, behind ${rolling.behind}`);

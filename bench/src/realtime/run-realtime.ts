@@ -6,16 +6,19 @@ import { goalTable } from '../report/goals.js';
 import { BenchError, USAGE } from '../settings.js';
 import type { PartResult, RealtimePart } from './part.js';
 import { deliveryPart } from './delivery-part.js';
+import { faultsPart } from './faults-part.js';
+import { questionPart } from './question-part.js';
 import { relayPart } from './relay-part.js';
 import { restartPart } from './restart-part.js';
 import { resumePart } from './resume-part.js';
 import { socketsPart } from './sockets-part.js';
 import { stalledPart } from './stalled-part.js';
+import { takeoverPart } from './takeover-part.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-realtime', import.meta.url));
 
 /** In the order in which they are measured. */
-const PARTS: readonly RealtimePart[] = [relayPart, deliveryPart, socketsPart, stalledPart, resumePart, restartPart];
+const PARTS: readonly RealtimePart[] = [relayPart, deliveryPart, socketsPart, stalledPart, resumePart, restartPart, questionPart, faultsPart, takeoverPart];
 
 /**
  * `npm run bench -- realtime`: measures the way of events from the database to clients, part by part. Prints tables with

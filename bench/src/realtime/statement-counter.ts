@@ -6,7 +6,7 @@ export interface SentStatement {
   /** The connection. */
   connection: number;
   text: string;
-  /** The rows that it returned or changed; undefined until it ends. */
+  /** The rows that it returned; undefined until it ends. */
   rows?: number;
 }
 
@@ -17,8 +17,6 @@ export interface StatementCounter {
   /** The statements since the last call. */
   take(): SentStatement[];
 }
-
-const TAG_ROWS = /(\d+)$/;
 
 /** Splits a stream of typed messages: one byte, and a length that includes itself. */
 export function createSplitter(message: (type: string, body: Buffer) => void, hasStartup: boolean) {
@@ -50,6 +48,7 @@ export function tapStatements(connection: number, record: (statement: SentStatem
   const prepared = new Map<string, string>();
   const running: SentStatement[] = [];
   let bound = '';
+  let rows = 0;
   const send = (text: string): void => {
     const statement = { connection, text: text.trim() };
     record(statement);
@@ -65,13 +64,18 @@ export function tapStatements(connection: number, record: (statement: SentStatem
       }
       if (type === 'B') bound = prepared.get(cString(body, cString(body)[1])[0]) ?? '';
     }, true),
-    back: createSplitter((type, body) => {
+    back: createSplitter((type) => {
+      if (type === 'D') rows += 1;
       if (type === 'C') {
         const statement = running.shift();
-        if (statement !== undefined) statement.rows = Number(TAG_ROWS.exec(cString(body)[0])?.[1] ?? 0);
+        if (statement !== undefined) statement.rows = rows;
+        rows = 0;
       }
       // After an error the server skips what follows until it is ready.
-      if (type === 'Z') running.length = 0;
+      if (type === 'Z') {
+        running.length = 0;
+        rows = 0;
+      }
     }, false),
   };
 }

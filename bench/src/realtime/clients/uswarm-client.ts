@@ -37,7 +37,8 @@ export class UswarmClient implements Client {
   readonly #subscribed = Promise.withResolvers<void>();
   readonly #reached = new Map<string, { seq: number; resolve: () => void }>();
 
-  constructor(spec: ClientSpec, probed: (ms: number) => void) {
+  /** @param wrote is called with each part of a streamed text */
+  constructor(spec: ClientSpec, probed: (ms: number) => void, wrote?: (chunk: string) => void) {
     this.#spec = spec;
     this.#probed = probed;
     this.#socket = io(`${spec.url}/v1`, {
@@ -50,6 +51,7 @@ export class UswarmClient implements Client {
       },
     });
     this.#listen();
+    if (wrote !== undefined) this.#socket.on('message.chunk', ({ chunk }: { chunk: string }) => wrote(chunk));
   }
 
   #listen(): void {

@@ -13,6 +13,7 @@ import {
   words,
 } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
+import { type BusProxy, startBusProxy } from '@uswarm/testkit/bus-proxy';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
 import { type Program, runProgram } from '../program.js';
@@ -23,7 +24,6 @@ import {
   listening,
   orchestratorEnvironment,
 } from '../separate.js';
-import { type BusProxy, startBusProxy } from './bus-proxy.js';
 
 /** A service that is started again at the same ports. */
 export interface ServiceProcess {

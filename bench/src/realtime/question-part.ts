@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CloseStack } from '@uswarm/service-kit';
+import { createClient } from 'redis';
+import { median } from '../load/percentiles.js';
+import { atMost } from '../report/goals.js';
+import { messageOf } from '../turns/plan.js';
+import { UswarmClient } from './clients/uswarm-client.js';
+import { type Counted, countStatements } from './count-statements.js';
+import { measurePeerBytes, type PeerBytes } from './measure-peer-bytes.js';
+import type { PartResult, RealtimePart } from './part.js';
+import { PEERS } from './peers.js';
+import { redirect, startTapProxy } from './tap-proxy.js';
+import { startTurnCluster } from './turn-cluster.js';
+
+const FULL = { tokens: 1_000, rounds: 2 };
+const SMALL = { tokens: 50, rounds: 1 };
+/** 50 tokens per second. */
+const PACE_MS = 20;
+/** The token of a plan. */
+const TOKEN_BYTES = 5;
+const REST_MS = 10_000;
+/** After the end of an answer, until its last statements were sent. */
+const SETTLE_MS = 500;
+const GOALS = { statements: 45, transactions: 9, publications: 120, bus: 8, socket: 6, restPerS: 4 };
+
+interface Question extends Counted {
+  /** Calls of SPUBLISH. */
+  publications: number;
+  /** Bytes to Valkey and to the socket, per byte of the text. */
+  bus: number;
+  socket: number;
+}
+
+export interface QuestionFigures {
+  questions: readonly Question[];
+  restPerS: number;
+  peers: readonly PeerBytes[];
+}
+
+/** @returns how often SPUBLISH was called */
+async function readPublications(redisUrl: string, stack: CloseStack): Promise<() => Promise<number>> {
+  const redis = createClient({ url: redisUrl });
+  await redis.connect();
+  stack.defer('statistics', () => redis.close());
+  return async () => Number(/cmdstat_spublish:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+}
+
+export function questionResult({ questions, restPerS, peers }: QuestionFigures): PartResult {
+  const of = (pick: (question: Question) => number): number => median(questions.map(pick));
+  const [statements, transactions, publications, bus, socket] = [
+    of((each) => each.statements),
+    of((each) => each.transactions),
+    of((each) => each.publications),
+    of((each) => each.bus),
+    of((each) => each.socket),
+  ];
+  return {
+    heads: ['server', 'statements', 'transactions', 'SPUBLISH', 'bus / text', 'socket / text'],
+    rows: [
+      ['uswarm', String(statements), String(transactions), String(publications), bus.toFixed(1), socket.toFixed(1)],
+      ...peers.map((peer) => [`${peer.server}, an event per token`, '-', '-', '-', peer.bus.toFixed(1), peer.socket.toFixed(1)]),
+    ],
+    goals: [
+      atMost('question and answer: statements', statements, GOALS.statements, ''),
+      atMost('question and answer: transactions', transactions, GOALS.transactions, ''),
+      atMost('question and answer: SPUBLISH', publications, GOALS.publications, ''),
+      atMost('bytes to Valkey', bus, GOALS.bus, '× the text'),
+      atMost('bytes to the socket', socket, GOALS.socket, '× the text'),
+      atMost('statements at rest per replica', restPerS, GOALS.restPerS, '/s'),
+    ],
+    figures: { questions, restPerS, peers },
+  };
+}
+
+/** What a question with a streamed answer without a tool costs. */
+export const questionPart: RealtimePart = {
+  name: 'question',
+  title: `A question with an answer of ${FULL.tokens} tokens at ${1_000 / PACE_MS} per second`,
+  async measure({ folder, small, stack, say }) {
+    const { tokens, rounds } = small ? SMALL : FULL;
+    const bytes = { bus: 0, socket: 0 };
+    const cluster = await startTurnCluster(
+      {
+        folder,
+        turnWorkers: 4,
+        conversations: 1,
+        busTap: () => ({ there: (data) => void (bytes.bus += data.length) }),
+      },
+      stack,
+    );
+    const { user, statements } = cluster;
+    const conversation = user.conversations[0] ?? '';
+    const publications = await readPublications(cluster.valkey.url, stack);
+    const host = await startTapProxy(
+      () => cluster.gatewayUrl,
+      () => ({ back: (data) => void (bytes.socket += data.length) }),
+      stack,
+    );
+    const client = new UswarmClient({ ...cluster.spec, url: redirect(cluster.gatewayUrl, host).replace(/\/$/, '') }, () => undefined);
+    await client.open();
+    stack.defer('client', async () => client.close());
+
+    const ask = async (id: string, chunks: number): Promise<void> => {
+      const plan = { id, calls: 0, tool: 'remember' as const, stalls: false, chunks, paceMs: PACE_MS };
+      await cluster.completed(await user.send(conversation, messageOf(plan)));
+    };
+    await ask('first', 5);
+    await sleep(REST_MS / 2);
+    statements.take();
+    await sleep(REST_MS);
+    const atRest = statements.take();
+    const restPerS = atRest.length / (REST_MS / 1_000);
+
+    const questions: Question[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const before = { ...bytes, publications: await publications() };
+      statements.take();
+      await ask(`question-${round}`, tokens);
+      await sleep(SETTLE_MS);
+      const text = tokens * TOKEN_BYTES;
+      questions.push({
+        ...countStatements(statements.take(), atRest),
+        publications: (await publications()) - before.publications,
+        bus: (bytes.bus - before.bus) / text,
+        socket: (bytes.socket - before.socket) / text,
+      });
+    }
+    for (const [count, text] of questions[0]?.most ?? []) say(`${count} × ${text}`);
+    const peers: PeerBytes[] = [];
+    for (const peer of PEERS) peers.push(await measurePeerBytes(peer, cluster.valkey.url, { tokens, paceMs: PACE_MS }, stack));
+    return questionResult({ questions, restPerS, peers });
+  },
+};
