@@ -7,8 +7,6 @@ export interface Counted {
   most: readonly [count: number, text: string][];
 }
 
-/** Polls that return a row although they found nothing: locks, and the version of the gateways. */
-const ALWAYS_A_ROW = /pg_advisory_xact_lock|from gateways/i;
 const BEGIN = /^(begin|start transaction)/i;
 const END = /^(commit|rollback)/i;
 const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from))/i;
@@ -31,11 +29,12 @@ function unitsOf(statements: readonly SentStatement[]): SentStatement[][] {
 
 /**
  * Counts what was sent because of something that happened.
- * @param atRest statements of the idle server: those that found nothing are polls and do not count
+ * @param atRest statements of the idle server: polls and heartbeats, which do not count unless they return more rows
  */
 export function countStatements(sent: readonly SentStatement[], atRest: readonly SentStatement[]): Counted {
-  const polls = new Set(atRest.map(({ text }) => text));
-  const isPoll = ({ text, rows = 0 }: SentStatement) => polls.has(text) && (rows === 0 || ALWAYS_A_ROW.test(text));
+  const usual = new Map<string, number>();
+  for (const { text, rows = 0 } of atRest) usual.set(text, Math.max(rows, usual.get(text) ?? 0));
+  const isPoll = ({ text, rows = 0 }: SentStatement): boolean => rows <= (usual.get(text) ?? -1);
   const units = unitsOf(sent).filter((unit) => !unit.every((one) => isPoll(one)));
   const counted = units.flat();
   const counts = new Map<string, number>();

@@ -18,15 +18,19 @@ export const deliveryPart: RealtimePart = {
   title: `Messages between sockets at two gateways, ${FULL.perSecond} per second`,
   async measure({ folder, small, stack }) {
     const settings = small ? SMALL : FULL;
-    const { ack, delivered } = await measureDeliveries(await startDeliveryWorld(folder, stack), settings);
+    const { ack, delivered, cpuMs } = await measureDeliveries(await startDeliveryWorld(folder, stack), settings);
     return {
       heads: ['from sending', 'p50', 'p95', 'p99', 'max'],
-      rows: [row('to message.send.ack', ack), row('to message.new at the other gateway', delivered)],
+      rows: [
+        row('to message.send.ack', ack),
+        row('to message.new at the other gateway', delivered),
+        ...Object.entries(cpuMs).map(([name, ms]) => [`CPU per message, ${name}`, `${ms.toFixed(2)} ms`, '', '', '']),
+      ],
       goals: [
         atMost('send → ack, p99', ack.p99, 30, 'ms'),
         atMost('send → message.new at another gateway, p99', delivered.p99, 75, 'ms'),
       ],
-      figures: { ...settings, ack, delivered },
+      figures: { ...settings, ack, delivered, cpuMs },
     };
   },
 };

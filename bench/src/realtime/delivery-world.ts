@@ -10,11 +10,13 @@ import { readPlaces } from '../world/places.js';
 import { startOrchestrator } from '../world/processes.js';
 import { seed } from '../world/seed.js';
 import { issueTokens, startServers } from '../world/world.js';
-import { startGateway } from './gateway-process.js';
+import { type GatewayProcess, startGateway } from './gateway-process.js';
 
 /** Two gateways and an orchestrator, with conversations to send to. */
 export interface DeliveryWorld {
   gateways: [sending: string, receiving: string];
+  /** For their processor time. */
+  pids: Record<'orchestrator' | 'sending' | 'receiving', number>;
   places: Place[];
   tokens: string[];
   signatureSecret: string;
@@ -43,16 +45,18 @@ export async function startDeliveryWorld(folder: string, stack: CloseStack): Pro
   };
   const orchestrator = await startOrchestrator(environment, join(folder, 'orchestrator.log'));
   stack.defer('orchestrator', orchestrator.close);
-  const gateway = async (name: string): Promise<string> => {
+  const gateway = (name: string): Promise<GatewayProcess> => {
     const settings = {
       INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
       INTERNAL_API_KEY: environment['INTERNAL_API_KEY'] ?? '',
       REALTIME_REDIS_URL: valkey.url,
     };
-    return (await startGateway({ environment: settings, logFile: join(folder, `${name}.log`) }, stack)).url;
+    return startGateway({ environment: settings, logFile: join(folder, `${name}.log`) }, stack);
   };
+  const [sending, receiving] = [await gateway('sending'), await gateway('receiving')];
   return {
-    gateways: [await gateway('sending'), await gateway('receiving')],
+    gateways: [sending.url, receiving.url],
+    pids: { orchestrator: orchestrator.pid, sending: sending.pid, receiving: receiving.pid },
     places: (await readPlaces(databaseUrl)).slice(LONG_CONVERSATIONS),
     tokens: await issueTokens(issuer, SEEDED.workspaces),
     signatureSecret,

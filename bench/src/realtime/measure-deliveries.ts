@@ -4,6 +4,7 @@ import { io, type Socket } from 'socket.io-client';
 import { createSigner } from '../load/generate.js';
 import { type Latency, latencyOf } from '../load/percentiles.js';
 import { BenchError } from '../settings.js';
+import { cpuSeconds } from '../world/processes.js';
 import type { DeliveryWorld } from './delivery-world.js';
 
 export interface DeliverySettings {
@@ -18,6 +19,8 @@ export interface Deliveries {
   ack: Latency;
   /** Until `message.new` on the socket at the other gateway. */
   delivered: Latency;
+  /** Processor time in milliseconds per message. */
+  cpuMs: Record<keyof DeliveryWorld['pids'], number>;
 }
 
 const CONCURRENT_HANDSHAKES = 20;
@@ -41,9 +44,9 @@ export async function measureDeliveries(world: DeliveryWorld, settings: Delivery
   }
 
   const due = new Map<string, number>();
-  const samples: Record<keyof Deliveries, number[]> = { ack: [], delivered: [] };
+  const samples: Record<'ack' | 'delivered', number[]> = { ack: [], delivered: [] };
   let refused = 0;
-  const measured = (what: keyof Deliveries, localId: string | null): void => {
+  const measured = (what: keyof typeof samples, localId: string | null): void => {
     const from = localId === null ? undefined : due.get(localId);
     if (from !== undefined) samples[what].push(performance.now() - from);
   };
@@ -52,6 +55,7 @@ export async function measureDeliveries(world: DeliveryWorld, settings: Delivery
   for (const socket of receivers) socket.on('message.new', ({ message }) => measured('delivered', message.local_id));
 
   const { perSecond, seconds, warmUpSeconds } = settings;
+  const cpu = cpuOf(world);
   const start = performance.now();
   for (let n = 0; n < perSecond * (seconds + warmUpSeconds); n += 1) {
     const time = start + (n * 1_000) / perSecond;
@@ -77,7 +81,23 @@ export async function measureDeliveries(world: DeliveryWorld, settings: Delivery
       `Of ${due.size} messages ${ack.length} were acknowledged (${refused} refused), ${delivered.length} delivered.`,
     );
   }
-  return { ack: latencyOf(samples.ack), delivered: latencyOf(samples.delivered) };
+  const after = cpuOf(world);
+  const messages = perSecond * (seconds + warmUpSeconds);
+  const perMessage = (name: keyof typeof after): number => ((after[name] - cpu[name]) * 1_000) / messages;
+  return {
+    ack: latencyOf(samples.ack),
+    delivered: latencyOf(samples.delivered),
+    cpuMs: {
+      orchestrator: perMessage('orchestrator'),
+      sending: perMessage('sending'),
+      receiving: perMessage('receiving'),
+    },
+  };
+}
+
+function cpuOf({ pids }: DeliveryWorld): Deliveries['cpuMs'] {
+  const of = (pid: number): number => cpuSeconds(pid) ?? Number.NaN;
+  return { orchestrator: of(pids.orchestrator), sending: of(pids.sending), receiving: of(pids.receiving) };
 }
 
 async function connectAll({ tokens, signatureSecret }: DeliveryWorld, url: string): Promise<Socket[]> {

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRedisBus } from '@uswarm/event-bus';
 import { CloseStack, silentLogger } from '@uswarm/service-kit';
-import { createClient } from 'redis';
 import { latencyOf } from '../load/percentiles.js';
 import { BenchError } from '../settings.js';
 import { monotonicMs } from '../turns/observations.js';
@@ -9,6 +7,7 @@ import { type ClientProcess, connectAll, startClients } from './clients/client-p
 import { type ClientSpec, PROBE } from './clients/commands.js';
 import { collectedKiB } from './measure-idle-sockets.js';
 import { type Peer, startPeer } from './peers.js';
+import { createPeerPublisher, createProbes, type PublishProbe } from './publish-probes.js';
 import type { RealtimeWorld } from './realtime-world.js';
 
 export interface StalledSocket {
@@ -60,17 +59,13 @@ const EVENTS = `
 interface Publishing {
   /** Publishes a share of the events of the workspace of the stalled socket. */
   large(count: number): Promise<void>;
-  probe(workspaceId: string): void;
+  probe: PublishProbe;
   /** @throws BenchError if the readers do not have all events */
   check?(clients: ClientProcess): Promise<void>;
 }
 
 async function publishToPeer(redisUrl: string, stalledRoom: string, stack: CloseStack): Promise<Publishing> {
-  const redis = createClient({ url: redisUrl });
-  await redis.connect();
-  stack.defer('publisher', () => redis.close());
-  const publish = (room: string, event: string, payload: unknown): Promise<number> =>
-    redis.publish('peers', JSON.stringify({ room, event, payload }));
+  const publish = await createPeerPublisher(redisUrl, stack);
   const text = 'large '.repeat(TEXT_BYTES / 6);
   return {
     async large(count) {
@@ -81,8 +76,6 @@ async function publishToPeer(redisUrl: string, stalledRoom: string, stack: Close
 }
 
 async function publishToUswarm(world: RealtimeWorld, workspaceId: string, stack: CloseStack): Promise<Publishing> {
-  const bus = createRedisBus({ url: world.valkey.url, logger: silentLogger });
-  stack.defer('bus', () => bus.close());
   const { rows } = await world.client.query<{ id: string }>(LARGE_MESSAGES, [workspaceId, DISTINCT, TEXT_BYTES]);
   const ids = rows.map(({ id }) => id);
   return {
@@ -98,11 +91,7 @@ async function publishToUswarm(world: RealtimeWorld, workspaceId: string, stack:
         throw new BenchError(`The events did not arrive: ${seqs.join(', ')} of ${head.rows[0]?.last_seq ?? 0}.`);
       }
     },
-    probe(workspace_id) {
-      const payload = { workspace_id, tool: 'probe', status: 'running', query: String(monotonicMs()) };
-      const at = new Date().toISOString();
-      void bus.publish({ v: 2, kind: 'ephemeral', workspace_id, epoch: '', after_seq: 0, event: PROBE, at, payload });
-    },
+    probe: createProbes(world.valkey.url, stack),
   };
 }
 

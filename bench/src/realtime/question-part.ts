@@ -4,6 +4,7 @@ import { createClient } from 'redis';
 import { median } from '../load/percentiles.js';
 import { atMost } from '../report/goals.js';
 import { messageOf } from '../turns/plan.js';
+import { createCommandSplitter, createFrameSplitter } from './message-sizes.js';
 import { UswarmClient } from './clients/uswarm-client.js';
 import { type Counted, countStatements } from './count-statements.js';
 import { measurePeerBytes, type PeerBytes } from './measure-peer-bytes.js';
@@ -18,6 +19,7 @@ const SMALL = { tokens: 50, rounds: 1 };
 const PACE_MS = 20;
 /** The token of a plan. */
 const TOKEN_BYTES = 5;
+const CHUNK_EVENT = '"message.chunk"';
 const REST_MS = 10_000;
 /** After the end of an answer, until its last statements were sent. */
 const SETTLE_MS = 500;
@@ -26,9 +28,11 @@ const GOALS = { statements: 45, transactions: 9, publications: 120, bus: 8, sock
 interface Question extends Counted {
   /** Calls of SPUBLISH. */
   publications: number;
-  /** Bytes to Valkey and to the socket, per byte of the text. */
+  /** Bytes per byte of the text: of all that was sent to Valkey and to the socket, and of the chunks in it. */
   bus: number;
+  busChunks: number;
   socket: number;
+  socketChunks: number;
 }
 
 export interface QuestionFigures {
@@ -47,25 +51,26 @@ async function readPublications(redisUrl: string, stack: CloseStack): Promise<()
 
 export function questionResult({ questions, restPerS, peers }: QuestionFigures): PartResult {
   const of = (pick: (question: Question) => number): number => median(questions.map(pick));
-  const [statements, transactions, publications, bus, socket] = [
+  const [statements, transactions, publications] = [
     of((each) => each.statements),
     of((each) => each.transactions),
     of((each) => each.publications),
-    of((each) => each.bus),
-    of((each) => each.socket),
   ];
+  const [bus, socket] = [of((each) => each.bus), of((each) => each.socket)];
+  const [busChunks, socketChunks] = [of((each) => each.busChunks), of((each) => each.socketChunks)];
   return {
     heads: ['server', 'statements', 'transactions', 'SPUBLISH', 'bus / text', 'socket / text'],
     rows: [
       ['uswarm', String(statements), String(transactions), String(publications), bus.toFixed(1), socket.toFixed(1)],
+      ['uswarm, chunks only', '-', '-', '-', busChunks.toFixed(1), socketChunks.toFixed(1)],
       ...peers.map((peer) => [`${peer.server}, an event per token`, '-', '-', '-', peer.bus.toFixed(1), peer.socket.toFixed(1)]),
     ],
     goals: [
       atMost('question and answer: statements', statements, GOALS.statements, ''),
       atMost('question and answer: transactions', transactions, GOALS.transactions, ''),
       atMost('question and answer: SPUBLISH', publications, GOALS.publications, ''),
-      atMost('bytes to Valkey', bus, GOALS.bus, '× the text'),
-      atMost('bytes to the socket', socket, GOALS.socket, '× the text'),
+      atMost('bytes of the chunks to Valkey', busChunks, GOALS.bus, '× the text'),
+      atMost('bytes of the chunks to the socket', socketChunks, GOALS.socket, '× the text'),
       atMost('statements at rest per replica', restPerS, GOALS.restPerS, '/s'),
     ],
     figures: { questions, restPerS, peers },
@@ -78,13 +83,17 @@ export const questionPart: RealtimePart = {
   title: `A question with an answer of ${FULL.tokens} tokens at ${1_000 / PACE_MS} per second`,
   async measure({ folder, small, stack, say }) {
     const { tokens, rounds } = small ? SMALL : FULL;
-    const bytes = { bus: 0, socket: 0 };
+    const bytes = { bus: 0, busChunks: 0, socket: 0, socketChunks: 0 };
+    const add = (to: 'bus' | 'socket') => (size: number, text: string) => {
+      bytes[to] += size;
+      if (text.includes(CHUNK_EVENT)) bytes[`${to}Chunks`] += size;
+    };
     const cluster = await startTurnCluster(
       {
         folder,
         turnWorkers: 4,
         conversations: 1,
-        busTap: () => ({ there: (data) => void (bytes.bus += data.length) }),
+        busTap: () => ({ there: createCommandSplitter(add('bus')) }),
       },
       stack,
     );
@@ -93,7 +102,7 @@ export const questionPart: RealtimePart = {
     const publications = await readPublications(cluster.valkey.url, stack);
     const host = await startTapProxy(
       () => cluster.gatewayUrl,
-      () => ({ back: (data) => void (bytes.socket += data.length) }),
+      () => ({ back: createFrameSplitter(add('socket')) }),
       stack,
     );
     const client = new UswarmClient({ ...cluster.spec, url: redirect(cluster.gatewayUrl, host).replace(/\/$/, '') }, () => undefined);
@@ -122,7 +131,9 @@ export const questionPart: RealtimePart = {
         ...countStatements(statements.take(), atRest),
         publications: (await publications()) - before.publications,
         bus: (bytes.bus - before.bus) / text,
+        busChunks: (bytes.busChunks - before.busChunks) / text,
         socket: (bytes.socket - before.socket) / text,
+        socketChunks: (bytes.socketChunks - before.socketChunks) / text,
       });
     }
     for (const [count, text] of questions[0]?.most ?? []) say(`${count} × ${text}`);

@@ -6,6 +6,7 @@ import { goalTable } from '../report/goals.js';
 import { BenchError, USAGE } from '../settings.js';
 import type { PartResult, RealtimePart } from './part.js';
 import { deliveryPart } from './delivery-part.js';
+import { eventsPart } from './events-part.js';
 import { faultsPart } from './faults-part.js';
 import { questionPart } from './question-part.js';
 import { relayPart } from './relay-part.js';
@@ -18,7 +19,7 @@ import { takeoverPart } from './takeover-part.js';
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-realtime', import.meta.url));
 
 /** In the order in which they are measured. */
-const PARTS: readonly RealtimePart[] = [relayPart, deliveryPart, socketsPart, stalledPart, resumePart, restartPart, questionPart, faultsPart, takeoverPart];
+const PARTS: readonly RealtimePart[] = [relayPart, deliveryPart, eventsPart, socketsPart, stalledPart, resumePart, restartPart, questionPart, faultsPart, takeoverPart];
 
 /**
  * `npm run bench -- realtime`: measures the way of events from the database to clients, part by part. Prints tables with
