@@ -45,6 +45,9 @@ export function countStatements(sent: readonly SentStatement[], atRest: readonly
   return {
     statements: counted.length,
     transactions: units.filter(([first]) => BEGIN.test(first?.text ?? '') || WRITES.test(first?.text ?? '')).length,
-    most: [...counts].map(([text, count]): [number, string] => [count, text]).toSorted(([a], [b]) => b - a).slice(0, SHOWN),
+    most: [...counts]
+      .map(([text, count]): [number, string] => [count, text])
+      .toSorted(([a], [b]) => b - a)
+      .slice(0, SHOWN),
   };
 }

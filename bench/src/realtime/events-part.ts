@@ -78,12 +78,15 @@ async function measureEvents(
   await sleep(1_000);
   const spent = cpuOf(pids) - cpu;
   const seen = await clients.ask<'probes'>({ do: 'probes' });
-  if (from === 0 || seen.length < perSecond * seconds) throw new BenchError(`${name}: only ${seen.length} events arrived.`);
+  if (from === 0 || seen.length < perSecond * seconds)
+    throw new BenchError(`${name}: only ${seen.length} events arrived.`);
   return { name, perCore: seen.length / spent, latency: latencyOf(seen) };
 }
 
 async function startGateways(world: RealtimeWorld, count: number, stack: CloseStack): Promise<Servers> {
-  const gateways = await Promise.all(Array.from({ length: count }, (_, n) => world.startGateway(`gateway-${n}`, stack)));
+  const gateways = await Promise.all(
+    Array.from({ length: count }, (_, n) => world.startGateway(`gateway-${n}`, stack)),
+  );
   return {
     name: count === 1 ? 'uswarm, 1 gateway' : `uswarm, ${count} gateways`,
     kind: 'uswarm',
@@ -111,7 +114,10 @@ export const eventsPart: RealtimePart = {
   title: `Events from the bus to ${FULL.sockets} sockets with a workspace each, ${FULL.perSecond} per second`,
   async measure({ folder, small, stack, say }) {
     const settings = small ? SMALL : FULL;
-    const world = await startRealtimeWorld({ folder, users: settings.sockets, longEvents: 10, workspacesPerUser: 1 }, stack);
+    const world = await startRealtimeWorld(
+      { folder, users: settings.sockets, longEvents: 10, workspacesPerUser: 1 },
+      stack,
+    );
     const starts = [
       ...GATEWAYS.map((count) => (own: CloseStack) => startGateways(world, count, own)),
       ...PEERS.map((peer) => (own: CloseStack) => startBare(world, peer, own)),

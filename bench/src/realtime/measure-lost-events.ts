@@ -49,7 +49,10 @@ export async function measureLostEvents(world: RealtimeWorld, users: number, rou
     const proxy = await startBusProxy(world.valkey.url, Math.random);
     stack.defer('bus proxy', () => proxy.close());
     const gateway = await world.startGateway('gateway', stack, proxy.url);
-    const clients = Array.from({ length: users }, (_, n) => new UswarmClient(world.spec(gateway.url, n, 1), () => undefined));
+    const clients = Array.from(
+      { length: users },
+      (_, n) => new UswarmClient(world.spec(gateway.url, n, 1), () => undefined),
+    );
     stack.defer('clients', async () => clients.forEach((client) => client.close()));
     for (const client of clients) await client.open();
     const lose = async (): Promise<number> => {

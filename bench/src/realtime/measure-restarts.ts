@@ -74,7 +74,10 @@ export async function measureDeadGateway(
     const second = await world.startGateway('second', stack);
     balancer.use(first.url);
     const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
-    await connectAll(processes, Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)));
+    await connectAll(
+      processes,
+      Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)),
+    );
     await sleep(REST_MS);
     world.statements.take();
     await sleep(REST_MS);
@@ -130,7 +133,10 @@ export async function measureRollingRestart(world: RealtimeWorld, sockets: numbe
     const second = await world.startGateway('second', stack);
     balancer.use(first.url, second.url);
     const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
-    await connectAll(processes, Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)));
+    await connectAll(
+      processes,
+      Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)),
+    );
     const stop = publishEvents(world);
     for (const [leaving, staying] of [
       [first, second],

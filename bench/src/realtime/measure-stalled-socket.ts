@@ -113,7 +113,8 @@ async function pass(
       published += batch;
       await publishing.large(batch);
     }
-    for (; probes < passed * PROBES_PER_S; probes += 1) publishing.probe(workspaceIds[probes % workspaceIds.length] ?? '');
+    for (; probes < passed * PROBES_PER_S; probes += 1)
+      publishing.probe(workspaceIds[probes % workspaceIds.length] ?? '');
     await sleep(4);
   }
   await sleep(SETTLE_MS);
@@ -132,19 +133,34 @@ export async function measureStalledSocket(
   const stack = new CloseStack(silentLogger);
   try {
     const { url, pid } =
-      server === 'uswarm' ? await world.startGateway('gateway', stack) : await startPeer(server, world.valkey.url, stack);
+      server === 'uswarm'
+        ? await world.startGateway('gateway', stack)
+        : await startPeer(server, world.valkey.url, stack);
     const spec = (user: number): ClientSpec => ({ ...world.spec(url, user, 1), kind: server });
     const [others, stalled] = [startClients(stack), startClients(stack)];
-    await connectAll([others], Array.from({ length: settings.sockets - 1 - READERS }, (_, n) => spec(n + 1)));
-    await connectAll([others], Array.from({ length: READERS }, () => spec(0)));
+    await connectAll(
+      [others],
+      Array.from({ length: settings.sockets - 1 - READERS }, (_, n) => spec(n + 1)),
+    );
+    await connectAll(
+      [others],
+      Array.from({ length: READERS }, () => spec(0)),
+    );
     await connectAll([stalled], [spec(0)]);
-    const workspaceIds = Array.from({ length: settings.sockets - 1 - READERS }, (_, n) => spec(n + 1).workspaceIds[0] ?? '');
+    const workspaceIds = Array.from(
+      { length: settings.sockets - 1 - READERS },
+      (_, n) => spec(n + 1).workspaceIds[0] ?? '',
+    );
     const room = spec(0).workspaceIds[0] ?? '';
     const publishing =
       server === 'uswarm'
         ? await publishToUswarm(world, room, stack)
         : await publishToPeer(world.valkey.url, room, stack);
-    await pass(publishing, others, workspaceIds, { ...settings, megabytes: settings.megabytes / 4, seconds: settings.seconds / 4 });
+    await pass(publishing, others, workspaceIds, {
+      ...settings,
+      megabytes: settings.megabytes / 4,
+      seconds: settings.seconds / 4,
+    });
     const usual = await pass(publishing, others, workspaceIds, settings);
     const before = await collectedKiB(pid);
     stalled.pause();

@@ -35,10 +35,14 @@ export async function measureTakeover(
   id: string,
 ): Promise<{ takeover: Takeover; next: Side }> {
   const texts: Texts = { at: 0, length: 0 };
-  const client = new UswarmClient(cluster.spec, () => undefined, (chunk) => {
-    texts.at = monotonicMs();
-    texts.length += chunk.length;
-  });
+  const client = new UswarmClient(
+    cluster.spec,
+    () => undefined,
+    (chunk) => {
+      texts.at = monotonicMs();
+      texts.length += chunk.length;
+    },
+  );
   await client.open();
   const plan = { id, calls: 0, tool: 'remember' as const, stalls: false, ...ANSWER };
   const sent = await cluster.user.send(cluster.user.conversations[0] ?? '', messageOf(plan));

@@ -63,7 +63,14 @@ export function questionResult({ questions, restPerS, peers }: QuestionFigures):
     rows: [
       ['uswarm', String(statements), String(transactions), String(publications), bus.toFixed(1), socket.toFixed(1)],
       ['uswarm, chunks only', '-', '-', '-', busChunks.toFixed(1), socketChunks.toFixed(1)],
-      ...peers.map((peer) => [`${peer.server}, an event per token`, '-', '-', '-', peer.bus.toFixed(1), peer.socket.toFixed(1)]),
+      ...peers.map((peer) => [
+        `${peer.server}, an event per token`,
+        '-',
+        '-',
+        '-',
+        peer.bus.toFixed(1),
+        peer.socket.toFixed(1),
+      ]),
     ],
     goals: [
       atMost('question and answer: statements', statements, GOALS.statements, ''),
@@ -105,7 +112,10 @@ export const questionPart: RealtimePart = {
       () => ({ back: createFrameSplitter(add('socket')) }),
       stack,
     );
-    const client = new UswarmClient({ ...cluster.spec, url: redirect(cluster.gatewayUrl, host).replace(/\/$/, '') }, () => undefined);
+    const client = new UswarmClient(
+      { ...cluster.spec, url: redirect(cluster.gatewayUrl, host).replace(/\/$/, '') },
+      () => undefined,
+    );
     await client.open();
     stack.defer('client', async () => client.close());
 
@@ -138,7 +148,8 @@ export const questionPart: RealtimePart = {
     }
     for (const [count, text] of questions[0]?.most ?? []) say(`${count} × ${text}`);
     const peers: PeerBytes[] = [];
-    for (const peer of PEERS) peers.push(await measurePeerBytes(peer, cluster.valkey.url, { tokens, paceMs: PACE_MS }, stack));
+    for (const peer of PEERS)
+      peers.push(await measurePeerBytes(peer, cluster.valkey.url, { tokens, paceMs: PACE_MS }, stack));
     return questionResult({ questions, restPerS, peers });
   },
 };

@@ -95,7 +95,10 @@ export async function startRealtimeWorld(options: RealtimeWorldOptions, stack: C
     statements,
     startGateway(name, gatewayStack, redisUrl = valkey.url) {
       const gateway = { ...settings, REALTIME_REDIS_URL: redisUrl };
-      return startGateway({ environment: gateway, logFile: join(folder, `${name}.log`), args: COLLECTED }, gatewayStack);
+      return startGateway(
+        { environment: gateway, logFile: join(folder, `${name}.log`), args: COLLECTED },
+        gatewayStack,
+      );
     },
     spec(url, user, workspaces) {
       const { authorization: _, ...signed } = sign(user);
@@ -104,4 +107,3 @@ export async function startRealtimeWorld(options: RealtimeWorldOptions, stack: C
     },
   };
 }
-

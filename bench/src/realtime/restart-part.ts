@@ -45,7 +45,9 @@ export const restartPart: RealtimePart = {
     const dead = await measureDeadGateway(world, sockets, say);
     say(`killed gateway: all back after ${seconds(dead.allBackMs)}, lost ${dead.lost}, behind ${dead.behind}`);
     const rolling = await measureRollingRestart(world, sockets);
-    say(`rolling restart: outage at most ${seconds(rolling.outage.max)}, lost ${rolling.lost}, behind ${rolling.behind}`);
+    say(
+      `rolling restart: outage at most ${seconds(rolling.outage.max)}, lost ${rolling.lost}, behind ${rolling.behind}`,
+    );
     return restartResult({ dead, rolling, peer: await measureDeadPeer(world, sockets) });
   },
 };

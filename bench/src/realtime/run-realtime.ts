@@ -19,7 +19,18 @@ import { takeoverPart } from './takeover-part.js';
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-realtime', import.meta.url));
 
 /** In the order in which they are measured. */
-const PARTS: readonly RealtimePart[] = [relayPart, deliveryPart, eventsPart, socketsPart, stalledPart, resumePart, restartPart, questionPart, faultsPart, takeoverPart];
+const PARTS: readonly RealtimePart[] = [
+  relayPart,
+  deliveryPart,
+  eventsPart,
+  socketsPart,
+  stalledPart,
+  resumePart,
+  restartPart,
+  questionPart,
+  faultsPart,
+  takeoverPart,
+];
 
 /**
  * `npm run bench -- realtime`: measures the way of events from the database to clients, part by part. Prints tables with

@@ -26,7 +26,7 @@ it('records simple, prepared and pipelined statements, with the rows that each r
   ]);
   // In parts, as a network delivers them.
   for (let at = 0; at < client.length; at += 3) there(client.subarray(at, at + 3));
-  back(Buffer.concat([message('C', 'BEGIN\0'), message('Z', 'T')].slice(0, 1)));
+  back(Buffer.concat([message('C', 'BEGIN\0'), message('Z', 'T')]));
   back(Buffer.concat([message('D'), message('D'), message('C', 'SELECT 2\0'), message('C', 'UPDATE 5\0')]));
   expect(seen).toEqual([
     { connection: 7, text: 'BEGIN', rows: 0 },
@@ -38,9 +38,10 @@ it('records simple, prepared and pipelined statements, with the rows that each r
 it('assigns no rows to statements that the server skips after an error', () => {
   const seen: SentStatement[] = [];
   const { there, back } = tapStatements(1, (statement) => seen.push(statement));
-  there(Buffer.concat([STARTUP, message('Q', 'wrong\0'), message('Q', 'SELECT 1\0')]));
+  const extended = (text: string): Buffer =>
+    Buffer.concat([message('P', `\0${text}\0\0\0`), message('B', '\0\0'), message('E', '\0\0\0\0\0')]);
+  there(Buffer.concat([STARTUP, extended('wrong'), extended('SELECT 1'), message('S'), message('Q', 'SELECT 2\0')]));
   back(Buffer.concat([message('E', 'SERROR\0\0'), message('Z', 'I')]));
-  there(message('Q', 'SELECT 2\0'));
   back(Buffer.concat([message('D'), message('C', 'SELECT 1\0')]));
   expect(seen.map(({ rows }) => rows)).toEqual([undefined, undefined, 1]);
 });

@@ -46,17 +46,19 @@ function cString(body: Buffer, start = 0): [text: string, next: number] {
 /** Records what one connection sends. */
 export function tapStatements(connection: number, record: (statement: SentStatement) => void): Required<Tap> {
   const prepared = new Map<string, string>();
-  const running: SentStatement[] = [];
+  /** What was sent until each point at which the server is ready again; a client may send more before it is. */
+  const running: SentStatement[][] = [[]];
   let bound = '';
   let rows = 0;
   const send = (text: string): void => {
     const statement = { connection, text: text.trim() };
     record(statement);
-    running.push(statement);
+    running.at(-1)?.push(statement);
   };
   return {
     there: createSplitter((type, body) => {
       if (type === 'Q') send(cString(body)[0]);
+      if (type === 'Q' || type === 'S') running.push([]);
       if (type === 'E') send(bound);
       if (type === 'P') {
         const [name, next] = cString(body);
@@ -67,13 +69,13 @@ export function tapStatements(connection: number, record: (statement: SentStatem
     back: createSplitter((type) => {
       if (type === 'D') rows += 1;
       if (type === 'C') {
-        const statement = running.shift();
+        const statement = running[0]?.shift();
         if (statement !== undefined) statement.rows = rows;
         rows = 0;
       }
-      // After an error the server skips what follows until it is ready.
+      // After an error the server skips what was sent until then.
       if (type === 'Z') {
-        running.length = 0;
+        if (running.length > 1) running.shift();
         rows = 0;
       }
     }, false),

@@ -19,7 +19,9 @@ export function takeoverResult(takeovers: readonly Takeover[]): PartResult {
     heads: ['from the signal to the next text at the socket', 'p50', 'max'],
     rows: measured.map(({ signal, latency }) => [signal, secondsOf(latency.p50), secondsOf(latency.max)]),
     goals: [
-      ...measured.map(({ signal, latency }) => atMost(`takeover after ${signal}, max`, latency.max / 1_000, GOAL_S, 's')),
+      ...measured.map(({ signal, latency }) =>
+        atMost(`takeover after ${signal}, max`, latency.max / 1_000, GOAL_S, 's'),
+      ),
       once,
     ],
     figures: takeovers,

@@ -136,7 +136,12 @@ export async function startTurnCluster(options: TurnClusterOptions, stack: Close
   const sign = createSigner([token], signatureSecret);
   const user = await signUp(front.url, { token, headers: () => sign(0) }, conversations);
   await query(`UPDATE users SET plan_code = 'pro'`);
-  await waitFor(query, `SELECT FROM runtimes WHERE phase = 'Ready' AND address IS NOT NULL`, [], 'The runtime did not start');
+  await waitFor(
+    query,
+    `SELECT FROM runtimes WHERE phase = 'Ready' AND address IS NOT NULL`,
+    [],
+    'The runtime did not start',
+  );
   const { authorization: _, ...signed } = sign(0);
   return {
     valkey,

@@ -13,7 +13,7 @@ export function frameLength(data: Buffer): number | undefined {
 function frameEnd(data: Buffer, start: number): number | undefined {
   const line = data.indexOf(CR, start);
   if (line === -1 || line + 1 >= data.length) return undefined;
-  const type = String.fromCharCode(data[start]!);
+  const type = String.fromCharCode(data[start] ?? 0);
   let end = line + 2;
   const count = Number(data.toString('latin1', start + 1, line));
   if (BULK.has(type)) {

@@ -66,7 +66,8 @@ export class UswarmClient implements Client {
     socket.on('workspace.subscribed', (subscribed: Subscribed) => this.#ready(subscribed));
     socket.onAny((event: string, payload: Positioned & { query?: string }) => {
       if (event === PROBE) this.#probed(monotonicMs() - Number(payload.query));
-      else if (event !== 'workspace.subscribed' && payload.seq !== undefined) this.#apply(payload.workspace_id, payload.seq);
+      else if (event !== 'workspace.subscribed' && payload.seq !== undefined)
+        this.#apply(payload.workspace_id, payload.seq);
     });
   }
 
