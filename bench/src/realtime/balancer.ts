@@ -1,7 +1,7 @@
 import type { CloseStack } from '@uswarm/service-kit';
 import { startTapProxy } from './tap-proxy.js';
 
-/** Stands for the load balancer in front of gateways: new connections go to the targets in turn. */
+/** In place of the load balancer in front of gateways: new connections go to the targets in turn. */
 export interface Balancer {
   url: string;
   /** The servers that are ready. */

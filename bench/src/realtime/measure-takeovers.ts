@@ -52,7 +52,7 @@ export async function measureTakeover(
   const next = await cluster.startWorker();
   process.kill(holder.pid, signal);
   const from = monotonicMs();
-  // What was on its way still arrives.
+  // What was sent before still arrives.
   await sleep(1_000);
   const { length } = texts;
   while (texts.length === length) {

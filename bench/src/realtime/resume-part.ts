@@ -17,16 +17,16 @@ const GOALS = [150, 1_000];
 
 /** Events of the messages of the long conversations, without gaps. */
 const EVENTS = `
-  WITH said AS (
+  WITH logged AS (
     SELECT m.id, m.workspace_id, w.last_seq + row_number() OVER (PARTITION BY w.id ORDER BY m.seq) AS seq
     FROM messages m JOIN workspaces w ON w.id = m.workspace_id JOIN users u ON u.id = w.owner_id
     WHERE substr(u.subject, 6)::int <= $1
   ), counted AS (
-    UPDATE workspaces w SET last_seq = s.seq FROM (SELECT workspace_id, max(seq) AS seq FROM said GROUP BY 1) s
+    UPDATE workspaces w SET last_seq = s.seq FROM (SELECT workspace_id, max(seq) AS seq FROM logged GROUP BY 1) s
     WHERE w.id = s.workspace_id
   )
   INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
-  SELECT workspace_id, seq, 'message.new', id, now() FROM said`;
+  SELECT workspace_id, seq, 'message.new', id, now() FROM logged`;
 
 export interface Resumes {
   /** The events that a client has missed. */
