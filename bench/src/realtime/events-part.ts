@@ -25,7 +25,7 @@ export interface Events {
 
 const ALL_ARRIVE: Goal['0'] = 'events that did not arrive: 0';
 
-export function eventsResult(events: readonly Events[]): PartResult {
+function eventsResult(events: readonly Events[]): PartResult {
   return {
     heads: ['servers', 'events per s and core', 'p50', 'p99'],
     rows: events.map(({ name, perCore, latency: { p50, p99 } }) => [

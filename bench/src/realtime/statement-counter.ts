@@ -19,7 +19,7 @@ export interface StatementCounter {
 }
 
 /** Splits a stream of typed messages: one byte, and a length that includes itself. */
-export function createSplitter(message: (type: string, body: Buffer) => void, hasStartup: boolean) {
+function createSplitter(message: (type: string, body: Buffer) => void, hasStartup: boolean) {
   let rest: Buffer = Buffer.alloc(0);
   let started = !hasStartup;
   return (data: Buffer): void => {
