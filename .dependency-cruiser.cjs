@@ -31,7 +31,12 @@ module.exports = {
       'testkit-is-for-tests',
       'Programs do not import test helpers.',
       {
-        pathNot: ['^packages/(testkit|hook-conformance)/', '^(e2e|evals|hack|bench/src/(controller|realtime))/', testCode, tests],
+        pathNot: [
+          '^packages/(testkit|hook-conformance)/',
+          '^(e2e|evals|hack|bench/src/(controller|realtime))/',
+          testCode,
+          tests,
+        ],
       },
       { path: '^packages/(testkit|hook-conformance)/' },
     ),
