@@ -228,6 +228,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     INTEGRATION_TOKEN_KEYS: secrets.integration_token_keys,
     RUNTIME_DRIVER: 'process',
     RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
+    RUNTIME_MAX_PROCESSES: String(settings.maxRuntimes),
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
     SVC_MCP_SIGNING_KEY: toolServer.signingKey,
     SVC_MCP_ENDPOINT: toolServer.endpoint,

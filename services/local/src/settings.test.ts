@@ -22,6 +22,7 @@ describe('the settings of local mode', () => {
     expect(readSettings([], {})).toEqual({
       port: 8080,
       dataDirectory: expect.stringMatching(/\/\.data$/),
+      maxRuntimes: 8,
       withSearch: false,
       searchEndpoint: undefined,
       toolServer: undefined,
@@ -37,6 +38,7 @@ describe('the settings of local mode', () => {
     const environment = {
       USWARM_PORT: '9000',
       USWARM_DATA_DIR: 'elsewhere',
+      USWARM_MAX_RUNTIMES: '2',
       SVC_SEARCH_ENDPOINT: 'http://127.0.0.1:8888',
       SVC_MCP_ENDPOINT: 'http://127.0.0.1:8889/mcp',
       SVC_MCP_SIGNING_KEY: `a:${TOKEN}`,
@@ -49,6 +51,7 @@ describe('the settings of local mode', () => {
     expect(readSettings(['--search'], environment)).toEqual({
       port: 9000,
       dataDirectory: resolve('elsewhere'),
+      maxRuntimes: 2,
       withSearch: true,
       searchEndpoint: 'http://127.0.0.1:8888',
       toolServer: { endpoint: 'http://127.0.0.1:8889/mcp', signingKey: `a:${TOKEN}` },
@@ -73,6 +76,10 @@ describe('the settings of local mode', () => {
     [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: must be a port number up to 65535.'],
     [{ USWARM_PORT: '65536' }, 'USWARM_PORT is not valid: must be a port number up to 65535.'],
     [{ USWARM_PORT: '0' }, 'USWARM_PORT is not valid: must be at least 1.'],
+    [{ USWARM_MAX_RUNTIMES: 'abc' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
+    [{ USWARM_MAX_RUNTIMES: '0' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
+    [{ USWARM_MAX_RUNTIMES: '1.5' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
+    [{ USWARM_MAX_RUNTIMES: '1001' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
     [{ E2E_TOKEN: TOKEN.slice(1) }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
     [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
     [{ SIGNATURE_SECRET: SECRET.slice(1) }, 'SIGNATURE_SECRET is not valid: needs at least 16 characters.'],

@@ -13,12 +13,15 @@ import { MODEL_EXAMPLES } from './model-examples.js';
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'needs an http or https URL' });
 
+const RUNTIMES = 'must be an integer from 1 to 1000';
+
 const baseUrls = Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection }) =>
   connection === undefined ? [] : [[connection.baseUrl, httpUrl.optional()]],
 );
 
 const Environment = z.object({
   USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
+  USWARM_MAX_RUNTIMES: z.coerce.number(RUNTIMES).int(RUNTIMES).min(1, RUNTIMES).max(1_000, RUNTIMES).default(8),
   SVC_SEARCH_ENDPOINT: httpUrl.optional(),
   SVC_MCP_ENDPOINT: httpUrl.optional(),
   SVC_MCP_SIGNING_KEY: z
@@ -43,6 +46,8 @@ const Environment = z.object({
 export interface Settings {
   port: number;
   dataDirectory: string;
+  /** Maximum runtime processes. */
+  maxRuntimes: number;
   /** Start SearXNG, too. */
   withSearch: boolean;
   searchEndpoint: string | undefined;
@@ -60,8 +65,8 @@ export const USAGE = `npm start [-- --search]
   --search   run SearXNG too (needs Python 3.11 or newer), so that agents can search the web
   --help     this text
 
-Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), SVC_SEARCH_ENDPOINT, SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY,
-${CONNECTION_VARIABLES.join(', ')},
+Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), SVC_SEARCH_ENDPOINT,
+SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY, ${CONNECTION_VARIABLES.join(', ')},
 USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL
 
 Models (docs/models.md); without one, the model demo answers:
@@ -85,6 +90,7 @@ export function readSettings(
   return {
     port: env.USWARM_PORT,
     dataDirectory: dataDirectory(environment),
+    maxRuntimes: env.USWARM_MAX_RUNTIMES,
     withSearch: options.search === true,
     searchEndpoint: env.SVC_SEARCH_ENDPOINT,
     toolServer:

@@ -176,6 +176,8 @@ export const OrchestratorConfig = z.object({
   // With RUNTIME_DRIVER=process:
   /** The path of the entry point of the agent runtime. Required for this driver. */
   RUNTIME_PROGRAM: z.string().min(1).optional(),
+  /** Maximum runtime processes of this orchestrator. Further starts wait until an idle one is suspended. 0: no limit. */
+  RUNTIME_MAX_PROCESSES: z.coerce.number().int().min(0).max(1_000).default(0),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
   /** Origin of the model gateway. Runtimes then get no key and no address of a provider. */
   MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),

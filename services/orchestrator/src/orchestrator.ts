@@ -4,6 +4,7 @@ import { createApp } from './http/app.js';
 import type { Handlers } from './http/handlers.js';
 import { createInternalApp } from './http/internal-app.js';
 import { createRequestContext } from './http/request-context.js';
+import type { LeasedJob } from './jobs/leased-job.js';
 import { startWorkers } from './jobs/start-workers.js';
 import { startOrchestratorRelay } from './outbox/start-relay.js';
 import { handlersOf } from './features/handlers.js';
@@ -30,8 +31,11 @@ async function startBackground(
   { platform, integrations, workspaces, chat, users }: Modules,
 ) {
   const { requests, background, leases, wakeUps } = platform;
+  const { runtimes } = workspaces;
+  const onRun = ({ workspaceId }: LeasedJob) => runtimes.use(workspaceId);
+  const usingRuntimes = [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs].map((job) => ({ ...job, onRun }));
   const workers = await startWorkers({
-    urgent: [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs, ...workspaces.runtimes.urgentJobs],
+    urgent: [...usingRuntimes, ...runtimes.urgentJobs],
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
@@ -66,7 +70,7 @@ async function startBackground(
     metrics,
     logger,
   });
-  const watch = workspaces.runtimes.startWatch();
+  const watch = runtimes.startWatch();
   const gatewayWatch = platform.gateways.watch();
   const epochWatch = platform.epochs.watch(background.database, logger);
   return {
@@ -74,7 +78,7 @@ async function startBackground(
       const maintenanceClosed = workers.maintenance.close();
       await watch?.close();
       await workers.urgent.close();
-      await workspaces.runtimes.close();
+      await runtimes.close();
       await relay.close();
       await gatewayWatch.close();
       await epochWatch.close();

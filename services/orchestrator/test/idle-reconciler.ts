@@ -2,6 +2,7 @@ import { type Registry, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../src/database/database.js';
 import type { RuntimeObservation } from '../src/features/runtimes/drivers/driver.js';
 import { createRuntimeMetrics } from '../src/features/runtimes/runtime-metrics.js';
+import { createRuntimePool } from '../src/features/runtimes/runtime-pool.js';
 import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
 import type { Stores } from './stores.js';
 
@@ -31,6 +32,7 @@ export const createIdleReconciler = (stores: Stores, withTransaction: WithTransa
       status: async () => ({ busy: false, idleMs: 3_600_000 }),
       forget: () => undefined,
     },
+    pool: createRuntimePool({ places: 0, wake: () => undefined }),
     publish: async () => true,
     idleSuspendAfterMs: 1_000,
     metrics: createRuntimeMetrics(metrics),

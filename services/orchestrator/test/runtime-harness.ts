@@ -1,4 +1,5 @@
 import { silentLogger } from '@uswarm/service-kit';
+import { createRuntimePool } from '../src/features/runtimes/runtime-pool.js';
 import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
 import {
   PlatformUnreachable,
@@ -147,6 +148,7 @@ export function createRuntimeHarness() {
       },
       forget: (workspaceId) => void forgotten.push(workspaceId),
     },
+    pool: createRuntimePool({ places: 0, wake: () => undefined }),
     events: { append: async () => (recorded.events += 1) },
     agents: {
       statuses: async () => [{ agentId: 'a', activity: 'online', expiresInMs: null }],

@@ -16,4 +16,6 @@ export interface UrgentJobDefinition extends JobDefinition {
   concurrency: number;
   /** Shares the workers fairly: concurrent jobs per fair key. Default: no sharing. */
   perFairKey?: number;
+  /** See `JobWorkerDeps`. */
+  onRun?: JobWorkerDeps['onRun'];
 }

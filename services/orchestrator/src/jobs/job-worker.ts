@@ -17,6 +17,8 @@ export interface JobWorkerDeps {
   concurrency: number;
   /** The signal aborts when the lease is lost or the worker stops. */
   handle: (job: LeasedJob, signal: AbortSignal) => Promise<JobResult>;
+  /** Called before a job is handled. Returns a function that is called after the result is stored. */
+  onRun?: ((job: LeasedJob) => () => void) | undefined;
   /** Called when a job may be due that this process has no free worker for. */
   passOn?: () => void;
   metrics?: JobMetrics | undefined;
@@ -65,6 +67,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
 
   async function run(job: LeasedJob): Promise<void> {
     const lost = new AbortController();
+    const onEnd = deps.onRun?.(job);
     const releaseLease = leases.hold(job, leaseMs, () => lost.abort());
     try {
       const result = await handle(job, AbortSignal.any([lost.signal, stopping.signal]));
@@ -79,6 +82,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
       await releaseFor(job, backoffDelay(RETRY, job.failures), true).catch(() => undefined);
     } finally {
       releaseLease();
+      onEnd?.();
     }
   }
 

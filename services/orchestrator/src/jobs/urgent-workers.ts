@@ -23,7 +23,7 @@ const POLL_MS = 3_000;
 /** Starts one worker for each job type that users wait for. */
 export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Promise<void> } {
   const { jobs, store, leases, leaseMs, wakeUps, metrics, logger } = deps;
-  const workers = jobs.map(({ type, handle, concurrency, perFairKey }) => {
+  const workers = jobs.map(({ type, handle, concurrency, perFairKey, onRun }) => {
     const claim: JobStore['claim'] =
       perFairKey === undefined
         ? store.claim
@@ -37,6 +37,7 @@ export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Prom
       logger,
       concurrency,
       handle,
+      onRun,
       pollMs: POLL_MS,
       passOn: () => wakeUps.passOn(type),
     });

@@ -6,12 +6,14 @@ import { PlatformUnreachable, type RuntimeDriver } from './drivers/driver.js';
 import type { RuntimeClient } from './runtime-client.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeObserver } from './runtime-observer.js';
+import type { RuntimePool } from './runtime-pool.js';
 import {
   isPolled,
   isRolloutComplete,
   isSettled,
   isSuspendedForRollout,
   nextState,
+  QUEUED,
   secondsToReady,
   specOf,
 } from './runtime-state.js';
@@ -24,6 +26,7 @@ export interface RuntimeReconcilerDeps extends Omit<RuntimeUpdatesDeps, 'store' 
   jobs: Pick<JobStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
   driver: RuntimeDriver;
   client: Pick<RuntimeClient, 'identify' | 'status' | 'forget'>;
+  pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
   /** Milliseconds after which an idle runtime is suspended; 0 disables it. */
   idleSuspendAfterMs: number;
   metrics: RuntimeMetrics;
@@ -40,7 +43,7 @@ const SLOW_RETRY_MS = 15_000;
 
 /** The handler of runtime jobs: brings one runtime to its desired state, and stores and publishes what changed. */
 export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
-  const { store, jobs, driver, client, clock, logger, metrics, idleSuspendAfterMs } = deps;
+  const { store, jobs, driver, client, pool, clock, logger, metrics, idleSuspendAfterMs } = deps;
   const observer = createRuntimeObserver({ driver, client, metrics, logger });
   const updates = createRuntimeUpdates(deps);
   const suspension = createRuntimeSuspension({
@@ -49,6 +52,7 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
     client,
     observer,
     updates,
+    pool,
     idleSuspendAfterMs,
     metrics,
     clock,
@@ -67,6 +71,8 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
 
   /** Milliseconds until an unhealthy runtime is checked again. */
   async function retryMs(row: RuntimeRow): Promise<number> {
+    // The platform reports the start, so a queued runtime is not polled.
+    if (row.reason === QUEUED && (await settled(row, clock.now()))) return SETTLED_MS;
     if (row.failures <= QUICK_RETRIES) return backoffDelay(RETRY, row.failures - 1);
     return driver.reportsLiveness && (await settled(row, clock.now())) ? SETTLED_MS : SLOW_RETRY_MS;
   }
@@ -110,10 +116,12 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
       await resume(row.workspace_id);
       return { againInMs: 0 };
     }
-    if (next.failures > 0) return { againInMs: await retryMs(next) };
+    const evictedMs = await suspension.suspendIfEvicted(job, next, signal);
+    if (evictedMs === 0 || (await suspension.suspendIfUnneeded(job, next))) return { againInMs: 0 };
+    if (next.failures > 0) return { againInMs: Math.min(evictedMs, await retryMs(next)) };
     const idleMs = await suspension.suspendIfIdle(job, next, signal);
     const rolloutMs = idleMs === 0 ? 0 : await suspension.suspendForRollout(job, next, observed, signal);
-    const againInMs = Math.min(idleMs, rolloutMs);
+    const againInMs = Math.min(evictedMs, idleMs, rolloutMs);
     if (againInMs === 0) return { againInMs };
     return { againInMs: Math.min(againInMs, (await settled(next, clock.now())) ? SETTLED_MS : CHECK_MS) };
   }

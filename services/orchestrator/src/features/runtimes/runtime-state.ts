@@ -9,6 +9,8 @@ export const NOT_RESPONDING = 'NotAnswering';
 export const SUSPENDED_BY_OPERATOR = 'Held';
 /** The runtime is suspended for a rollout, and is resumed afterwards. */
 export const NEW_REVISION = 'NewRevision';
+/** The start waits for other runtimes. */
+export const QUEUED = 'Queued';
 /** The observation is older than the desired state. */
 const OUTDATED = 'Starting';
 

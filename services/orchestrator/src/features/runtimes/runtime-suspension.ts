@@ -1,10 +1,12 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
+import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { RuntimeObservation } from './drivers/driver.js';
 import type { RuntimeClient } from './runtime-client.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
 import type { RuntimeObserver } from './runtime-observer.js';
+import type { RuntimePool } from './runtime-pool.js';
 import { msUntilIdle, NEW_REVISION } from './runtime-state.js';
 import type { RuntimeUpdates } from './runtime-updates.js';
 import type { RuntimeRow, RuntimeStore } from './runtimes.store.js';
@@ -12,9 +14,25 @@ import type { RuntimeRow, RuntimeStore } from './runtimes.store.js';
 /** Milliseconds until the next check of a state that the platform does not report. */
 export const CHECK_MS = 10_000;
 
+/** Work of the runtime outside turns. It is lost if the runtime is not running. */
+const FOLLOW_UP_JOBS = [SUMMARY_JOB, TITLE_JOB];
+
 export interface RuntimeSuspension {
   /** Suspends a runtime that was idle for long enough. @returns milliseconds until the next check; 0: suspended */
   suspendIfIdle(job: LeasedJob, row: RuntimeRow, signal: AbortSignal): Promise<number>;
+  /**
+   * Suspends a runtime whose place another one needs, if nothing uses it.
+   *
+   * @returns milliseconds until the next check; 0: suspended
+   */
+  suspendIfEvicted(job: LeasedJob, row: RuntimeRow, signal: AbortSignal): Promise<number>;
+  /**
+   * Suspends a runtime that waits for a place although no turn needs it, as after a restart of local mode. A runtime
+   * that never ran stays in the queue: its user waits for the workspace.
+   *
+   * @returns whether it was suspended
+   */
+  suspendIfUnneeded(job: LeasedJob, row: RuntimeRow): Promise<boolean>;
   /**
    * Requests the rollout of a pending revision while the runtime is inactive, and suspends the runtime once the
    * platform grants the rollout.
@@ -35,6 +53,7 @@ export interface RuntimeSuspensionDeps {
   client: Pick<RuntimeClient, 'status'>;
   observer: Pick<RuntimeObserver, 'ensure'>;
   updates: RuntimeUpdates;
+  pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
   /** Milliseconds; 0 disables suspension of idle runtimes. */
   idleSuspendAfterMs: number;
   metrics: Pick<RuntimeMetrics, 'suspended' | 'suspendedForRollout'>;
@@ -42,7 +61,7 @@ export interface RuntimeSuspensionDeps {
 }
 
 export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSuspension {
-  const { store, jobs, client, observer, updates, metrics, clock } = deps;
+  const { store, jobs, client, observer, updates, pool, metrics, clock } = deps;
 
   /** Milliseconds until the runtime reaches the idle limit; 0 if it has. Status calls do not count as activity. */
   async function msUntilIdleLimit(row: RuntimeRow, signal: AbortSignal): Promise<number> {
@@ -76,7 +95,32 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
     );
   }
 
+  /** Whether the runtime works on something. One that does not run, or has stopped responding, does not. */
+  async function isWorking(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
+    const { workspace_id: workspaceId, address, phase, silent_since: silentSince } = row;
+    for (const kind of FOLLOW_UP_JOBS) if (await jobs.waits(kind, workspaceId)) return true;
+    if (phase !== 'Ready' || address === null || silentSince !== null) return false;
+    const status = await client.status({ workspaceId, address }, signal).catch(() => undefined);
+    return status?.busy !== false;
+  }
+
   return {
+    async suspendIfEvicted(job, row, signal) {
+      const { workspace_id: workspaceId } = row;
+      if (row.desired !== 'running' || !pool.mustYield(workspaceId)) return Infinity;
+      if (!(await isWorking(row, signal)) && (await suspend(job, row, ''))) {
+        metrics.suspended();
+        return 0;
+      }
+      pool.keep(workspaceId);
+      return CHECK_MS;
+    },
+
+    async suspendIfUnneeded(job, row) {
+      const isUnneeded = row.desired === 'running' && row.verified && pool.isQueued(row.workspace_id);
+      return isUnneeded && suspend(job, row, '');
+    },
+
     async suspendIfIdle(job, row, signal) {
       const untilMs = await msUntilIdleLimit(row, signal);
       if (untilMs > 0) return untilMs;

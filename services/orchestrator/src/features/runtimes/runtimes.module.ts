@@ -9,6 +9,7 @@ import type { EventPublisher } from '../events/event-publisher.js';
 import { chooseDriver } from './drivers/choose-driver.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';
 import { createRuntimeClient } from './runtime-client.js';
+import { createRuntimePool } from './runtime-pool.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeProcessStore } from './drivers/process/runtime-processes.store.js';
 import { createRuntimeRequests, RUNTIME_JOB } from './runtime-requests.js';
@@ -38,10 +39,20 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
   const metrics = createRuntimeMetrics(deps.metrics);
   const store = createRuntimeStore(background.database);
   const client = createRuntimeClient(callKeys(config));
+  const pool = createRuntimePool({
+    places: config.RUNTIME_MAX_PROCESSES,
+    wake(workspaceId) {
+      background.jobs.ensureDue(RUNTIME_JOB, [workspaceId], 0).catch((error: unknown) => {
+        // The next resync finds the runtime.
+        logger.warn({ err: error, workspace: workspaceId }, 'waking a runtime failed');
+      });
+    },
+  });
   const { driver, close: closeDriver } = await chooseDriver({
     config,
     environment,
     runtimeProcesses: createRuntimeProcessStore(background.database),
+    pool,
     ownsRuntimes,
     logger,
   });
@@ -54,6 +65,7 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
       jobs: background.jobs,
       driver,
       client,
+      pool,
       events: background.events,
       agents: createAgentStore(background.database),
       publish: deps.publisher.live,
@@ -71,6 +83,8 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
       makeDueNow: background.jobs.makeDueNow,
       metrics,
     }),
+    /** Call it when work begins that calls the runtime of the workspace. @returns a function to call when it ends */
+    use: pool.use,
     urgentJobs: [job],
     /** Compares runtimes with the platform. A replica without runtime workers leaves that to the others. */
     startWatch(): RuntimeWatch | undefined {

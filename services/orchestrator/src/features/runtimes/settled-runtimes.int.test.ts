@@ -7,6 +7,7 @@ import { insertWorkspaces } from '../../../test/bulk-data.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createJobWorker, type JobWorker } from '../../jobs/job-worker.js';
+import { createRuntimePool } from './runtime-pool.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';
 import type { RuntimeDriver, RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
@@ -113,7 +114,8 @@ describe('the cost of settled runtimes', () => {
       forget: () => undefined,
     };
     const metrics = createRuntimeMetrics(createMetrics('test'));
-    const common = { driver, client, metrics, clock: systemClock, logger: silentLogger };
+    const pool = createRuntimePool({ places: 0, wake: () => undefined });
+    const common = { driver, client, pool, metrics, clock: systemClock, logger: silentLogger };
     const queue = createJobWorker({
       kind: RUNTIME_JOB,
       store: { ...stores.jobs, claim: (...args) => ((claims += 1), stores.jobs.claim(...args)) },

@@ -1,14 +1,15 @@
 import type { RuntimeTarget } from '../runtimes/runtime-client.js';
+import { QUEUED } from '../runtimes/runtime-state.js';
 import type { RuntimeRow, RuntimeStore } from '../runtimes/runtimes.store.js';
 
-/** The runtime is suspended. The turn is released and waits without a time limit. */
+/** The runtime is suspended, or its start is queued. The turn is released and waits without a time limit. */
 export class RuntimeSuspended extends Error {
   override name = 'RuntimeSuspended';
 }
 
 /** The address of the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
 export function targetOf(workspaceId: string, runtime: RuntimeRow | undefined): RuntimeTarget | undefined {
-  if (runtime?.phase === 'Suspended') throw new RuntimeSuspended();
+  if (runtime?.phase === 'Suspended' || runtime?.reason === QUEUED) throw new RuntimeSuspended();
   if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
   return { workspaceId, address: runtime.address };
 }

@@ -4,6 +4,7 @@ import type { OrchestratorConfig } from '../../../config.js';
 import { createDrainFlag } from './kubernetes/drain-flag.js';
 import { createKubernetesDriver } from './kubernetes/kubernetes-driver.js';
 import { createProcessDriver } from './process/process-driver.js';
+import type { RuntimePool } from '../runtime-pool.js';
 import type { RuntimeDriver } from './driver.js';
 import { runtimeEnvironment } from './process/runtime-environment.js';
 import type { RuntimeProcessStore } from './process/runtime-processes.store.js';
@@ -14,6 +15,7 @@ export interface ChooseDriverDeps {
   config: OrchestratorConfig;
   environment: Record<string, string | undefined>;
   runtimeProcesses: RuntimeProcessStore;
+  pool: RuntimePool;
   /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;
   logger: Logger;
@@ -60,7 +62,7 @@ async function openKubernetesDriver({ config, environment, logger }: ChooseDrive
 }
 
 async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
-  const { config, environment, runtimeProcesses, ownsRuntimes, logger } = deps;
+  const { config, environment, runtimeProcesses, pool, ownsRuntimes, logger } = deps;
   const { RUNTIME_PROGRAM: program } = config;
   if (program === undefined) throw new Error('RUNTIME_PROGRAM is required with RUNTIME_DRIVER=process');
   const driver = createProcessDriver({
@@ -73,6 +75,7 @@ async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> 
       logLevel: config.LOG_LEVEL,
       environment,
     }),
+    pool,
     logger,
     ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });

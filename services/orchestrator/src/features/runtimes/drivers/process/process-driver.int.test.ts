@@ -9,6 +9,7 @@ import { identifyProcess } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../../../test/database.js';
 import { createProcessDriver, type ProcessDriver } from './process-driver.js';
+import { createRuntimePool } from '../../runtime-pool.js';
 import { createRuntimeClient, type RuntimeClient } from '../../runtime-client.js';
 import type { RuntimeSpec } from '../driver.js';
 import { runtimeEnvironment } from './runtime-environment.js';
@@ -27,6 +28,8 @@ describe('runtimes as processes', () => {
   let spec: RuntimeSpec;
   let drivers: ProcessDriver[] = [];
   let otherProcesses: ChildProcess[] = [];
+  /** The workspaces that got a place or lost it. */
+  let woken: string[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
     store = createRuntimeProcessStore(db.database);
@@ -39,7 +42,7 @@ describe('runtimes as processes', () => {
   afterEach(async () => {
     await Promise.all(drivers.map((driver) => driver.stopAll()));
     for (const other of otherProcesses) other.kill('SIGKILL');
-    [drivers, otherProcesses] = [[], []];
+    [drivers, otherProcesses, woken] = [[], [], []];
   });
   afterAll(async () => {
     client.close();
@@ -47,7 +50,7 @@ describe('runtimes as processes', () => {
     await db.close();
   });
 
-  const createDriver = (program = AGENT_RUNTIME): ProcessDriver => {
+  const createDriver = (program = AGENT_RUNTIME, places = 0): ProcessDriver => {
     const environment = runtimeEnvironment({
       callPrivateKey: privateKey,
       mcpEndpoint: undefined,
@@ -55,7 +58,8 @@ describe('runtimes as processes', () => {
       logLevel: 'silent',
       environment: {},
     });
-    const driver = createProcessDriver({ store, program, environment, logger: silentLogger });
+    const pool = createRuntimePool({ places, wake: (workspaceId) => void woken.push(workspaceId) });
+    const driver = createProcessDriver({ store, program, environment, pool, logger: silentLogger });
     drivers.push(driver);
     return driver;
   };
@@ -144,6 +148,73 @@ describe('runtimes as processes', () => {
     process.kill(pid, 'SIGKILL');
     await exited(pid);
     expect(await peek(false)).toBeUndefined();
+  });
+
+  describe('with one place', () => {
+    const QUEUED = { phase: 'Progressing', reason: 'Queued', address: null, current: true };
+    let other: RuntimeSpec;
+    beforeEach(() => {
+      other = { ...spec, workspaceId: crypto.randomUUID() };
+    });
+    const oneAfterAnother = async () => {
+      const driver = createDriver(AGENT_RUNTIME, 1);
+      const first = await driver.ensure(spec, RESPONSIVE);
+      expect(await driver.ensure(other, RESPONSIVE)).toEqual(QUEUED);
+      return { driver, first };
+    };
+
+    it('queues a second runtime until the first one is suspended, and reports both changes', async () => {
+      const { driver, first } = await oneAfterAnother();
+      expect(await driver.peek([spec, other])).toEqual(
+        new Map<string, object>([
+          [spec.workspaceId, { ...first, outdated: true }],
+          [other.workspaceId, QUEUED],
+        ]),
+      );
+      expect(woken).toEqual([spec.workspaceId]);
+      await driver.ensure({ ...spec, suspended: true }, RESPONSIVE);
+      expect(woken).toEqual([spec.workspaceId, other.workspaceId]);
+      expect((await driver.peek([other])).size).toBe(0);
+      expect(await driver.ensure(other, RESPONSIVE)).toMatchObject({ phase: 'Ready' });
+    });
+
+    it('gives the place of a removed runtime to the next one', async () => {
+      const { driver } = await oneAfterAnother();
+      await driver.remove(spec.workspaceId);
+      expect(await driver.ensure(other, RESPONSIVE)).toMatchObject({ phase: 'Ready' });
+    });
+
+    it('starts a crashed runtime again in its place', async () => {
+      const { driver } = await oneAfterAnother();
+      const pid = await pidNow();
+      process.kill(pid, 'SIGKILL');
+      await exited(pid);
+      expect(await driver.ensure(other, RESPONSIVE)).toEqual(QUEUED);
+      expect(await driver.ensure(spec, RESPONSIVE)).toMatchObject({ phase: 'Ready' });
+    });
+
+    it('starts one process for two concurrent calls, and stops it if it is suspended during the start', async () => {
+      const driver = createDriver(AGENT_RUNTIME, 1);
+      const [first, second] = await Promise.all([driver.ensure(spec, RESPONSIVE), driver.ensure(spec, RESPONSIVE)]);
+      expect(second).toEqual(first);
+      await driver.ensure({ ...spec, suspended: true }, RESPONSIVE);
+      const starting = driver.ensure(spec, RESPONSIVE);
+      await eventually(() => driver.ensure({ ...spec, suspended: true }, RESPONSIVE), { until: () => true });
+      const { address } = await starting;
+      await driver.ensure({ ...spec, suspended: true }, RESPONSIVE);
+      await expect(instance(address)).rejects.toThrow();
+    });
+
+    it('lets another runtime start first if a start fails', async () => {
+      const program = path.join(folder, `${spec.workspaceId}.cjs`);
+      writeFileSync(program, 'setTimeout(() => process.exit(3), 300);');
+      const driver = createDriver(program, 1);
+      const failing = expect(driver.ensure(spec, RESPONSIVE)).rejects.toThrow('exited during its start');
+      await eventually(() => driver.ensure(other, RESPONSIVE), { until: ({ reason }) => reason === 'Queued' });
+      await failing;
+      expect(await driver.ensure(spec, RESPONSIVE)).toEqual(QUEUED);
+      expect(woken.at(-1)).toBe(other.workspaceId);
+    });
   });
 
   it('stops a removed runtime and deletes its row', async () => {

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@uswarm/service-kit';
 import { z } from 'zod';
+import type { RuntimePool } from '../../runtime-pool.js';
+import { QUEUED } from '../../runtime-state.js';
 import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.js';
-import type { RuntimeProcessStore } from './runtime-processes.store.js';
+import type { RuntimeProcess, RuntimeProcessStore } from './runtime-processes.store.js';
 
 export interface ProcessDriverDeps {
   store: RuntimeProcessStore;
@@ -16,6 +19,8 @@ export interface ProcessDriverDeps {
   environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
   /** The folder for logs of runtimes; undefined discards them. */
   logDirectory?: string;
+  /** The places for processes. */
+  pool: Pick<RuntimePool, 'admit' | 'adopt' | 'release' | 'requeue' | 'isQueued' | 'isEvicted'>;
   logger: Logger;
 }
 
@@ -25,6 +30,7 @@ export interface ProcessDriver extends RuntimeDriver {
 }
 
 const SUSPENDED: RuntimeObservation = { phase: 'Suspended', reason: '', address: null, current: true };
+const WAITING: RuntimeObservation = { phase: 'Progressing', reason: QUEUED, address: null, current: true };
 const ready = (port: number): RuntimeObservation => ({
   phase: 'Ready',
   reason: '',
@@ -34,6 +40,8 @@ const ready = (port: number): RuntimeObservation => ({
 
 const START_MS = 15_000;
 const STOP_MS = 6_000;
+/** A killed process ends within this time. */
+const KILL_MS = 5_000;
 const Listening = z.object({ event: z.literal('listening'), port: z.int().positive() });
 
 /**
@@ -41,8 +49,10 @@ const Listening = z.object({ event: z.literal('listening'), port: z.int().positi
  * them; the next orchestrator adopts them.
  */
 export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
-  const { store, program, environment, logDirectory, logger } = deps;
+  const { store, program, environment, logDirectory, pool, logger } = deps;
   const listeners: ((workspaceId: string) => void)[] = [];
+  /** A lost lease does not end a start: the next call waits for it. */
+  const starting = new Map<string, Promise<number>>();
 
   async function start(spec: RuntimeSpec): Promise<number> {
     const child = spawnRuntime(program, environment(spec), logFile(logDirectory, spec.workspaceId));
@@ -50,8 +60,8 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'runtime process exited');
       for (const listener of listeners) listener(spec.workspaceId);
     });
-    const port = await listeningPort(child).catch((error: unknown) => {
-      child.kill('SIGKILL');
+    const port = await listeningPort(child).catch(async (error: unknown) => {
+      await kill(child);
       throw error;
     });
     child.unref();
@@ -62,29 +72,66 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     return port;
   }
 
+  /** Starts the runtime in its place. @throws Error if the start failed */
+  async function startInPlace(spec: RuntimeSpec): Promise<number> {
+    const { workspaceId } = spec;
+    const known = starting.get(workspaceId);
+    if (known !== undefined) return known;
+    const started = start(spec);
+    starting.set(workspaceId, started);
+    try {
+      return await started;
+    } catch (error) {
+      pool.requeue(workspaceId);
+      throw error;
+    } finally {
+      starting.delete(workspaceId);
+    }
+  }
+
+  /** Returns the process after a start in progress has ended. */
+  async function find(workspaceId: string): Promise<RuntimeProcess | undefined> {
+    await starting.get(workspaceId)?.catch(() => undefined);
+    return store.get(workspaceId);
+  }
+
   async function stop(workspaceId: string, pid: number): Promise<void> {
+    const ends = async (withinMs: number): Promise<void> => {
+      const deadline = performance.now() + withinMs;
+      while (isRuntime(pid, workspaceId) && performance.now() < deadline) await sleep(50);
+    };
     if (isRuntime(pid, workspaceId)) {
       signalProcess(pid, 'SIGTERM');
-      const deadline = performance.now() + STOP_MS;
-      while (isRuntime(pid, workspaceId) && performance.now() < deadline) await sleep(50);
+      await ends(STOP_MS);
       if (isRuntime(pid, workspaceId)) signalProcess(pid, 'SIGKILL');
+      await ends(KILL_MS);
     }
     await store.delete(workspaceId);
+  }
+
+  /** Stops the runtime and returns its place. */
+  async function end(workspaceId: string): Promise<void> {
+    const known = await find(workspaceId);
+    if (known !== undefined) await stop(workspaceId, known.pid);
+    pool.release(workspaceId);
   }
 
   return {
     reportsLiveness: false,
     async ensure(spec, { unresponsive, signal }) {
-      const known = await store.get(spec.workspaceId);
+      const { workspaceId } = spec;
       if (spec.suspended) {
-        if (known !== undefined) await stop(spec.workspaceId, known.pid);
+        await end(workspaceId);
         return SUSPENDED;
       }
-      if (known !== undefined && unresponsive) await stop(spec.workspaceId, known.pid);
-      const runs = known !== undefined && !unresponsive && isRuntime(known.pid, spec.workspaceId);
-      if (!runs) signal?.throwIfAborted();
-      const port = runs ? known.port : await start(spec);
-      return ready(port);
+      const known = await find(workspaceId);
+      if (known !== undefined && unresponsive) await stop(workspaceId, known.pid);
+      if (known !== undefined && !unresponsive && isRuntime(known.pid, workspaceId)) {
+        pool.adopt(workspaceId);
+        return ready(known.port);
+      }
+      signal?.throwIfAborted();
+      return pool.admit(workspaceId) ? ready(await startInPlace(spec)) : WAITING;
     },
     async peek(specs) {
       const known = new Map((await store.all()).map((each) => [each.workspaceId, each]));
@@ -93,13 +140,15 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
         const { pid, port } = known.get(workspaceId) ?? {};
         const runs = pid !== undefined && isRuntime(pid, workspaceId);
         if (suspended && !runs) observations.set(workspaceId, SUSPENDED);
-        if (!suspended && runs && port !== undefined) observations.set(workspaceId, ready(port));
+        if (!suspended && pool.isQueued(workspaceId)) observations.set(workspaceId, WAITING);
+        if (suspended || !runs || port === undefined) continue;
+        const outdated = pool.isEvicted(workspaceId);
+        observations.set(workspaceId, { ...ready(port), ...(outdated && { outdated }) });
       }
       return observations;
     },
     async remove(workspaceId) {
-      const known = await store.get(workspaceId);
-      if (known !== undefined) await stop(workspaceId, known.pid);
+      await end(workspaceId);
       return true;
     },
     onChange(listener) {
@@ -129,6 +178,14 @@ function logFile(directory: string | undefined, workspaceId: string): string | u
   if (directory === undefined) return undefined;
   mkdirSync(directory, { recursive: true });
   return path.join(directory, `${workspaceId}.log`);
+}
+
+/** Kills a process that did not start, and waits for its end. */
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
 }
 
 /** Waits for the line with the port. @throws if the runtime exits or prints anything else first */
