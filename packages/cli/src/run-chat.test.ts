@@ -139,6 +139,14 @@ describe('npm run chat', () => {
     ]);
   });
 
+  it('sends a message to a workspace whose runtime is suspended', async () => {
+    const { url } = await fakeUswarm(answerWith('Because.'), { workspaces: [workspace('offline', 'Pending')] });
+    const { code, out } = await chat(url, ['Why?']);
+    expect(code).toBe(0);
+    expect(out).toContain('· workspace: offline (Pending)\n');
+    expect(out).toContain('Manager: Because.\n');
+  });
+
   it('exits with 1 when the turn failed', async () => {
     const { url } = await fakeUswarm((context) => {
       begin(context);

@@ -13,7 +13,8 @@ export interface ReadyDeps {
 }
 
 /**
- * Waits until the socket is subscribed and the runtime of the workspace is ready. Renders each change of status or phase.
+ * Waits until the socket is subscribed and the runtime of the workspace is ready, or suspended: a message resumes it.
+ * Renders each change of status or phase.
  *
  * @throws Failure when the runtime failed or the connection is rejected; the signal's reason when it is aborted
  */
@@ -26,7 +27,7 @@ export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, sign
     const { status, phase } = latest.runtime;
     if (known?.runtime.status !== status || known.runtime.phase !== phase) renderer.workspace(latest);
     known = latest;
-    if (status === 'ready') ready.resolve();
+    if (status === 'ready' || status === 'offline') ready.resolve();
     if (status === 'failed')
       ready.reject(new Failure('The runtime of the workspace failed. See the output of npm start.'));
   }

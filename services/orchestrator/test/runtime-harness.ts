@@ -1,6 +1,6 @@
 import { silentLogger } from '@uswarm/service-kit';
 import { createRuntimePool } from '../src/features/runtimes/runtime-pool.js';
-import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
+import { createRuntimeReconciler, type RuntimeReconcilerDeps } from '../src/features/runtimes/runtime-reconciler.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,
@@ -11,6 +11,7 @@ import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
 import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
+import { TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { NO_TRANSACTION } from './transaction.js';
 
 const JOB: LeasedJob = {
@@ -24,10 +25,11 @@ const JOB: LeasedJob = {
 };
 export const ADDRESS = 'http://runtime:1';
 export const IDLE_MS = 60_000;
+const NO_LIMIT = createRuntimePool({ places: 0, wake: () => undefined });
 const START = new Date('2026-11-21T10:00:00Z').getTime();
 
 /** Postgres, the platform and one runtime in memory. Transactions are atomic; all other steps can be interrupted. */
-export function createRuntimeHarness() {
+export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconcilerDeps['pool'] } = {}) {
   let now = START;
   const clock = { now: () => new Date(now) };
   let deleted = false;
@@ -39,6 +41,8 @@ export function createRuntimeHarness() {
     running: true,
     reachable: true,
     suspendedByOperator: false,
+    /** The start waits for other runtimes. */
+    queued: false,
     instance: 1,
     idleSince: START,
     /** The runtime works on something without a turn in the database. */
@@ -49,6 +53,8 @@ export function createRuntimeHarness() {
   };
   const recorded = {
     queuedTurns: 0,
+    /** Summaries and titles that are not written. */
+    queuedFollowUps: 0,
     suspensions: 0,
     rollouts: 0,
     resumes: 0,
@@ -91,6 +97,7 @@ export function createRuntimeHarness() {
   const observeRuntime = (): RuntimeObservation => {
     const suspend = platform.suspended || platform.suspendedByOperator;
     if (suspend) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.running };
+    if (platform.queued) return { phase: 'Progressing', reason: 'Queued', address: null, current: true };
     if (platform.running) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
     return { phase: 'Progressing', reason: 'Starting', address: null, current: true };
   };
@@ -115,7 +122,7 @@ export function createRuntimeHarness() {
     store,
     jobs: {
       holds: async () => lease.held,
-      waits: async () => recorded.queuedTurns > 0,
+      waits: async (kind) => (kind === TURN_JOB ? recorded.queuedTurns : recorded.queuedFollowUps) > 0,
       enqueue: async () => void (lease.enqueued += 1),
       makeDueNow: async () => void (recorded.turnsMadeDue += 1),
     },
@@ -148,7 +155,7 @@ export function createRuntimeHarness() {
       },
       forget: (workspaceId) => void forgotten.push(workspaceId),
     },
-    pool: createRuntimePool({ places: 0, wake: () => undefined }),
+    pool,
     events: { append: async () => (recorded.events += 1) },
     agents: {
       statuses: async () => [{ agentId: 'a', activity: 'online', expiresInMs: null }],

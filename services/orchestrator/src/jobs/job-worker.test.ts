@@ -121,6 +121,28 @@ describe('createJobWorker', () => {
     open();
   });
 
+  it('reports the beginning of a run, and its end after the result is stored', async () => {
+    const store = listStore(['a', 'b']);
+    const onRun = ({ subjectId }: LeasedJob) => {
+      store.log.push(`run ${subjectId}`);
+      return () => void store.log.push(`end ${subjectId}`);
+    };
+    const handle = async ({ subjectId }: LeasedJob): Promise<JobResult> => {
+      if (subjectId === 'b') throw new Error('on purpose');
+      return { done: true };
+    };
+    start(store, handle, { concurrency: 1, onRun });
+    await eventually(() => store.log, { until: (log) => log.includes('end b') });
+    expect(store.log).toEqual([
+      'run a',
+      'complete a',
+      'end a',
+      'run b',
+      expect.stringMatching(/^release b \d/),
+      'end b',
+    ]);
+  });
+
   it('handles a released job when it is due, without waiting for the next poll', async () => {
     const store = listStore(['a']);
     let times = 0;
