@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentData, ListedMessage, MessageContent } from '@uswarm/contract';
-import { at, conversationId, id, message, messageId, textContent } from '../test/script.js';
+import { at, conversationId, envelope, id, message, messageId, textContent, workspace } from '../test/script.js';
 import {
   chunk,
   created,
@@ -44,6 +44,28 @@ describe('the contents of a transcript', () => {
       ),
     );
     expect(text).toBe('· Manager uses remember: Remembering “tea”\n· remember failed: No space\n');
+  });
+
+  it('shows a suspended runtime as one line of the workspace, and none for each agent', () => {
+    const shows = (value: Parameters<typeof workspace>[0], phase: Parameters<typeof workspace>[1]) =>
+      ({ name: 'workspace.updated', payload: { ...envelope, workspace: workspace(value, phase) } }) as const;
+    const everyone = (value: Parameters<typeof status>[0]) =>
+      [manager, researcher].map(({ id: agentId }) => status(value, agentId));
+    const text = transcript(
+      turn(
+        ...everyone('offline'),
+        shows('provisioning', 'Progressing'),
+        ...everyone('pending'),
+        shows('provisioning', 'Progressing'),
+        shows('ready', 'Ready'),
+        ...everyone('online'),
+        status('reading'),
+        status('online'),
+      ),
+    );
+    expect(text).toBe(
+      '· workspace: provisioning (Progressing)\n· workspace: ready (Ready)\n· Manager is reading\n· Manager is online\n',
+    );
   });
 
   it('shows a system note', () => {

@@ -1,4 +1,4 @@
-import type { MessageData, ServerEventPayload } from '@uswarm/contract';
+import type { MessageData, ServerEventPayload, Workspace } from '@uswarm/contract';
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import type { Choices } from './choices.js';
 import { artifactLine, cardLines, toolLine } from './content-lines.js';
@@ -50,6 +50,9 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   const chosenLabels: string[] = [];
   /** Whether earlier messages are rendered. */
   let isListing = false;
+  let workspaceLine: string | undefined;
+  /** The agents that do something. */
+  const active = new Set<string>();
   const progress = createProgress(screen, () => size !== undefined && waiting);
 
   const nameOf = ({ agent, role }: AnyMessage): string => oneLine(agent?.name ?? (role === 'user' ? 'you' : role));
@@ -113,7 +116,18 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     if ('extended_status' in message && message.extended_status !== 'pending') replies.end(message.id, 'delivered');
   }
 
+  function workspace({ runtime }: Workspace): void {
+    const line = `workspace: ${runtime.status} (${runtime.phase})`;
+    if (line !== workspaceLine) screen.line(`· ${line}`);
+    workspaceLine = line;
+  }
+
   function status({ agent_id: agentId, status: value }: ServerEventPayload<'agent.status'>): void {
+    const wasActive = active.delete(agentId);
+    const isActive = value !== 'online' && value !== 'pending' && value !== 'offline';
+    if (isActive) active.add(agentId);
+    // The line of the workspace says for all agents that their runtime is away, or back.
+    else if (!wasActive || value !== 'online') return;
     // Other agents must not interrupt a text.
     if (waiting && !replies.isStreaming && !progress.shows(agentId)) screen.line(`· ${agentName(agentId)} is ${value}`);
   }
@@ -153,6 +167,9 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
         return status(payload);
       case 'agent.tool':
         return tool(payload);
+      case 'workspace.updated':
+        if (waiting && !replies.isStreaming) workspace(payload.workspace);
+        break;
       case 'message.new':
       case 'message.updated':
         if (payload.message.conversation_id === conversation) render(payload.message);
@@ -170,7 +187,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
 
   return {
     note: (text) => screen.line(`· ${text}`),
-    workspace: ({ runtime }) => screen.line(`· workspace: ${runtime.status} (${runtime.phase})`),
+    workspace,
     history(conversationId, messages) {
       conversation = conversationId;
       isListing = true;

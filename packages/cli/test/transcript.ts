@@ -1,4 +1,4 @@
-import type { ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
+import type { AgentStatus, ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
 import { createChoices } from '../src/choices.js';
 import { createTextRenderer } from '../src/render-text.js';
@@ -114,7 +114,7 @@ export const deleted = (message_id: string): ServerEvent => ({
   name: 'message.deleted',
   payload: { workspace_id: workspaceId, seq: 3, conversation_id: conversationId, message_id },
 });
-export const status = (value: 'thinking' | 'online', agent_id: string = agent.id): ServerEvent => ({
+export const status = (value: AgentStatus, agent_id: string = agent.id): ServerEvent => ({
   name: 'agent.status',
   payload: { workspace_id: workspaceId, agent_id, status: value },
 });
