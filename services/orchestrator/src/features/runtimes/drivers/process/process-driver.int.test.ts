@@ -50,7 +50,7 @@ describe('runtimes as processes', () => {
     await db.close();
   });
 
-  const createDriver = (program = AGENT_RUNTIME, places = 0): ProcessDriver => {
+  const createDriver = (program = AGENT_RUNTIME, places = 0, processes = store): ProcessDriver => {
     const environment = runtimeEnvironment({
       callPrivateKey: privateKey,
       mcpEndpoint: undefined,
@@ -59,7 +59,7 @@ describe('runtimes as processes', () => {
       environment: {},
     });
     const pool = createRuntimePool({ places, wake: (workspaceId) => void woken.push(workspaceId) });
-    const driver = createProcessDriver({ store, program, environment, pool, logger: silentLogger });
+    const driver = createProcessDriver({ store: processes, program, environment, pool, logger: silentLogger });
     drivers.push(driver);
     return driver;
   };
@@ -258,6 +258,17 @@ describe('runtimes as processes', () => {
     const pid = Number(readFileSync(pidFile, 'utf8'));
     expect(await exited(pid)).toBe(false);
     expect(await store.get(spec.workspaceId)).toBeUndefined();
+  });
+
+  it('stops a runtime that could not be stored', async () => {
+    const started: number[] = [];
+    const put: RuntimeProcessStore['put'] = async (_workspaceId, { pid }) => {
+      started.push(pid);
+      throw new Error('the database is unavailable');
+    };
+    const driver = createDriver(AGENT_RUNTIME, 0, { ...store, put });
+    await expect(driver.ensure(spec, RESPONSIVE)).rejects.toThrow('the database is unavailable');
+    expect(started.map(runs)).toEqual([false]);
   });
 
   it('does not signal a reused process id on removal', async () => {

@@ -60,16 +60,19 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'runtime process exited');
       for (const listener of listeners) listener(spec.workspaceId);
     });
-    const port = await listeningPort(child).catch(async (error: unknown) => {
+    try {
+      const port = await listeningPort(child);
+      child.unref();
+      const { pid } = child;
+      if (pid === undefined) throw new Error('the runtime has no process id');
+      logger.info({ workspace: spec.workspaceId, pid, port }, 'runtime process listening');
+      await store.put(spec.workspaceId, { pid, port });
+      return port;
+    } catch (error) {
+      // Also if the process is not stored: no orchestrator can adopt or stop it.
       await kill(child);
       throw error;
-    });
-    child.unref();
-    const { pid } = child;
-    if (pid === undefined) throw new Error('the runtime has no process id');
-    logger.info({ workspace: spec.workspaceId, pid, port }, 'runtime process listening');
-    await store.put(spec.workspaceId, { pid, port });
-    return port;
+    }
   }
 
   /** Starts the runtime in its place. @throws Error if the start failed */
