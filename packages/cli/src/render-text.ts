@@ -126,7 +126,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     const wasActive = active.delete(agentId);
     const isActive = value !== 'online' && value !== 'pending' && value !== 'offline';
     if (isActive) active.add(agentId);
-    // The line of the workspace says for all agents that their runtime is away, or back.
+    // The line of the workspace shows for all agents whether their runtime is ready.
     else if (!wasActive || value !== 'online') return;
     // Other agents must not interrupt a text.
     if (waiting && !replies.isStreaming && !progress.shows(agentId)) screen.line(`· ${agentName(agentId)} is ${value}`);

@@ -72,11 +72,11 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
   const { eventDeadlineMs = 150_000, fetch: request = fetch, socketOptions = {}, unchecked = false } = options;
   const api = createApi({ restUrl, credentials, fetch: request, unchecked });
 
-  await api('POST', '/v1/auth/sign-up');
-  const workspaces = (await api('GET', '/v1/workspaces')).body as { data: { id: string }[] };
-  const workspaceId = firstId(workspaces);
-  const listed = (await api('GET', `/v1/workspaces/${workspaceId}/conversations`)).body as { data: { id: string }[] };
-  const conversationId = firstId(listed);
+  const signedUp = await api('POST', '/v1/auth/sign-up');
+  if (signedUp.status >= 400)
+    throw new Error(`the sign-up failed: ${signedUp.status} ${JSON.stringify(signedUp.body)}`);
+  const workspaceId = firstId(await api('GET', '/v1/workspaces'));
+  const conversationId = firstId(await api('GET', `/v1/workspaces/${workspaceId}/conversations`));
 
   const events: SeenEvent[] = [];
   const problems: unknown[] = [];
@@ -166,8 +166,9 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
   };
 }
 
-function firstId({ data: [first] }: { data: { id: string }[] }): string {
-  if (first === undefined) throw new Error('the list is empty');
+function firstId({ status, body }: { status: number; body: { data?: { id: string }[] } }): string {
+  const first = body.data?.[0];
+  if (first === undefined) throw new Error(`a list has no element: ${status} ${JSON.stringify(body)}`);
   return first.id;
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -163,6 +163,32 @@ describe('runtimes as processes', () => {
       return { driver, first };
     };
 
+    /** A program that runs `source` when the test lets it proceed. */
+    const slowProgram = (source: string) => {
+      const [program, pidFile, proceedFile] = ['cjs', 'pid', 'proceed'].map((suffix) =>
+        path.join(folder, `${spec.workspaceId}.${suffix}`),
+      ) as [string, string, string];
+      writeFileSync(
+        program,
+        `const { existsSync, writeFileSync } = require('node:fs');
+        writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+        let waits = true;
+        setInterval(() => {
+          if (!waits || !existsSync(${JSON.stringify(proceedFile)})) return;
+          waits = false;
+          ${source};
+        }, 10);`,
+      );
+      return {
+        program,
+        started: () =>
+          eventually(() => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0), {
+            until: (pid) => pid > 0,
+          }),
+        proceed: () => writeFileSync(proceedFile, ''),
+      };
+    };
+
     it('queues a second runtime until the first one is suspended, and reports both changes', async () => {
       const { driver, first } = await oneAfterAnother();
       expect(await driver.peek([spec, other])).toEqual(
@@ -200,30 +226,26 @@ describe('runtimes as processes', () => {
     });
 
     it('stops a runtime that is suspended during its start', async () => {
-      const pidFile = path.join(folder, `${spec.workspaceId}.pid`);
-      const program = path.join(folder, `${spec.workspaceId}.cjs`);
-      const listening = JSON.stringify({ event: 'listening', port: 1 });
-      writeFileSync(
-        program,
-        `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
-        setTimeout(() => console.log(${JSON.stringify(listening)}), 300);
-        setInterval(() => {}, 1000);`,
-      );
+      const { program, started, proceed } = slowProgram(`console.log('{"event":"listening","port":1}')`);
       const driver = createDriver(program, 1);
-      const started = driver.ensure(spec, RESPONSIVE);
-      await eventually(() => driver.ensure(other, RESPONSIVE), { until: ({ reason }) => reason === 'Queued' });
-      await driver.ensure({ ...spec, suspended: true }, RESPONSIVE);
-      expect(await started).toMatchObject({ phase: 'Ready' });
-      expect(runs(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+      const starting = driver.ensure(spec, RESPONSIVE);
+      const pid = await started();
+      expect(await driver.ensure(other, RESPONSIVE)).toEqual(QUEUED);
+      const suspending = driver.ensure({ ...spec, suspended: true }, RESPONSIVE);
+      proceed();
+      expect(await starting).toMatchObject({ phase: 'Ready' });
+      await suspending;
+      expect(runs(pid)).toBe(false);
       expect(woken.at(-1)).toBe(other.workspaceId);
     });
 
     it('lets another runtime start first if a start fails', async () => {
-      const program = path.join(folder, `${spec.workspaceId}.cjs`);
-      writeFileSync(program, 'setTimeout(() => process.exit(3), 300);');
+      const { program, started, proceed } = slowProgram('process.exit(3)');
       const driver = createDriver(program, 1);
       const failed = driver.ensure(spec, RESPONSIVE).catch((error: unknown) => String(error));
-      await eventually(() => driver.ensure(other, RESPONSIVE), { until: ({ reason }) => reason === 'Queued' });
+      await started();
+      expect(await driver.ensure(other, RESPONSIVE)).toEqual(QUEUED);
+      proceed();
       expect(await failed).toContain('exited during its start');
       expect(await driver.ensure(spec, RESPONSIVE)).toEqual(QUEUED);
       expect(woken.at(-1)).toBe(other.workspaceId);
