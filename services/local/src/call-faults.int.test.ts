@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { EVENT_CREATED, INSERT, MAIL_SENT, mailUnknown, SEND, useCallFixture } from '../test/call-fixture.js';
 import { KILLED } from '../test/separate.js';
@@ -115,6 +116,36 @@ describe('invariant 4: a call that changes another system leaves once if a proce
     await unlock();
     await calls.recover(killed);
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+  });
+});
+
+describe('a call whose processes are killed before its outcome is known is looked up', () => {
+  const calls = useCallFixture();
+  const ends = {
+    'is stopped': 'UPDATE turns SET stop_requested = true WHERE workspace_id = $1',
+    'has reached its deadline': `UPDATE turns SET started_at = now() - interval '1 day' WHERE workspace_id = $1`,
+  };
+
+  it.each([
+    ['is stopped', SEND, MAIL_SENT],
+    ['is stopped', INSERT, EVENT_CREATED],
+    ['has reached its deadline', SEND, MAIL_SENT],
+    ['has reached its deadline', INSERT, EVENT_CREATED],
+  ] as const)('although its turn %s: %s', async (end, method, expected) => {
+    const requests = () => calls.servers.google.requests.filter((one) => one === method).length;
+    const before = requests();
+    await calls.requestWithoutAnswer(method);
+    await calls.kill('both');
+    calls.servers.google.release();
+    await calls.ofWorkspace(ends[end]);
+    await calls.recover();
+    await calls.user.saw(
+      'message.updated',
+      ({ message: { content } }: { message: MessageData }) =>
+        content.type === 'tool_status' && content.state === 'completed',
+    );
+    expect(await calls.state()).toEqual(expected);
+    expect(requests() - before).toBe(1);
   });
 });
 

@@ -148,6 +148,10 @@ export class CallFixture {
   /** Waits for the answer after the call. */
   async atTheEnd(): Promise<AtTheEnd> {
     await this.user.answered();
+    return this.state();
+  }
+
+  async state(): Promise<AtTheEnd> {
     const events = [...this.servers.google.calendar.events.values()].filter(({ summary }) => summary === this.name);
     const left = await Promise.all(
       Object.entries(LEFT).map(async ([name, sql]) => [name, await this.ofWorkspace(sql)] as const),

@@ -17,10 +17,6 @@ export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {
       }),
     ofConversation: async () => [],
     finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
-    finishTurn: async () => {
-      const sent = [...receipts].filter(([, { status }]) => status === 'sent');
-      for (const [, receipt] of sent) Object.assign(receipt, { status: 'unknown', outcome: '' });
-      return sent.map(([callId]) => callId);
-    },
+    leave: async () => [...receipts].filter(([, { status }]) => status === 'sent').map(([callId]) => callId),
   };
 }

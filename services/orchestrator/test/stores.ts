@@ -106,7 +106,11 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     markdown: createSafeMarkdown(undefined),
     approvals: createApprovalStore(),
     delegations: createDelegationStore(),
-    receipts: createReceiptLog({ store: createReceiptStore(database), signer: SIGNER }),
+    receipts: createReceiptLog({
+      store: createReceiptStore(database),
+      signer: SIGNER,
+      jobs: createJobStore(database, wakeUps),
+    }),
     reservations: createReservationStore(),
     warnAboutBudget: createBudgetWarning({ store: createBudgetWarningStore(), messages, events, clock: systemClock }),
     jobs: createJobStore(database, wakeUps),

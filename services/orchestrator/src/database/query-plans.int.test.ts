@@ -171,8 +171,9 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await receipts.list(place.userId, { workspaceId: place.workspaceId, limit: 50, after: position });
         await receipts.get(place.userId, place.messageId);
         await receipts.find(place.messageId, 'c', database);
-        await receipts.finishTurn(place.messageId, { status: 'unknown', outcome: '' }, database);
-        await receipts.finishOrphans({ status: 'unknown', outcome: '' }, 100, database);
+        await receipts.sentOf(place.messageId, database);
+        await receipts.left(20, place.messageId);
+        await receipts.finishLeft(place.messageId, { status: 'unknown', outcome: '' }, database);
         await receipts.lockUnsigned(100, database);
       },
     ],

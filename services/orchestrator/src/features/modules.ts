@@ -223,7 +223,7 @@ function createChatModules(
     statuses,
   });
   const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
-  const receipts = createReceiptsModule({ config, requests, background });
+  const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
   const turns = createTurnsModule({
     bus: options.bus,
     config,

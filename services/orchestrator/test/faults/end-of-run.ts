@@ -14,6 +14,8 @@ export interface CallOutcome extends SimulatedCall {
   /** What the model was told; undefined if the turn ended before. */
   told: string | undefined;
   receipt: { status: string; key: string } | undefined;
+  /** Whether the other system finds what it executed. */
+  finds: boolean;
 }
 
 async function read<Row>(query: RawBuilder<Row>, database: Database): Promise<Row[]> {
@@ -38,13 +40,14 @@ export async function outcomes({ runtime, other, home }: FaultRun, database: Dat
       keys: [...(other.keys.get(call.id) ?? [])],
       // A note about the approval follows.
       told: runtime.told.get(call.id)?.text.split('\n')[0],
+      finds: other.finds,
       receipt: receipt === undefined ? undefined : { status: receipt.status, key: receipt.key },
     };
   });
 }
 
 /** What must hold for a call, whatever happened. @returns the rules that it breaks */
-export function brokenRules({ id, tool, executions, requests, keys, told, receipt }: CallOutcome): string[] {
+export function brokenRules({ id, tool, executions, requests, keys, told, receipt, finds }: CallOutcome): string[] {
   const effect = EFFECTS[tool];
   const isUnknown = told === undefined || told === UNKNOWN_OUTCOME;
   const rules: [boolean, string][] = [
@@ -57,6 +60,7 @@ export function brokenRules({ id, tool, executions, requests, keys, told, receip
     [effect === 'own' || executions === 0 || receipt !== undefined, 'took effect without a receipt'],
     [receipt?.status !== 'succeeded' || executions === 1, 'did not take effect, but its receipt claims it'],
     [receipt?.status !== 'failed' || executions === 0, 'took effect, but its receipt denies it'],
+    [!finds || executions === 0 || receipt?.status !== 'unknown', 'took effect, and was not looked up'],
   ];
   return rules.flatMap(([holds, rule]) => (holds ? [] : [`${id} (${tool}) ${rule}`]));
 }

@@ -9,6 +9,7 @@ import { createWorkflowReports } from '../../src/features/workflows/workflow-rep
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import type { JobResult } from '../../src/jobs/job-worker.js';
 import { createMemoryJournal } from '../memory-journal.js';
+import { settleReceipts } from '../settle-receipts.js';
 import { approvalsOf, createStores, tasksOf } from '../stores.js';
 import type { Home, TestOrchestrator, TestUser } from '../test-orchestrator.js';
 import type { Choice, Fault, Schedule, ScheduledFault } from './schedule.js';
@@ -77,9 +78,18 @@ export class FaultRun {
     for (;;) {
       if ((await this.openCards()).length > 0) await this.whileWaiting();
       else if (this.hanging.length > 0) await this.wake();
-      else return;
+      else break;
       await this.runTurns();
     }
+    await this.settleReceipts();
+  }
+
+  /** The job that looks up the calls that turns left, when each of them is old enough. */
+  private async settleReceipts(): Promise<void> {
+    const { stores, schedule, withTransaction } = this;
+    const process = new SimulatedProcess(() => Promise.resolve());
+    const tools = createSimulatedTools(process, this.other, schedule, this.uswarm.database);
+    await settleReceipts(stores, { tools, withTransaction, afterMs: LEASE_MS });
   }
 
   /** Sends the task and runs turns until none is left. */

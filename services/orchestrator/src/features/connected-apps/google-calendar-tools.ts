@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { oneLine } from '../tools/one-line.js';
 import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
+  type CallOwner,
   type Change,
   defineExternalTool,
   definePlatformTool,
@@ -122,6 +123,30 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
     }
   }
 
+  const created = (id: string): ToolOutcome => succeeded(`Created the event ${id}.`);
+  const moved = (id: string): ToolOutcome => succeeded(`Moved the event ${id}.`);
+  const deleted = (id: string): ToolOutcome => succeeded(`Deleted the event ${id}.`);
+
+  /** An event, also one that was deleted; undefined if there is none. */
+  const found = (owner: CallOwner, id: string): Promise<Event | undefined> =>
+    get(owner, id).catch((error: unknown) => {
+      if (error instanceof RequestRefused && error.status === 404) return undefined;
+      throw error;
+    });
+
+  async function movedTo(
+    { event_id: id, start, end }: { event_id: string; start: string; end: string },
+    owner: CallOwner,
+  ): Promise<ToolOutcome | undefined> {
+    const event = await found(owner, id);
+    return event !== undefined && isSame(event.start, start) && isSame(event.end, end) ? moved(id) : undefined;
+  }
+
+  async function gone(id: string, owner: CallOwner): Promise<ToolOutcome | undefined> {
+    const event = await found(owner, id);
+    return event === undefined || event.status === 'cancelled' ? deleted(id) : undefined;
+  }
+
   const list = definePlatformTool({
     ...common,
     name: 'list_calendar_events',
@@ -196,8 +221,12 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
       const plan = problem === undefined ? { key: randomUUID().replaceAll('-', '') } : { outcome: failed(problem) };
       return Promise.resolve(plan);
     },
+    async lookUp(_input, key, { userId }) {
+      const event = await found({ userId }, key);
+      // An event that was deleted since then was created.
+      return event === undefined ? undefined : created(key);
+    },
     send({ title, start, end, attendees, ...others }, key, { userId }) {
-      const created = succeeded(`Created the event ${key}.`);
       const body = {
         id: key,
         summary: title,
@@ -209,10 +238,10 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
       return change(
         async () => {
           await api.call(userId, { method: 'POST', path: EVENTS, query: notifying(attendees), body }, z.unknown());
-          return created;
+          return created(key);
         },
         [409],
-        () => Promise.resolve(created),
+        () => Promise.resolve(created(key)),
       );
     },
   });
@@ -233,19 +262,17 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
       const problem = checkTimes(start, end);
       return problem === undefined ? planChange(call, id) : { outcome: failed(problem) };
     },
-    send({ event_id: id, start, end }, key, { userId }) {
-      const moved = succeeded(`Moved the event ${id}.`);
+    lookUp: (input, _key, owner) => movedTo(input, owner),
+    send(input, key, { userId }) {
+      const { event_id: id, start, end } = input;
       const request = { method: 'PATCH', path: pathOf(id), query: { sendUpdates: 'all' }, ifMatch: key } as const;
       return change(
         async () => {
           await api.call(userId, { ...request, body: { start: toTime(start), end: toTime(end) } }, z.unknown());
-          return moved;
+          return moved(id);
         },
         [412],
-        async () => {
-          const event = await get({ userId }, id);
-          return isSame(event.start, start) && isSame(event.end, end) ? moved : undefined;
-        },
+        () => movedTo(input, { userId }),
       );
     },
   });
@@ -263,25 +290,16 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
       return [...aboutEvent(event), { label: 'Time', after: time }];
     },
     plan: ({ event_id: id }, call) => planChange(call, id),
+    lookUp: ({ event_id: id }, _key, owner) => gone(id, owner),
     send({ event_id: id }, key, { userId }) {
-      const deleted = succeeded(`Deleted the event ${id}.`);
       const request = { method: 'DELETE', path: pathOf(id), query: { sendUpdates: 'all' }, ifMatch: key } as const;
       return change(
         async () => {
           await api.call(userId, request, z.unknown());
-          return deleted;
+          return deleted(id);
         },
         [404, 410, 412],
-        async () => {
-          const gone = await get({ userId }, id).then(
-            ({ status }) => status === 'cancelled',
-            (error: unknown) => {
-              if (error instanceof RequestRefused && error.status === 404) return true;
-              throw error;
-            },
-          );
-          return gone ? deleted : undefined;
-        },
+        () => gone(id, { userId }),
       );
     },
   });

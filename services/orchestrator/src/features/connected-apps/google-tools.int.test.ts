@@ -146,6 +146,35 @@ describe('the calendar tools', () => {
     expect(shown()).toEqual([['Standup', MONDAY.start, 'cancelled']]);
   });
 
+  it('find out what a request changed, without a change', async () => {
+    const lookUp = async (name: string, input: unknown, key: string) => {
+      const tool = toolOf(name);
+      if (!('send' in tool)) throw new Error(`${name} changes nothing`);
+      const before = server.requests.length;
+      const outcome = await tool.lookUp(input, key, CALL);
+      expect(server.requests.slice(before).filter((method) => !method.endsWith('.get'))).toEqual([]);
+      return outcome;
+    };
+    const dentist = { title: 'Dentist', ...MONDAY };
+    const created = await change('create_calendar_event', dentist);
+    const found = { text: `Created the event ${created.key}.`, failed: false };
+    expect(await lookUp('create_calendar_event', dentist, created.key!)).toEqual(found);
+    expect(await lookUp('create_calendar_event', dentist, 'none')).toBeUndefined();
+    const { id } = event('Standup', MONDAY);
+    for (const [name, input] of [
+      ['move_calendar_event', { event_id: id, ...TUESDAY }],
+      ['delete_calendar_event', { event_id: id }],
+    ] as const) {
+      const key = await planOf(name, input);
+      expect(await lookUp(name, input, key)).toBeUndefined();
+      const { key: _, ...outcome } = await change(name, input, key);
+      expect(await lookUp(name, input, key)).toEqual(outcome);
+    }
+    // An event that the user has deleted since then was created.
+    await change('delete_calendar_event', { event_id: created.key });
+    expect(await lookUp('create_calendar_event', dentist, created.key!)).toEqual(found);
+  });
+
   it('show the user what changes, in the time zone of the user', async () => {
     const { id } = event('Standup', MONDAY);
     expect(await toolOf('move_calendar_event').preview({ event_id: id, ...TUESDAY }, CALL)).toEqual({

@@ -3,9 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReceiptStatus } from '@uswarm/contract';
 import { createReceiptSigner, generateCallKeys, verifyReceiptSignature } from '@uswarm/service-kit';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { insertMessages, insertWorkspaces } from '../../../test/bulk-data.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { settleReceipts } from '../../../test/settle-receipts.js';
+import { createStores } from '../../../test/stores.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
+import { createJobStore } from '../../jobs/job-store.js';
+import { succeeded } from '../tools/outcomes.js';
+import { defineExternalTool, type ToolOutcome } from '../tools/platform-tool.js';
 import { createTurnContextStore } from '../turns/turn-contexts.store.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReceiptLog, type ReceiptLog } from './receipt-log.js';
@@ -24,6 +30,20 @@ const EVENTS = [
 ] as const;
 type Event = (typeof EVENTS)[number];
 
+/** A tool whose requests are only looked up. */
+const mailTool = (lookUp: (input: { n: number }) => Promise<ToolOutcome | undefined>) => {
+  const unexpected = () => Promise.reject(new Error('a call that its turn has left is not sent'));
+  const texts = { name: 'send_mail', description: '', switchedBy: 'gmail', describe: () => 'Sending a mail' };
+  return defineExternalTool({
+    ...texts,
+    effect: 'once',
+    input: z.object({ n: z.number() }),
+    plan: unexpected,
+    send: unexpected,
+    lookUp,
+  });
+};
+
 interface ModelReceipt {
   callId: string;
   turnId: string;
@@ -40,7 +60,8 @@ describe('the log of receipts', () => {
     await insertWorkspaces(db.database, 1);
     await insertMessages(db.database, 1);
     const store = createReceiptStore(db.database);
-    logs = signers.map((signer) => createReceiptLog({ store, signer }));
+    const jobs = createJobStore(db.database);
+    logs = signers.map((signer) => createReceiptLog({ store, signer, jobs }));
     place = await db.database
       .selectFrom('messages as m')
       .innerJoin('workspaces as w', 'w.id', 'm.workspace_id')
@@ -68,7 +89,13 @@ describe('the log of receipts', () => {
     return id;
   }
   const rows = () => db.database.selectFrom('receipts').select(['call_id', 'status', 'jws']).execute();
-  const settle = (log: ReceiptLog) => db.withTransaction((tx) => log.settle(100, tx));
+  /** Settles calls with a lookup that finds these, and with a time at which no other one can still be found. */
+  const settle = (log: ReceiptLog, found: (input: unknown) => boolean = () => false) => {
+    const lookUp = async ({ n }: { n: number }) => (found(n) ? succeeded('Sent.') : undefined);
+    const { withTransaction } = db;
+    const tools = [mailTool(lookUp)];
+    return settleReceipts(createStores(db.database), { receipts: log, tools, withTransaction, afterMs: 3_600_000 });
+  };
 
   /** Applies an event to the database and to the model. An event that is not possible does nothing. */
   async function apply(event: Event, pick: number, turns: Map<string, string>, receipts: ModelReceipt[]) {
@@ -76,9 +103,6 @@ describe('the log of receipts', () => {
     const withStatus = (status: string) => [...turns].filter(([, each]) => each === status).map(([id]) => id);
     const oneOf = <Item>(items: readonly Item[]): Item | undefined => items[pick % Math.max(1, items.length)];
     const running = oneOf(withStatus('running'));
-    const end = (ends: (receipt: ModelReceipt) => boolean) => {
-      for (const each of receipts) if (each.status === 'sent' && ends(each)) each.status = 'unknown';
-    };
     const setStatus = async (id: string, status: 'done' | 'failed') => {
       await db.database.updateTable('turns').set({ status }).where('id', '=', id).execute();
       turns.set(id, 'ended');
@@ -100,8 +124,7 @@ describe('the log of receipts', () => {
       }
       case 'a turn ends':
         if (running === undefined) return;
-        await log.finishTurn(running, db.database);
-        end(({ turnId }) => turnId === running);
+        await log.leave(running, db.database);
         return await setStatus(running, 'done');
       case 'a turn ends without its calls':
         return running === undefined ? undefined : await setStatus(running, 'failed');
@@ -111,20 +134,24 @@ describe('the log of receipts', () => {
         return void turns.delete(running);
       case 'a turn continues another': {
         const ended = oneOf(withStatus('ended'));
-        if (ended === undefined || receipts.some((each) => each.turnId === ended && each.status === 'sent')) return;
+        if (ended === undefined) return;
         const next = await startTurn();
         await createTurnContextStore(db.database).insert(ended, TURN_CONTEXT, db.database);
         await createTurnStore(db.database).resume(next, ended, db.database);
         for (const each of receipts) if (each.turnId === ended) each.turnId = next;
         return void turns.set(next, 'running');
       }
-      case 'receipts are settled':
-        await settle(log);
-        return end(({ turnId }) => turns.get(turnId) !== 'running');
+      case 'receipts are settled': {
+        const isFound = pick % 3 === 0;
+        await settle(log, () => isFound);
+        for (const each of receipts)
+          if (each.status === 'sent' && turns.get(each.turnId) !== 'running')
+            each.status = isFound ? 'succeeded' : 'unknown';
+      }
     }
   }
 
-  it('signs every receipt once when its call ends, and ends calls that no turn continues', async () => {
+  it('signs every receipt once when its call ends, and looks up calls that no turn continues', async () => {
     const events = fc.array(fc.tuple(fc.constantFrom(...EVENTS), fc.nat(100)), { minLength: 5, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(events, async (schedule) => {
@@ -160,7 +187,7 @@ describe('the log of receipts', () => {
       for (let n = 0; n < 5; n += 1) await send(logs[0]!, turnId);
       await Promise.all([
         db.withTransaction(async (tx) => {
-          await logs[0]!.finishTurn(turnId, tx);
+          await logs[0]!.leave(turnId, tx);
           await tx.updateTable('turns').set({ status: 'done' }).where('id', '=', turnId).execute();
         }),
         settle(logs[0]!),

@@ -1,6 +1,6 @@
 import type { ReceiptSigner } from '@uswarm/service-kit';
-import type { Database, WithTransaction } from '../../database/database.js';
-import type { JobDefinition } from '../../jobs/job-definition.js';
+import type { Database } from '../../database/database.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import { pruningRow } from '../../jobs/pruning.js';
 import { storable } from '../turns/agent-content-schema.js';
 import { receiptDocument } from './receipt-document.js';
@@ -11,23 +11,35 @@ export const UNKNOWN_OUTCOME =
   'It is not known whether this call was executed: the request was sent, but there was no answer. Do not repeat it. Tell the ' +
   'user to check, and ask whether to try again.';
 
-const UNKNOWN: ReceiptEnd = { status: 'unknown', outcome: UNKNOWN_OUTCOME };
+export const UNKNOWN: ReceiptEnd = { status: 'unknown', outcome: UNKNOWN_OUTCOME };
+
+/** Texts of other systems can contain anything. */
+const storableEnd = ({ status, outcome }: ReceiptEnd): ReceiptEnd => ({ status, outcome: storable(outcome) });
+
+/** The only job of its type looks up calls that no turn continues, and signs. */
+export const RECEIPT_ROW = pruningRow('receipt-settling');
 
 /** Records calls to other systems, and signs each record in the transaction that ends it. */
-export interface ReceiptLog extends Pick<ReceiptStore, 'find' | 'count' | 'insert' | 'ofConversation' | 'sentSince'> {
+export interface ReceiptLog extends Pick<
+  ReceiptStore,
+  'find' | 'count' | 'insert' | 'ofConversation' | 'sentSince' | 'left'
+> {
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<void>;
-  /** Ends the calls of a turn that were sent and have no outcome. @returns their ids */
-  finishTurn(turnId: string, db: Database): Promise<string[]>;
-  /** Ends calls that no turn continues, and signs receipts without a signature. @returns how many; up to `limit` of each */
-  settle(limit: number, db: Database): Promise<number>;
+  /** Call it with the end of a turn: its calls that were sent and have no outcome are looked up afterwards. @returns their ids */
+  leave(turnId: string, db: Database): Promise<string[]>;
+  /** Ends a call that no turn continues. @returns false if it has ended, or if a turn continues it */
+  finishLeft(id: string, end: ReceiptEnd, db: Database): Promise<boolean>;
+  /** Signs receipts that have ended and have no signature. @returns how many */
+  signEnded(limit: number, db: Database): Promise<number>;
 }
 
 export interface ReceiptLogDeps {
   store: Omit<ReceiptStore, 'list' | 'get' | 'keys'>;
   signer: ReceiptSigner;
+  jobs: Pick<JobStore, 'tryMakeDueNow'>;
 }
 
-export function createReceiptLog({ store, signer }: ReceiptLogDeps): ReceiptLog {
+export function createReceiptLog({ store, signer, jobs }: ReceiptLogDeps): ReceiptLog {
   async function sign(rows: readonly ReceiptRow[], db: Database): Promise<void> {
     for (const row of rows) await store.sign(row.id, await signer.sign(receiptDocument(row)), signer, db);
   }
@@ -38,39 +50,24 @@ export function createReceiptLog({ store, signer }: ReceiptLogDeps): ReceiptLog 
     insert: store.insert,
     ofConversation: store.ofConversation,
     sentSince: store.sentSince,
-    async finish(turnId, callId, { status, outcome }, db) {
-      // Texts of other systems can contain anything.
-      await sign(await store.finish(turnId, callId, { status, outcome: storable(outcome) }, db), db);
+    left: store.left,
+    async finish(turnId, callId, end, db) {
+      await sign(await store.finish(turnId, callId, storableEnd(end), db), db);
     },
-    async finishTurn(turnId, db) {
-      const rows = await store.finishTurn(turnId, UNKNOWN, db);
+    async leave(turnId, db) {
+      const callIds = await store.sentOf(turnId, db);
+      if (callIds.length > 0) await jobs.tryMakeDueNow(RECEIPT_ROW.kind, RECEIPT_ROW.subjectId, db);
+      return callIds;
+    },
+    async finishLeft(id, end, db) {
+      const rows = await store.finishLeft(id, storableEnd(end), db);
       await sign(rows, db);
-      return rows.map(({ call_id: callId }) => callId);
+      return rows.length > 0;
     },
-    async settle(limit, db) {
-      await store.finishOrphans(UNKNOWN, limit, db);
+    async signEnded(limit, db) {
       const rows = await store.lockUnsigned(limit, db);
       await sign(rows, db);
       return rows.length;
     },
   };
 }
-
-const RECEIPT_JOB = 'receipt-settling';
-const MINUTE_MS = 60_000;
-const BATCH = 100;
-
-/** The job that ends and signs receipts whose turn disappeared. */
-export const receiptSettling = (
-  receipts: Pick<ReceiptLog, 'settle'>,
-  withTransaction: WithTransaction,
-): JobDefinition => ({
-  type: RECEIPT_JOB,
-  atStart: pruningRow(RECEIPT_JOB),
-  async handle(_job, signal) {
-    for (let last = BATCH; last === BATCH && !signal.aborted;) {
-      last = await withTransaction((tx) => receipts.settle(BATCH, tx));
-    }
-    return { againInMs: signal.aborted ? 0 : MINUTE_MS };
-  },
-});

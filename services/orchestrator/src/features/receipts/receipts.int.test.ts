@@ -5,6 +5,7 @@ import { verifyReceiptSignature } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { MAIL, storeReceipt } from '../../../test/receipts.js';
+import { settleReceipts } from '../../../test/settle-receipts.js';
 import { createStores } from '../../../test/stores.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import {
@@ -44,10 +45,8 @@ describe('receipts', () => {
       .executeTakeFirstOrThrow();
     return id;
   };
-  const settle = () => {
-    const { receipts } = createStores(uswarm.database);
-    return createWithTransaction(uswarm.database)((tx) => receipts.settle(100, tx));
-  };
+  const settle = () =>
+    settleReceipts(createStores(uswarm.database), { withTransaction: createWithTransaction(uswarm.database) });
   const statusOf = async (user: TestUser, id: string) =>
     (await user.get<{ data: Receipt }>(`${RECEIPTS}/${id}`)).body.data.status;
 
@@ -139,7 +138,7 @@ describe('receipts', () => {
     const { receipts } = createStores(uswarm.database);
     const { call_id } = (await user.get<{ data: Receipt }>(`${RECEIPTS}/${id}`)).body.data;
     await receipts.finish(turnId, call_id, { status: 'failed', outcome: 'Not sent.' }, uswarm.database);
-    await receipts.finishTurn(turnId, uswarm.database);
+    expect(await receipts.finishLeft(id, { status: 'unknown', outcome: 'Not known.' }, uswarm.database)).toBe(false);
     expect(await statusOf(user, id)).toBe('succeeded');
   });
 
@@ -188,15 +187,12 @@ describe('receipts', () => {
       expect(await statusOf(user, id)).toBe('unknown');
     });
 
-    it('are settled in batches', async () => {
+    it('are all settled, also if there are more than one page', async () => {
       const { user, home } = await withHome();
-      await settle();
-      for (let n = 0; n < 3; n += 1) await storeReceipt(uswarm, home, { status: 'sent' });
-      const { receipts } = createStores(uswarm.database);
-      const counts = [];
-      for (let n = 0; n < 3; n += 1) counts.push(await receipts.settle(2, uswarm.database));
-      expect(counts).toEqual([2, 1, 0]);
-      expect((await read(user)).data.map(({ status }) => status)).toEqual(['unknown', 'unknown', 'unknown']);
+      for (let n = 0; n < 45; n += 1) await storeReceipt(uswarm, home, { status: 'sent' });
+      expect(await settle()).toBe(0);
+      const statuses = (await read(user, '?limit=50')).data.map(({ status }) => status);
+      expect(statuses).toEqual(Array.from({ length: 45 }, () => 'unknown'));
     });
   });
 

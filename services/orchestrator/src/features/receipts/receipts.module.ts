@@ -1,22 +1,33 @@
-import { createReceiptSigner } from '@uswarm/service-kit';
+import { type Clock, createReceiptSigner, type Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
+import { createIntegrationStore } from '../integrations/integrations.store.js';
 import { createListCursors } from '../messages/list-cursor.js';
-import { createReceiptLog, receiptSettling } from './receipt-log.js';
+import { createMessageStore } from '../messages/messages.store.js';
+import { connectionOf } from '../tools/call-rules.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
+import { createSafeMarkdown } from '../turns/reply-text.js';
+import { createReceiptLog } from './receipt-log.js';
+import { receiptSettling } from './receipt-settling.js';
 import { receiptHandlers } from './receipts.routes.js';
 import { createReceiptService } from './receipts.service.js';
 import { createReceiptStore } from './receipts.store.js';
 
 export interface ReceiptsModuleDeps {
-  config: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
+  config: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
   requests: Pick<Connections, 'database'>;
-  background: Pick<Connections, 'database' | 'withTransaction'>;
+  background: Pick<Connections, 'database' | 'withTransaction' | 'events' | 'jobs'>;
+  /** Tools whose calls have receipts. */
+  tools: readonly PlatformTool[];
+  clock: Clock;
+  logger: Logger;
 }
 
 /** Signed records of calls of agents that changed something in another system. */
-export function createReceiptsModule({ config, requests, background }: ReceiptsModuleDeps) {
+export function createReceiptsModule({ config, requests, background, tools, clock, logger }: ReceiptsModuleDeps) {
+  const { database, withTransaction, events, jobs } = background;
   const signer = createReceiptSigner(config.CALL_PRIVATE_KEY);
-  const log = createReceiptLog({ store: createReceiptStore(background.database), signer });
+  const log = createReceiptLog({ store: createReceiptStore(database), signer, jobs });
   const service = createReceiptService({
     store: createReceiptStore(requests.database),
     cursors: createListCursors('receipts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
@@ -26,6 +37,18 @@ export function createReceiptsModule({ config, requests, background }: ReceiptsM
     log,
     service,
     routes: receiptHandlers(service),
-    jobs: [receiptSettling(log, background.withTransaction)],
+    jobs: [
+      receiptSettling({
+        receipts: log,
+        tools,
+        connection: connectionOf(createIntegrationStore(database)),
+        messages: createMessageStore(database),
+        markdown: createSafeMarkdown(config.PUBLIC_URL),
+        events,
+        withTransaction,
+        clock,
+        logger,
+      }),
+    ],
   };
 }

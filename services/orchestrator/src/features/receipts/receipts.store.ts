@@ -62,10 +62,12 @@ export interface ReceiptStore {
   insert(receipt: NewReceipt, db: Database): Promise<void>;
   /** @returns the ended receipt; none if the account was deleted */
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** Ends the calls of a turn that were sent and have no outcome. @returns the ended receipts */
-  finishTurn(turnId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** Ends calls that were sent, have no outcome, and no turn continues. @returns the ended receipts */
-  finishOrphans(end: ReceiptEnd, limit: number, db: Database): Promise<ReceiptRow[]>;
+  /** The ids of the calls of a turn that were sent and have no outcome. */
+  sentOf(turnId: string, db: Database): Promise<string[]>;
+  /** Receipts of calls that were sent, have no outcome, and no turn continues; by id, after one. */
+  left(limit: number, afterId?: string): Promise<ReceiptRow[]>;
+  /** Ends a call that was sent, has no outcome, and no turn continues. @returns the ended receipt */
+  finishLeft(id: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
   /** Locks receipts that have ended and have no signature. */
   lockUnsigned(limit: number, db: Database): Promise<ReceiptRow[]>;
   /** Stores a signature, and the public key with which it can be verified. */
@@ -81,6 +83,10 @@ export interface ReceiptStore {
 }
 
 const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
+
+/** The call was sent and has no outcome, and no turn will request it again. */
+const IS_LEFT = sql<boolean>`receipts.status = 'sent' AND NOT EXISTS (
+  SELECT FROM turns t WHERE t.id = receipts.turn_id AND t.status IN ('queued', 'running'))`;
 
 /** @param database for reads */
 export const createReceiptStore = (database: Database): ReceiptStore => ({
@@ -168,42 +174,30 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
       .returningAll()
       .execute(),
 
-  finishTurn: (turnId, end, db) =>
-    db
-      .updateTable('receipts')
-      .set(ended(end))
+  async sentOf(turnId, db) {
+    const rows = await db
+      .selectFrom('receipts')
+      .select('call_id')
       .where('turn_id', '=', turnId)
       .where('status', '=', 'sent')
-      .returningAll()
-      .execute(),
+      .execute();
+    return rows.map(({ call_id: callId }) => callId);
+  },
 
-  finishOrphans: (end, limit, db) =>
-    db
-      .updateTable('receipts')
-      .set(ended(end))
-      .where('id', 'in', (query) =>
-        query
-          .selectFrom('receipts as r')
-          .select('r.id')
-          .where('r.status', '=', 'sent')
-          .where('r.jws', 'is', null)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(
-                selectFrom('turns as t')
-                  .select('t.id')
-                  .whereRef('t.id', '=', 'r.turn_id')
-                  .where('t.status', 'in', ['queued', 'running']),
-              ),
-            ),
-          )
-          .orderBy('r.sent_at')
-          .limit(limit)
-          .forUpdate('r')
-          .skipLocked(),
-      )
-      .returningAll()
-      .execute(),
+  left(limit, afterId) {
+    let query = database
+      .selectFrom('receipts')
+      .selectAll()
+      .where('jws', 'is', null)
+      .where(IS_LEFT)
+      .orderBy('id')
+      .limit(limit);
+    if (afterId !== undefined) query = query.where('id', '>', afterId);
+    return query.execute();
+  },
+
+  finishLeft: (id, end, db) =>
+    db.updateTable('receipts').set(ended(end)).where('id', '=', id).where(IS_LEFT).returningAll().execute(),
 
   lockUnsigned: (limit, db) =>
     db

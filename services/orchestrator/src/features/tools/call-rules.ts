@@ -20,6 +20,12 @@ export interface CallRules {
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
 }
 
+/** Finds the connection that a tool uses. */
+export const connectionOf =
+  (connections: Pick<IntegrationStore, 'findOf'>): CallRules['connection'] =>
+  async (userId, { provider }) =>
+    provider === undefined ? undefined : (await connections.findOf(userId, provider))?.id;
+
 export interface CallRulesDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
   tools: readonly Tool[];
@@ -44,7 +50,6 @@ export const createCallRules = ({
     return permission === 'ask' && effect === 'read' ? 'allow' : permission;
   },
   mayRepeat: receipts.sentSince,
-  connection: async (userId, { provider }) =>
-    provider === undefined ? undefined : (await connections.findOf(userId, provider))?.id,
+  connection: connectionOf(connections),
   untrustedSources: (conversationId) => untrusted.sources(conversationId, database),
 });

@@ -24,6 +24,9 @@ export interface ToolCall {
   signal: AbortSignal;
 }
 
+/** Whose call it is. A call can be looked up after its turn has ended. */
+export type CallOwner = Pick<ToolCall, 'userId'>;
+
 /** A text that agents wrote earlier, and that others of them read. */
 export type StoredText = { kind: 'memory'; key: string } | { kind: 'artifact'; id: string; version: number };
 
@@ -116,8 +119,8 @@ export interface ExternalTool extends ToolBase {
    * @throws UncertainOutcome
    */
   send(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome>;
-  /** What the request with this key changed; undefined if there is no trace of it. Only for `once`. */
-  lookUp(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome | undefined>;
+  /** What the request with this key changed; undefined if there is no trace of it. Changes nothing. */
+  lookUp(input: unknown, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 
 /** Starts the task of a call in a transaction. @returns the sequence of its event, or why the task is not started */
@@ -160,7 +163,7 @@ export interface ExternalToolSpec<Input extends z.ZodObject> extends SpecBase<In
   effect: ExternalTool['effect'];
   plan(input: z.output<Input>, call: ToolCall): Promise<Plan>;
   send(input: z.output<Input>, key: string, call: ToolCall): Promise<ToolOutcome>;
-  lookUp?(input: z.output<Input>, key: string, call: ToolCall): Promise<ToolOutcome | undefined>;
+  lookUp(input: z.output<Input>, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 
 /** The arguments of a call as changes. */
@@ -231,7 +234,7 @@ export function defineExternalTool<Input extends z.ZodObject>(spec: ExternalTool
       return error === undefined ? await spec.plan(data, call) : { outcome: invalid(name, error) };
     },
     send: (value, key, call) => spec.send(input.parse(value), key, call),
-    lookUp: (value, key, call) => spec.lookUp?.(input.parse(value), key, call) ?? Promise.resolve(undefined),
+    lookUp: (value, key, call) => spec.lookUp(input.parse(value), key, call),
   };
 }
 

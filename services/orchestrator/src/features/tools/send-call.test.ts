@@ -192,6 +192,41 @@ describe('a call of a tool that changes another system', () => {
     });
   });
 
+  it('is looked up by its key with the effect `keyed` if no attempt has an answer', async () => {
+    const lost = ['answer lost', 'answer lost', 'answer lost'] as const;
+    expect(await run('keyed', lost)).toMatchObject({ requests: 3, receipt: { status: 'succeeded' } });
+    expect(await run('keyed', lost, false)).toMatchObject({ requests: 3, receipt: { status: 'unknown' } });
+  });
+
+  it.each(['keyed', 'once'] as const)('stays open if it cannot be looked up, with the effect `%s`', async (effect) => {
+    const fails = () => Promise.reject(new UncertainOutcome());
+    const finished: ReceiptStatus[] = [];
+    const tool = defineExternalTool({
+      name: 'act',
+      description: '',
+      switchedBy: 'acts',
+      effect,
+      input: z.object({ what: z.string() }),
+      describe: () => '',
+      plan: async () => ({ key: 'k' }),
+      send: fails,
+      lookUp: fails,
+    });
+    const commit = await sendCall(
+      tool,
+      { what: 'x' },
+      { ...CALL, signal: new AbortController().signal },
+      {
+        markSent: async () => undefined,
+        receipts: { finish: async (_turn, _call, { status }) => void finished.push(status) },
+        logger: silentLogger,
+        retryMs: 0,
+      },
+    );
+    expect(await commit(NO_TRANSACTION)).toMatchObject({ failed: true, isUnknown: true });
+    expect(finished).toEqual([]);
+  });
+
   it('is refused if a runtime requests it again with other arguments', async () => {
     const sent: SentReceipt = {
       status: 'sent',
@@ -209,6 +244,7 @@ describe('a call of a tool that changes another system', () => {
       describe: () => '',
       plan: () => Promise.reject(new Error('planned')),
       send: () => Promise.reject(new Error('sent')),
+      lookUp: () => Promise.reject(new Error('looked up')),
     });
     const deps = {
       sent,

@@ -17,7 +17,7 @@ import { unavailable } from './prepare-call.js';
 
 /** Attempts to send a `keyed` request. */
 const ATTEMPTS = 3;
-/** Attempts to find a `once` request without an answer: searches can lag behind. */
+/** Attempts to find a request without an answer: searches can lag behind. */
 const LOOK_UPS = 2;
 const RETRY = { initialMs: 500, maxMs: 2_000 };
 
@@ -50,9 +50,11 @@ export interface SendCallDeps {
 }
 
 type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
+/** The other system could not be asked. The call is looked up after its turn. */
+type NotLookedUp = ToolOutcome & { status: 'sent' };
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
-const unknown: SentOutcome = { text: UNKNOWN_OUTCOME, failed: true, isUnknown: true, status: 'unknown' };
+const unknown = { text: UNKNOWN_OUTCOME, failed: true, isUnknown: true } as const;
 
 /**
  * Sends a call to another system. A request leaves only after it is stored as sent. One with the effect `once` is never
@@ -121,19 +123,30 @@ export async function sendCall(
     return undefined;
   }
 
-  async function finish(key: string, isNew: boolean): Promise<SentOutcome> {
+  async function lookUp(key: string): Promise<SentOutcome | NotLookedUp> {
+    let isLookedUp = false;
+    const outcome = await repeat(LOOK_UPS, async () => {
+      const result = await tool.lookUp(input, key, call);
+      isLookedUp = true;
+      return result;
+    });
+    return outcome ?? { ...unknown, status: isLookedUp ? 'unknown' : 'sent' };
+  }
+
+  async function finish(key: string, isNew: boolean): Promise<SentOutcome | NotLookedUp> {
     // Another account knows neither the key nor the request.
-    if (deps.sent !== undefined && deps.sent.integrationId !== (call.integrationId ?? null)) return unknown;
+    if (deps.sent !== undefined && deps.sent.integrationId !== (call.integrationId ?? null))
+      return { ...unknown, status: 'unknown' };
     if (tool.effect === 'keyed') {
       const sent = await repeat(ATTEMPTS, async (isFirst) => {
         const outcome = await tool.send(input, key, call);
         // An earlier request may have been executed, although this one is refused.
         return outcome.failed && !(isNew && isFirst) ? undefined : outcome;
       });
-      return sent ?? unknown;
+      return sent ?? (await lookUp(key));
     }
     const answered = isNew ? await attempt(() => tool.send(input, key, call)) : undefined;
-    return answered ?? (await repeat(LOOK_UPS, () => tool.lookUp(input, key, call))) ?? unknown;
+    return answered ?? (await lookUp(key));
   }
 
   const stored = deps.sent;
@@ -147,7 +160,7 @@ export async function sendCall(
   if (typeof key !== 'string') return withOutcome(key);
   const { status, ...outcome } = await finish(key, stored === undefined);
   return async (tx) => {
-    await deps.receipts.finish(call.turnId, call.id, { status, outcome: outcome.text }, tx);
+    if (status !== 'sent') await deps.receipts.finish(call.turnId, call.id, { status, outcome: outcome.text }, tx);
     return outcome;
   };
 }

@@ -31,6 +31,7 @@ function calendar() {
       sent.push(key);
       return { text: 'moved', failed: false };
     },
+    lookUp: async () => undefined,
   });
   return { event, sent, tool };
 }

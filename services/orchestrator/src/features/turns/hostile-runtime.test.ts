@@ -44,6 +44,7 @@ async function play(events: Event[], { approves = false, ...more }: Options & { 
         sent.push(input);
         return { text: 'sent', failed: false };
       },
+      lookUp: async () => undefined,
     });
   const harness = createTurnHarness([{ events }], {
     features: ['journal.1', 'tools.1', 'journal.2', 'tool-grants.1'],

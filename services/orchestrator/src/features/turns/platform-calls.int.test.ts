@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, ReceiptPage } from '@uswarm/contract';
+import { settleReceipts } from '../../../test/settle-receipts.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
+import { createWithTransaction } from '../../database/transaction.js';
 import { createReceiptStore } from '../receipts/receipts.store.js';
 import { approvalCard, callHash } from '../approvals/approval-card.js';
 import type { FinishedReply } from './turn-ending.js';
@@ -115,14 +117,17 @@ describe('the call of a tool that the orchestrator executes', () => {
     ]);
   });
 
-  it.each([STOPPED, FAILED])('is shown as possibly executed if the turn ends without an outcome: %j', async (end) => {
-    const { writer } = await sent();
-    await writer.finish(end);
-    expect(await lines()).toMatchObject([
-      { state: 'failed', description: `It is not known whether this was executed: ${SENDING}` },
-    ]);
-    expect(await receipts()).toMatchObject([{ status: 'unknown' }]);
-  });
+  it.each([STOPPED, FAILED])(
+    'stays to be looked up, and is shown as possibly executed, if the turn ends without an outcome: %j',
+    async (end) => {
+      const { writer } = await sent();
+      await writer.finish(end);
+      expect(await lines()).toMatchObject([
+        { state: 'failed', description: `It is not known whether this was executed: ${SENDING}` },
+      ]);
+      expect(await receipts()).toMatchObject([{ status: 'sent' }]);
+    },
+  );
 
   it('is shown as possibly executed if its outcome is unknown, and only as failed if it certainly was not', async () => {
     const { writer } = await begin();
@@ -157,7 +162,8 @@ describe('the call of a tool that the orchestrator executes', () => {
   it('has a receipt that ends although the message was deleted while its request was sent', async () => {
     const { turn } = await sent();
     await world.user.delete(`${world.home.workspace}/messages/${turn.user_message_id}`, undefined, 204);
-    await world.turnWorker.stores.receipts.settle(100, world.uswarm.database);
+    const { uswarm, turnWorker } = world;
+    await settleReceipts(turnWorker.stores, { withTransaction: createWithTransaction(uswarm.database) });
     expect(await receipts()).toMatchObject([{ status: 'unknown' }]);
   });
 

@@ -15,11 +15,9 @@ import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } fro
 import { storable } from './agent-content-schema.js';
 import type { LiveEvents } from './live-events.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
+import { lineDescription } from './turn-messages.js';
 import type { TurnRow } from './turns.store.js';
 import type { StoredCall, TurnWriter } from './turn-writes.js';
-
-/** Maximum length of descriptions of calls, in UTF-16 code units. */
-const MAX_DESCRIPTION_LENGTH = 4_000;
 
 const refusal = (text: string): ToolOutcome => ({ text, failed: true });
 
@@ -137,13 +135,10 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
   }
 
-  const descriptionOf = ({ tool, input }: Pick<Requested, 'tool' | 'input'>): string =>
-    tool.describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
-
   /** Executes a call. @returns the sequence of its event, unless it was executed before */
   async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
     const stoppable = !('send' in tool);
-    const description = descriptionOf({ tool, input });
+    const description = lineDescription(tool, input);
     const { outcome, seq } = await writer.call(
       { id, tool: tool.name, description, stoppable, reads: contentOf(tool) },
       commit,
@@ -174,7 +169,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     if ('task' in tool) return await startTask({ ...request, tool });
     if ('recipient' in tool) return await choose({ ...request, tool });
     const { sent, approval: approved } = stored;
-    const markSent: SendCallDeps['markSent'] = (receipt) => writer.markSent(receipt, descriptionOf(request));
+    const markSent: SendCallDeps['markSent'] = (receipt) => writer.markSent(receipt, lineDescription(tool, input));
     live.tool({ tool: tool.name, running: true }, lastSeq());
     const commit =
       'prepare' in tool

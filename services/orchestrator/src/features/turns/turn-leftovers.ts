@@ -8,14 +8,14 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 export interface TurnLeftoversDeps extends TurnMessagesDeps {
   turns: Pick<TurnStore, 'runningTools' | 'openCards'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
-  receipts: Pick<ReceiptLog, 'finishTurn'>;
+  receipts: Pick<ReceiptLog, 'leave'>;
 }
 
 /** What a turn or its generation leaves unfinished when it ends. */
 export interface TurnLeftovers {
   /** Fails the lines of tools that a lost runtime ran. The outcomes of calls that were sent are still found out. */
   failLostTools(tx: Transaction): Promise<void>;
-  /** Ends all running lines, and the calls that were sent and have no outcome. */
+  /** Ends all running lines. The calls that were sent and have no outcome are looked up afterwards. */
   endTools(tx: Transaction): Promise<void>;
   /** Withdraws all open cards. */
   withdrawCards(tx: Transaction): Promise<void>;
@@ -46,7 +46,7 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
     failLostTools: (tx) => endLines((line, key) => (key.startsWith(callKey('')) ? line : failedLine(line)), tx),
 
     async endTools(tx) {
-      const unknown = new Set((await deps.receipts.finishTurn(turn.id, tx)).map(callKey));
+      const unknown = new Set((await deps.receipts.leave(turn.id, tx)).map(callKey));
       await endLines((line, key) => (unknown.has(key) ? unknownLine(line) : failedLine(line)), tx);
     },
 

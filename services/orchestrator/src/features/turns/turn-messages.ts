@@ -4,6 +4,7 @@ import type { Transaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import { insertSystemMessage } from '../messages/system-message.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import type { SafeMarkdown } from './reply-text.js';
 import { safeContent } from './safe-content.js';
@@ -44,6 +45,13 @@ export const runtimeKey = (callId: string): string => `tool:${callId}`;
 /** The key of the line of a call that the orchestrator executes. A runtime cannot write it. */
 export const callKey = (callId: string): string => `call:${callId}`;
 
+/** Maximum length of descriptions of calls, in UTF-16 code units. */
+const MAX_DESCRIPTION_LENGTH = 4_000;
+
+/** What the line of a call shows. */
+export const lineDescription = ({ describe }: Pick<PlatformTool, 'describe'>, input: unknown): string =>
+  describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
+
 /** The line of a call to another system. The states of a line do not include an unknown outcome. */
 export const unknownLine = (line: ToolStatus): ToolStatus => ({
   ...line,
@@ -51,7 +59,10 @@ export const unknownLine = (line: ToolStatus): ToolStatus => ({
   state: 'failed',
 });
 
-export function createTurnMessages({ messages, events, markdown }: TurnMessagesDeps, turn: TurnRow): TurnMessages {
+/** The turn of messages. */
+export type MessagesOf = Pick<TurnRow, 'id' | 'workspace_id' | 'conversation_id' | 'agent_id'>;
+
+export function createTurnMessages({ messages, events, markdown }: TurnMessagesDeps, turn: MessagesOf): TurnMessages {
   const workspaceId = turn.workspace_id;
   const context = { workspaceId, conversationId: turn.conversation_id };
   const ofAgent = { ...context, agentId: turn.agent_id, role: 'agent', status: 'delivered' } as const;

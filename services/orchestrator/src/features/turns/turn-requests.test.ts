@@ -207,6 +207,7 @@ describe('a tool request that changes another system', () => {
         sent.push(input);
         throw new UncertainOutcome();
       },
+      lookUp: async () => undefined,
     });
     return { sent, tool };
   }

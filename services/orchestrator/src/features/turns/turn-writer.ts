@@ -75,7 +75,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
-  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'finishTurn'>;
+  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
   delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
   /** Tasks of background turns. */
   tasks: TaskOwner;

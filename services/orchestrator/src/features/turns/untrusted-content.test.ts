@@ -31,6 +31,7 @@ function world() {
         executed.push(name);
         return { text: 'sent', failed: false };
       },
+      lookUp: async () => undefined,
     });
   const own = (name: string, more: object = {}) =>
     definePlatformTool({

@@ -1,0 +1,22 @@
+import { silentLogger } from '@uswarm/service-kit';
+import type { WithTransaction } from '../src/database/database.js';
+import { createReceiptSettling, type ReceiptSettlingDeps } from '../src/features/receipts/receipt-settling.js';
+import type { Stores } from './stores.js';
+
+/** What differs between tests. */
+interface Settling extends Partial<Pick<ReceiptSettlingDeps, 'tools' | 'receipts' | 'connection'>> {
+  withTransaction: WithTransaction;
+  /** Milliseconds that have passed. */
+  afterMs?: number;
+}
+
+/** Runs the job of receipts once. Without tools, no call can be looked up. @returns the number of calls that it looks up again */
+export const settleReceipts = (stores: Stores, { afterMs = 0, ...more }: Settling): Promise<number> =>
+  createReceiptSettling({
+    ...stores,
+    tools: [],
+    connection: async () => undefined,
+    clock: { now: () => new Date(Date.now() + afterMs) },
+    logger: silentLogger,
+    ...more,
+  }).settle(new AbortController().signal);
