@@ -20,7 +20,7 @@ describe('the table of the controller', () => {
 
   it.each([
     [0.8, 'yes'],
-    [0.9, 'no'],
+    [0.9, 'NO'],
   ])('compares %s s for 100 UserSwarms with the goal: %s', (cpuS, met) => {
     const phases = { ready: phase(cpuS, 250), rest: phase(0.2, 400), deleted: phase(0.3, 200) };
     const goal = new RegExp(`^\\| CPU until Ready, per UserSwarm ≤ 8 ms .*\\| ${met} \\|$`, 'm');

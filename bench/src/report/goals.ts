@@ -1,9 +1,9 @@
 /** The goal, what was measured, and whether the goal is met. */
 export type Goal = [name: string, measured: string, met: boolean];
 
-export const atMost = (name: string, measured: number, limit: number, unit: string): Goal => [
-  `${name} ≤ ${limit} ${unit}`,
-  `${measured.toFixed(1)} ${unit}`,
+export const atMost = (name: string, measured: number, limit: number, unit = ''): Goal => [
+  `${name} ≤ ${limit} ${unit}`.trimEnd(),
+  `${measured.toFixed(1)} ${unit}`.trimEnd(),
   measured <= limit,
 ];
 
