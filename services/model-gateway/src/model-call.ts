@@ -8,6 +8,7 @@ import {
   type ModelTokenTurn,
   parseJson,
   type Span,
+  startDeadline,
   TOKENS_IN_FLIGHT,
 } from '@uswarm/service-kit';
 import { describeCall, describeEnd } from './call-span.js';
@@ -229,9 +230,15 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
     const accepted = await accept(protocol, turn, exchange);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, deps.closing, AbortSignal.timeout(CALL_MS)]);
-    const call = await reserve(accepted);
-    return pass(call, await sendReserved(call, request, response, signal), response, signal);
+    const deadline = startDeadline(CALL_MS, deps.closing);
+    try {
+      // Both signals end with the call, so nothing refers to it afterwards.
+      const signal = AbortSignal.any([gone.signal, deadline.signal]);
+      const call = await reserve(accepted);
+      return await pass(call, await sendReserved(call, request, response, signal), response, signal);
+    } finally {
+      deadline.end();
+    }
   };
 }
 

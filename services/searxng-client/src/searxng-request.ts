@@ -1,3 +1,4 @@
+import { startDeadline } from '@uswarm/service-kit';
 import { type Dispatcher, request } from 'undici';
 import { WebSearchError } from './errors.js';
 
@@ -15,19 +16,20 @@ export interface SearxngRequestOptions {
  * @throws WebSearchError
  */
 export async function requestJson(url: URL, options: SearxngRequestOptions): Promise<unknown> {
-  const deadline = AbortSignal.timeout(options.timeoutMs);
-  const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
+  const deadline = startDeadline(options.timeoutMs, options.signal);
   try {
     const response = await request(url, {
       method: 'GET',
       headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': options.userAgent },
-      signal,
+      signal: deadline.signal,
       ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
     });
     const text = await readChecked(response, options.maxBytes);
     return parseJson(text, String(response.headers['content-type'] ?? ''));
   } catch (error) {
-    throw toSearchError(error, url, deadline, options);
+    throw toSearchError(error, url, deadline.expired(), options);
+  } finally {
+    deadline.end();
   }
 }
 
@@ -82,13 +84,13 @@ const CONNECTION_FAILURES: Record<string, string> = {
 function toSearchError(
   error: unknown,
   url: URL,
-  deadline: AbortSignal,
+  isLate: boolean,
   { signal, timeoutMs }: SearxngRequestOptions,
 ): WebSearchError {
   if (error instanceof WebSearchError) return error;
   if (signal?.aborted === true) return new WebSearchError('cancelled', 'the search was cancelled', { cause: error });
   const code = String((error as { code?: unknown } | undefined)?.code ?? '');
-  if (deadline.aborted || code === 'UND_ERR_CONNECT_TIMEOUT') {
+  if (isLate || code === 'UND_ERR_CONNECT_TIMEOUT') {
     const limit = `no complete response within ${timeoutMs / 1_000} s`;
     return new WebSearchError('timeout', `GET ${url.href}: context deadline exceeded (${limit})`, { cause: error });
   }

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -5,7 +6,7 @@ import { z } from 'zod';
 import { UncertainOutcome } from '../tools/platform-tool.js';
 import { createProviderApi, type ProviderApi, RequestRefused } from './provider-api.js';
 
-describe('a request to a provider that is refused', () => {
+describe('a request to a provider', () => {
   let server: Server;
   let api: ProviderApi;
   afterEach(async () => {
@@ -13,16 +14,23 @@ describe('a request to a provider that is refused', () => {
     server.close();
   });
 
-  async function change(status: number) {
+  async function change(status: number, signal?: AbortSignal) {
     server = createServer((_request, response) => void response.writeHead(status).end('{}'));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     api = createProviderApi({ baseUrl: `http://127.0.0.1:${port}`, accessToken: async () => 'token' });
-    return api.call('u', { method: 'POST', path: 'x' }, z.unknown());
+    return api.call('u', { method: 'POST', path: 'x', ...(signal && { signal }) }, z.unknown());
   }
 
   it.each([400, 403, 404, 409, 412, 425, 429])('has certainly changed nothing with status %d', async (status) => {
     await expect(change(status)).rejects.toThrow(RequestRefused);
+  });
+
+  it.each([200, 400, 500])('leaves nothing at the signal of its turn after status %d', async (status) => {
+    const { signal } = new AbortController();
+    // Each pending time limit of a turn with many calls would be kept by its signal.
+    await change(status, signal).catch(() => undefined);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it.each([408, 500, 502, 503])('may have been executed with status %d', async (status) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@uswarm/contract';
-import { backoffDelay, parseJson } from '@uswarm/service-kit';
+import { backoffDelay, parseJson, startDeadline } from '@uswarm/service-kit';
 import { Agent, type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import { readText } from '../../http/read-text.js';
@@ -90,12 +90,12 @@ export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS
 
   async function send(
     token: string,
-    { method, path, query, body, ifMatch, signal }: ProviderRequest,
+    { method, path, query, body, ifMatch }: ProviderRequest,
+    signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     const url = new URL(`${baseUrl}/${path}`);
     for (const [name, values] of Object.entries(query ?? {}))
       for (const value of [values].flat()) url.searchParams.append(name, value);
-    const timeout = AbortSignal.timeout(timeoutMs);
     try {
       // Redirects are not followed, so that tokens are sent only to the configured address.
       return await request(url, {
@@ -108,7 +108,7 @@ export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS
           ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
         },
         body: body === undefined ? null : JSON.stringify(body),
-        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+        signal,
       });
     } catch (error) {
       const { code } = error as { code?: unknown };
@@ -130,7 +130,14 @@ export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS
   }
 
   async function once<Answer>(userId: string, asked: ProviderRequest, schema: z.ZodType<Answer>): Promise<Answer> {
-    const answer = await readAnswer(await send(await tokenOf(userId), asked));
+    const token = await tokenOf(userId);
+    const deadline = startDeadline(timeoutMs, asked.signal);
+    let answer: unknown;
+    try {
+      answer = await readAnswer(await send(token, asked, deadline.signal));
+    } finally {
+      deadline.end();
+    }
     const { data, error } = schema.safeParse(answer);
     if (error !== undefined) throw new UncertainOutcome('the answer has an unknown form', { cause: error });
     return data as Answer;
