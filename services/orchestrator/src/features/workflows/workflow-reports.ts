@@ -10,6 +10,7 @@ export interface WorkflowReports {
 export const createWorkflowReports = (store: Pick<WorkflowStore, 'reportedBy' | 'steps'>): WorkflowReports => ({
   async promptFor(messageId) {
     const workflow = await store.reportedBy(messageId);
-    return workflow && reportPrompt(workflow, await store.steps([workflow.id]));
+    // The id of the message is random, was created after the last result, and is the same for each generation of the turn.
+    return workflow && reportPrompt(messageId, workflow, await store.steps([workflow.id]));
   },
 });

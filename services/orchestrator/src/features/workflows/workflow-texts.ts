@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { LIMITS } from '@uswarm/contract';
 import { visibleText } from '../tools/visible-text.js';
 import type { StepRow, WorkflowRow } from './workflows.store.js';
@@ -16,23 +16,22 @@ export function boundedText(text: string, bytes: number): string {
 const ID_CHARACTERS = 16;
 
 /**
- * The result of a step in a block that its text cannot end: the id of the block is a hash of the text. The system prompt tells
- * models to treat such blocks as data. Equal results give equal blocks.
+ * The result of a step in a block that its text cannot end: the id of the block is a keyed hash of the text. The system prompt
+ * tells models to treat such blocks as data.
+ *
+ * @param key random, and newer than the result, so that no author of a result can compute an id
  */
-function resultBlock(
-  workflowId: string,
-  { step_id, name, agent_slug, status, result }: StepRow,
-  bytes: number,
-): string {
+function resultBlock(key: string, { step_id, name, agent_slug, status, result }: StepRow, bytes: number): string {
   const text = visibleText(boundedText(result ?? '', bytes));
-  const id = createHash('sha256').update(`${workflowId}\n${step_id}\n${text}`).digest('hex').slice(0, ID_CHARACTERS);
+  const id = createHmac('sha256', key).update(`${step_id}\n${text}`).digest('hex').slice(0, ID_CHARACTERS);
   const source = agent_slug.replaceAll(/[^\w-]/g, '_');
   return `Step “${name}” by @${agent_slug}, ${status}:\n<untrusted id="${id}" source="${source}">\n${text}\n</untrusted id="${id}">`;
 }
 
-/** The message that the agent of a step receives. `earlier`: the steps whose results it needs. Pure. */
+/** The message that the agent of a step receives. `earlier`: the steps whose results it needs. Pure. @param key see `resultBlock` */
 export function stepPrompt(
-  workflow: Pick<WorkflowRow, 'id' | 'name'>,
+  key: string,
+  workflow: Pick<WorkflowRow, 'name'>,
   step: Pick<StepRow, 'name' | 'task'>,
   earlier: readonly StepRow[],
 ): string {
@@ -43,7 +42,7 @@ export function stepPrompt(
       'you assumed.',
     `Task:\n${step.task.trim()}`,
     ...(earlier.length === 0 ? [] : ['Results of earlier steps:']),
-    ...earlier.map((each) => resultBlock(workflow.id, each, LIMITS.taskResultBytes)),
+    ...earlier.map((each) => resultBlock(key, each, LIMITS.taskResultBytes)),
   ].join('\n\n');
 }
 
@@ -51,12 +50,16 @@ export function stepPrompt(
 export const endNote = ({ name, status }: Pick<WorkflowRow, 'name' | 'status'>): string =>
   status === 'completed' ? `The workflow “${name}” is completed.` : `The workflow “${name}” has failed.`;
 
-/** The message with which the agent that started a workflow learns its results. Pure. */
-export function reportPrompt(workflow: Pick<WorkflowRow, 'id' | 'name' | 'status'>, steps: readonly StepRow[]): string {
+/** The message with which the agent that started a workflow learns its results. Pure. @param key see `resultBlock` */
+export function reportPrompt(
+  key: string,
+  workflow: Pick<WorkflowRow, 'name' | 'status'>,
+  steps: readonly StepRow[],
+): string {
   const bytes = Math.min(LIMITS.taskResultBytes, Math.floor(LIMITS.workflowReportBytes / Math.max(1, steps.length)));
   return [
     `[Message of the app] The workflow “${workflow.name}” that you started has ended. Its status is “${workflow.status}”. Tell the ` +
       'user the results, and what failed. The user has not written a new message.',
-    ...steps.map((step) => resultBlock(workflow.id, step, bytes)),
+    ...steps.map((step) => resultBlock(key, step, bytes)),
   ].join('\n\n');
 }

@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { LIMITS } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../database/database.js';
@@ -96,7 +96,8 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       agentId: step.agent_id,
       userMessageId: workflow.user_message_id ?? messageId,
       messageId,
-      prompt: stepPrompt(workflow, step, earlier),
+      // The turn stores the prompt, so all of its generations read the same.
+      prompt: stepPrompt(randomUUID(), workflow, step, earlier),
       depth: 1,
       // That of the plan, as for a reply.
       budget: null,
