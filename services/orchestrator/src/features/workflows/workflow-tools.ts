@@ -6,8 +6,8 @@ import { oneLine } from '../tools/one-line.js';
 import { failed, withOutcome } from '../tools/outcomes.js';
 import { definePlatformTool, type PlatformTool } from '../tools/platform-tool.js';
 import { planProblem, type PlannedStep } from './plan.js';
-import type { Workflows } from './workflows.js';
-import type { NewStep, WorkflowStore } from './workflows.store.js';
+import type { PlannedStep as StepOfAgent, Workflows } from './workflows.js';
+import type { WorkflowStore } from './workflows.store.js';
 
 export interface WorkflowToolDeps {
   store: Pick<WorkflowStore, 'reportedBy'>;
@@ -76,10 +76,10 @@ export function createWorkflowTools({ store, workflows, agents }: WorkflowToolDe
         members.map(({ slug }) => slug),
       );
       if (problem !== undefined) return withOutcome(failed(`${problem} Nothing was started.`));
-      const steps = plan.map(({ id, name, task, after, agent }): NewStep => {
+      const steps = plan.map(({ id, name, task, after, agent }): StepOfAgent => {
         const member = members.find(({ slug }) => slug === agent);
         if (member === undefined) throw new TypeError('the plan is not valid');
-        return { step_id: id, name, task, after: [...after], agent_id: member.id };
+        return { step_id: id, name, task, after: [...after], agent_id: member.id, agent_slug: member.slug };
       });
       const { workspaceId, conversationId, agentId, turnId, userMessageId } = call;
       const planned = { name: input.name, workspaceId, conversationId, agentId, turnId, userMessageId, steps };

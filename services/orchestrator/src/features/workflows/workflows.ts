@@ -41,10 +41,13 @@ export interface WorkflowsDeps {
   clock: Clock;
 }
 
+/** A step, and the agent that works on it. */
+export type PlannedStep = NewStep & Pick<StepRow, 'agent_slug'>;
+
 /** A valid plan, and the call that starts it. */
 export interface PlannedWorkflow extends Omit<NewWorkflow, 'id' | 'messageId' | 'createdAt'> {
   turnId: string;
-  steps: readonly NewStep[];
+  steps: readonly PlannedStep[];
 }
 
 /** Workflows while they run. Each change is one transaction, in which the next steps start. */
@@ -67,6 +70,16 @@ interface Snapshot {
 }
 
 const NO_RESULTS: ReadonlyMap<string, string> = new Map();
+
+const pending = (workflowId: string, step: PlannedStep): StepRow => ({
+  ...step,
+  workflow_id: workflowId,
+  status: 'pending',
+  turn_id: null,
+  result: null,
+  started_at: null,
+  finished_at: null,
+});
 
 /** What a step returned, or why it failed, as later steps and the user read it. */
 function resultText({ status, text }: TaskResult): string {
@@ -120,8 +133,8 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     next: WorkflowState,
     results: ReadonlyMap<string, string>,
     tx: Transaction,
+    now = clock.now(),
   ): Promise<Snapshot & { hasEnded: boolean }> {
-    const now = clock.now();
     const hasEnded = before.status === 'running' && next.status !== 'running';
     const workflow = { ...before, status: next.status, finished_at: hasEnded ? now : before.finished_at };
     const steps = moved(stepsBefore, next, results, now);
@@ -170,23 +183,20 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       const { workspaceId, conversationId, agentId, turnId, name } = plan;
       await events.lock(workspaceId, tx);
       if ((await store.countRunning(workspaceId, tx)) >= LIMITS.runningWorkflows) return undefined;
-      const [id, messageId] = [randomUUIDv7(), randomUUIDv7()];
+      const [id, messageId, createdAt] = [randomUUIDv7(), randomUUIDv7(), clock.now()];
+      const waiting = planned.map((step) => pending(id, step));
+      const next = begun(stateOf({ status: 'running' }, waiting).steps);
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
-      const content = shownContent({ id, name, status: 'running' }, []);
+      const content = shownContent({ id, name, status: next.status }, moved(waiting, next, NO_RESULTS, createdAt));
       const message = { id: messageId, workspaceId, conversationId, agentId, seq, content } as const;
       // A runtime cannot write a message with such a key.
       const turn = { id: turnId, key: `platform:workflow:${id}` };
       await messages.insert({ ...message, role: 'agent', status: 'delivered', turn }, tx);
-      await store.insert({ ...plan, id, messageId, createdAt: clock.now() }, planned, tx);
+      const steps = planned.map(({ agent_slug: _, ...step }): NewStep => step);
+      await store.insert({ ...plan, id, messageId, createdAt }, steps, tx);
       const snapshot = await locked(workspaceId, id, tx);
       if (snapshot === undefined) throw new Error('the workflow was not stored');
-      const { workflow, steps } = await apply(
-        snapshot,
-        begun(stateOf(snapshot.workflow, snapshot.steps).steps),
-        NO_RESULTS,
-        tx,
-      );
-      await messages.update(messageId, { content: shownContent(workflow, steps) }, tx);
+      await apply(snapshot, next, NO_RESULTS, tx, createdAt);
       return id;
     },
 
