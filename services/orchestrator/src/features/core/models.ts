@@ -51,6 +51,8 @@ const Models = z
 
 /** The model catalogue for one provider. */
 export interface ModelCatalog {
+  /** The configured provider. */
+  provider: string;
   items: ModelCatalogItem[];
   /**
    * The limits of the model of the agent, or of the default model.
@@ -84,6 +86,7 @@ export function loadModelCatalog({ provider, defaultModel, file }: ModelCatalogO
   const entry: ModelCatalog['entry'] = (modelId, ofProvider) =>
     models.find(({ id }) => id === modelId)?.providers[ofProvider];
   return {
+    provider,
     items: models.map((model) => catalogItem(model, provider)),
     limits: (agentModel) => entry(agentModel ?? defaultModel, provider),
     entry,

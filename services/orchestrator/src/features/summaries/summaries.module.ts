@@ -10,6 +10,7 @@ import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import { createRuntimeStore } from '../runtimes/runtimes.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { createTurnStore } from '../turns/turns.store.js';
+import { createReservationStore } from '../usage/reservations.store.js';
 import { createUsageLimits } from '../usage/usage-limits.js';
 import { createUsageStore } from '../usage/usage.store.js';
 import { SUMMARY_JOB, TITLE_JOB } from './follow-ups.js';
@@ -47,6 +48,8 @@ export function createSummariesModule({
       client,
       agents: createAgentStore(database),
       turns: createTurnStore(database),
+      withTransaction,
+      reservations: createReservationStore(),
       limits: createUsageLimits({ store: createUsageStore(database), plans, clock }),
       models,
       modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),

@@ -23,6 +23,8 @@ export interface SummarizedConversation {
   titleSource: TitleSource | null;
   /** The last answered turn. Usage is recorded for it. */
   turnId: string;
+  /** The first turn of those that it continues. Its model calls are recorded for it. */
+  usageTurnId: string;
   agentId: string;
 }
 
@@ -67,12 +69,12 @@ export function createSummaryStore(database: Database): SummaryStore {
     async conversation(conversationId) {
       const { rows } = await sql<SummarizedConversation>`
         SELECT c.workspace_id AS "workspaceId", c.id AS "conversationId", w.owner_id AS "userId", u.platform_language AS language,
-          c.title_source AS "titleSource", t.id AS "turnId", t.agent_id AS "agentId"
+          c.title_source AS "titleSource", t.id AS "turnId", coalesce(t.first_turn_id, t.id) AS "usageTurnId", t.agent_id AS "agentId"
         FROM conversations c
         JOIN workspaces w ON w.id = c.workspace_id
         JOIN users u ON u.id = w.owner_id
         JOIN LATERAL (
-          SELECT id, agent_id FROM turns WHERE conversation_id = c.id AND status = 'done' ORDER BY finished_at DESC LIMIT 1
+          SELECT id, first_turn_id, agent_id FROM turns WHERE conversation_id = c.id AND status = 'done' ORDER BY finished_at DESC LIMIT 1
         ) t ON true
         WHERE c.id = ${conversationId} AND NOT u.is_banned`.execute(database);
       return rows[0];

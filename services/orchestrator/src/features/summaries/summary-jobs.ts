@@ -52,7 +52,7 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
       if (await jobs.holds(job, tx)) {
         if (text !== '') await store.save(conversationId, { text, throughSeq: last.seq }, tx);
       }
-      await summarizer.record('summary', conversation, written.usage, tx);
+      await summarizer.record('summary', conversation, written, tx);
     });
     if (text === '') throw new Error('the runtime returned an empty summary');
     return last.seq < throughSeq ? { againInMs: 0 } : DONE;
@@ -77,7 +77,7 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
         await store.saveTitle(conversationId, { text, seq: last.seq }, tx);
       }
-      await summarizer.record('title', conversation, written.usage, tx);
+      await summarizer.record('title', conversation, written, tx);
     });
     return DONE;
   }

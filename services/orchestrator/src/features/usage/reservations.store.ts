@@ -3,6 +3,7 @@ import type { Database } from '../../database/database.js';
 import {
   CHARGED_COLUMNS,
   type ChargedCall,
+  type CountedCall,
   chargedValues,
   releaseEntry,
   type SettledCall,
@@ -23,6 +24,10 @@ export interface Attempt extends TurnStep, ChargedCall {
   workspaceId: string;
   provider: string;
   model: string;
+  /** Default: a step of the turn. */
+  kind?: CountedCall['kind'];
+  /** The turn whose rows show whether the model gateway counts the call. Default: `usageTurnId`. */
+  meteredTurnId?: string;
   /** Estimated. */
   promptTokens: number;
   maxOutputTokens: number;
@@ -77,13 +82,13 @@ export function createReservationStore(): ReservationStore {
 
     async insert(attempt, db) {
       await sql`
-        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, estimated, reserved,
+        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, estimated, reserved,
           prompt_tokens, completion_tokens, ${CHARGED_COLUMNS})
         SELECT ${attempt.usageTurnId}, ${attempt.step}, ${attempt.userId}, ${attempt.workspaceId}, ${attempt.provider},
-          ${attempt.model}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens},
+          ${attempt.model}, ${attempt.kind ?? 'step'}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens},
           ${chargedValues(attempt, { prompt: attempt.promptTokens, cached: 0, completion: attempt.maxOutputTokens })}
         WHERE NOT EXISTS (
-          SELECT FROM usage_entries WHERE turn_id = ${attempt.usageTurnId} AND call_id IS NOT NULL
+          SELECT FROM usage_entries WHERE turn_id = ${attempt.meteredTurnId ?? attempt.usageTurnId} AND call_id IS NOT NULL
         )`.execute(db);
     },
 
