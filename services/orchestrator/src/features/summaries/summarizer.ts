@@ -103,7 +103,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
   /** @returns undefined if the token limit is reached */
   function reserve(kind: Kind, conversation: SummarizedConversation, input: SummaryInput) {
     const { userId, workspaceId, usageTurnId, agentId, conversationId } = conversation;
-    // A row of its own: a turn that is continued meanwhile numbers its steps itself.
+    // A separate row: a turn that is continued meanwhile numbers its steps itself.
     const reserved: TurnStep = { usageTurnId: randomUUIDv7(), step: 1 };
     const { provider } = deps.models;
     const attempt = {
