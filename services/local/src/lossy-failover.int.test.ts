@@ -33,7 +33,8 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
   });
   afterAll(async () => {
     for (const client of clients) client.close();
-    await services?.close();
+    // Its database is on the primary server.
+    await services?.close({ keepDatabase: true });
     await replication?.close();
     await standby?.close();
     await primary?.close();
@@ -47,26 +48,43 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
     await signUp(place, token);
     clients.push(...[0, 1].map((number) => new FoldingClient(place, token, number)));
     const [connected, away] = clients as [FoldingClient, FoldingClient];
-    await Promise.all(clients.map((client) => client.refresh()));
+    for (const client of clients) void client.refresh();
+    await eventually(() => clients.every(({ known }) => known.size === 1), {
+      description: 'both clients have the workspace',
+    });
     const [[workspaceId, { conversations }] = ['', { conversations: new Map<string, never>() }]] = connected.known;
     const [conversationId = ''] = conversations.keys();
-    const send = () => connected.send(workspaceId, conversationId, { twice: false });
+    const sends = async (count: number) => {
+      for (let number = 1; number <= count; number += 1) {
+        void connected.send(workspaceId, conversationId, { twice: false });
+        const sent = connected.sent.at(-1)!;
+        await eventually(() => sent.messageId, { description: `message ${number} of ${count} is acknowledged` });
+      }
+    };
     const position = () => connected.known.get(workspaceId)?.position;
-    const messages = (client: FoldingClient) => client.known.get(workspaceId)?.messages.size;
+    const hasMessages = (client: FoldingClient, count: number) =>
+      eventually(() => client.known.get(workspaceId)?.messages.size, {
+        until: (known) => known === count,
+        description: `the client that ${client === away ? 'was away' : 'stayed connected'} has ${count} messages`,
+      });
 
-    await send();
-    await eventually(() => messages(away), { until: (count) => count === 1 });
+    await sends(1);
+    await hasMessages(away, 1);
     const kept = position()!;
-    // The standby has what was sent so far, and nothing of what follows.
-    const received = async () =>
-      (await services.query('SELECT pg_current_wal_lsn() = replay_lsn AS same FROM pg_stat_replication'))[0];
-    await eventually(received, { until: (row) => (row as { same: boolean } | undefined)?.same === true });
+    // The standby has what was sent so far, and nothing of what follows. The commits are asynchronous.
+    const received = async () => {
+      const sql = 'SELECT pg_current_wal_insert_lsn() = replay_lsn AS same FROM pg_stat_replication';
+      return (await services.query<{ same: boolean }>(sql))[0]?.same;
+    };
+    await eventually(received, { description: 'the standby has the first message' });
     replication.freeze();
-    for (let count = 0; count < 3; count += 1) await send();
-    await eventually(() => messages(away), { until: (count) => count === 4 });
+    await sends(3);
+    await hasMessages(away, 4);
     expect(position()).toBeGreaterThan(kept);
     away.goOffline();
 
+    // A primary server that stops sends the rest to its standby first.
+    await replication.disconnect();
     await services.databaseProxy.disconnect();
     await primary.close();
     await standby.promote();
@@ -74,10 +92,11 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
     await services.databaseProxy.restore();
 
     // Without any new event, and then with other events that have the same numbers.
-    await eventually(() => messages(connected), { until: (count) => count === 1 });
-    for (let count = 0; count < 5; count += 1) await send();
+    await hasMessages(connected, 1);
+    await sends(5);
     away.goOnline();
-    await eventually(() => messages(away), { until: (count) => count === 6 });
+    await hasMessages(away, 6);
+    await hasMessages(connected, 6);
     expect(await differencesFromSnapshot(place, clients)).toEqual([]);
     expect(clients.map(({ resyncs }) => resyncs)).toEqual([['diverged'], ['diverged']]);
   });

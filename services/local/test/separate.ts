@@ -44,7 +44,8 @@ export interface SeparateServices {
   lockWorkspace(workspaceId: string): Promise<() => Promise<void>>;
   /** Resolves when a statement waits for a lock. */
   untilBlocked(): Promise<void>;
-  close(): Promise<void>;
+  /** @param options `keepDatabase`: its server ends too, or has ended */
+  close(options?: { keepDatabase?: boolean }): Promise<void>;
 }
 
 const secret = (): string => randomBytes(32).toString('hex');
@@ -210,15 +211,17 @@ export async function startSeparateServices(
       const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       await eventually(async () => (await pool.query(sql)).rows, { until: (rows) => rows.length > 0 });
     },
-    async close() {
+    async close({ keepDatabase = false } = {}) {
       await services.gateway.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));
-      const { rows } = await pool.query<{ pid: number }>('SELECT pid FROM runtime_processes');
-      for (const { pid } of rows) killIfAlive(pid);
+      if (!keepDatabase) {
+        const { rows } = await pool.query<{ pid: number }>('SELECT pid FROM runtime_processes');
+        for (const { pid } of rows) killIfAlive(pid);
+      }
       await pool.end();
       await databaseProxy.close();
       await issuer.close();
-      await database.drop();
+      if (!keepDatabase) await database.drop();
     },
   };
   return services;
