@@ -62,8 +62,13 @@ export function openRealtime(deps: RealtimeDeps): Realtime {
     if (event.name === 'workspace.resync') void subscribe(event.payload.in_ms).then(listeners.emitGap);
     if (event.name !== 'workspace.subscribed') return;
     const rejection = event.payload.rejected.find(({ workspace_id: id }) => id === deps.workspaceId);
-    if (rejection !== undefined)
-      return rejected.reject(new Failure(`uswarm rejected the workspace: ${ERRORS[rejection.code].message}`));
+    if (rejection !== undefined) {
+      const { message, retryable } = ERRORS[rejection.code];
+      // The server subscribes later by itself.
+      if (retryable) deps.note(`waiting for the workspace: ${message}`);
+      else rejected.reject(new Failure(`uswarm rejected the workspace: ${message}`));
+      return;
+    }
     subscribed.resolve();
     if (subscribedBefore) {
       deps.note('reconnected');

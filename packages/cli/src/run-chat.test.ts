@@ -197,6 +197,14 @@ describe('npm run chat', () => {
     expect(new Set(seen).size).toBe(1);
   });
 
+  it('waits for a workspace that is rejected while a dependency of the server is unavailable', async () => {
+    const { url } = await fakeUswarm(answerWith('Because.'), { rejectSubscribe: 'service_unavailable' });
+    const { code, out } = await chat(url, ['Why?']);
+    expect(code).toBe(0);
+    expect(out).toContain('· waiting for the workspace: A dependency is unavailable.\n');
+    expect(out).toMatch(/Manager: Because\.\n$/);
+  });
+
   it.each([
     ['the runtime failed', { workspaces: [workspace('failed', 'Error')] }, /^The runtime of the workspace failed/],
     ['the user has no workspace', { workspaces: [] }, /^The user has no workspace\.$/],
@@ -204,6 +212,11 @@ describe('npm run chat', () => {
       'the credentials are rejected',
       { rejectWith: 'user_banned' },
       /^uswarm rejected the credentials: The user is banned\. \(user_banned\)$/,
+    ],
+    [
+      'the workspace is rejected',
+      { rejectSubscribe: 'workspace_not_found' },
+      /^uswarm rejected the workspace: Workspace not found\.$/,
     ],
   ] as [string, FakeOptions, RegExp][])('reports in one sentence that %s', async (_what, options, sentence) => {
     const { url } = await fakeUswarm(answerWith('Because.'), options);

@@ -28,6 +28,8 @@ export interface FakeOptions {
   /** Rejects connections with this code. */
   rejectWith?: ErrorCode;
   conversations?: 'none';
+  /** Rejects each subscribe with this code. If it is retryable, the subscription follows. */
+  rejectSubscribe?: ErrorCode;
   onSubscribe?: (emit: ScriptContext['emit']) => void;
   /** Called for POST requests about a message: `<message id>/action` with the action, `<message id>/stop`. */
   onPost?: (path: string, body: { action_id?: string }, emit: ScriptContext['emit']) => void;
@@ -41,7 +43,7 @@ const errorBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, e
 /** A server that runs the script for each user message. Its responses and events are checked against the contract. */
 export async function startFakeUswarm(
   script: Script,
-  { workspaces = [ready], rejectWith, conversations, onSubscribe, onPost, artifact }: FakeOptions = {},
+  { workspaces = [ready], rejectWith, rejectSubscribe, conversations, onSubscribe, onPost, artifact }: FakeOptions = {},
 ) {
   let stored: ListedMessage[] = [];
   const routes = routesOf({ workspaces, conversations, artifact, stored: () => stored });
@@ -79,7 +81,8 @@ export async function startFakeUswarm(
     checkServerEvent(name, payload);
     io.of('/v1').emit(name, payload);
   };
-  serveSockets(io.of('/v1'), { script, rejectWith, onSubscribe, store: (messages) => void (stored = messages) });
+  const store = (messages: ListedMessage[]) => void (stored = messages);
+  serveSockets(io.of('/v1'), { script, rejectWith, rejectSubscribe, onSubscribe, store });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, requests, close: () => io.close() };
@@ -133,11 +136,13 @@ function summaryOf({ content: _, versions: _versions, latest_version: _latest, .
 interface SocketState {
   script: Script;
   rejectWith: ErrorCode | undefined;
+  rejectSubscribe: ErrorCode | undefined;
   onSubscribe: FakeOptions['onSubscribe'] | undefined;
   store: ScriptContext['store'];
 }
 
-function serveSockets(namespace: Namespace, { script, rejectWith, onSubscribe, store }: SocketState): void {
+function serveSockets(namespace: Namespace, options: SocketState): void {
+  const { script, rejectWith, rejectSubscribe: rejection, onSubscribe, store } = options;
   namespace.use((socket, next) => {
     const code = rejectWith ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
     next(code === undefined ? undefined : Object.assign(new Error(ERRORS[code].message), { data: { code } }));
@@ -148,6 +153,11 @@ function serveSockets(namespace: Namespace, { script, rejectWith, onSubscribe, s
       socket.emit(name, payload);
     };
     socket.on('workspace.subscribe', ({ workspace_ids }: { workspace_ids: string[] }) => {
+      if (rejection !== undefined) {
+        const rejected = workspace_ids.map((workspace_id) => ({ workspace_id, code: rejection }));
+        emit('workspace.subscribed', { workspace_ids: [], rejected, last_seq: {} });
+        if (!ERRORS[rejection].retryable) return;
+      }
       emit('workspace.subscribed', { workspace_ids, rejected: [], last_seq: {} });
       onSubscribe?.(emit);
     });

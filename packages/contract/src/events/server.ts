@@ -50,7 +50,10 @@ const WorkspaceState = z
 
 export const SERVER_EVENTS = {
   'workspace.subscribed': {
-    summary: 'The result of `workspace.subscribe`.',
+    summary:
+      'The result of `workspace.subscribe`. A workspace that is rejected with a retryable code, except `rate_limited`, is ' +
+      'subscribed later from the same position, without another request: then this event follows again, with the result for ' +
+      'this workspace. Until then it has no events. A later subscribe or unsubscribe of the client takes its place.',
     payload: z
       .strictObject({
         workspace_ids: z.array(Id),

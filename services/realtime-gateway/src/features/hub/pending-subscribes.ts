@@ -9,13 +9,14 @@ export interface PendingSubscribe {
 
 export interface PendingSubscribesDeps {
   timers: Timers;
-  /** Tries again. Calls `remove` for what it has settled. @throws any error if nothing could be settled */
+  /** Tries again, and removes what it has settled. @throws any error if nothing could be settled */
   subscribe: (waiting: ReadonlyMap<string, PendingSubscribe>) => Promise<void>;
 }
 
 /** The workspaces of one socket that could not be subscribed because the orchestrator was unavailable. */
 export interface PendingSubscribes {
   add(workspaceId: string, since: Since | undefined): void;
+  ids(): string[];
   remove(workspaceId: string): void;
   /** Whether it still waits, and was not replaced. */
   isWaiting(workspaceId: string, pending: PendingSubscribe): boolean;
@@ -45,7 +46,7 @@ export function createPendingSubscribes({ timers, subscribe }: PendingSubscribes
   async function run(): Promise<void> {
     isRunning = true;
     try {
-      await subscribe(new Map(waiting));
+      if (waiting.size > 0) await subscribe(new Map(waiting));
     } catch {
       // They still wait.
     } finally {
@@ -59,6 +60,7 @@ export function createPendingSubscribes({ timers, subscribe }: PendingSubscribes
       waiting.set(workspaceId, { since });
       schedule();
     },
+    ids: () => [...waiting.keys()],
     remove: (workspaceId) => void waiting.delete(workspaceId),
     isWaiting: (workspaceId, pending) => waiting.get(workspaceId) === pending,
     close() {

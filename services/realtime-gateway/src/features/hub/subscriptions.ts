@@ -75,11 +75,11 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     if (active.delete(workspaceId)) metrics.subscriptions.dec();
   };
 
-  /** Applies the limit. Subscribed workspaces do not count again. */
+  /** Applies the limit. Workspaces that are subscribed or wait for it do not count again. */
   const admit = (ids: readonly string[]): { admitted: string[]; rejected: Subscribed['rejected'] } => {
-    const room = limit - active.size;
-    const newIds = ids.filter((id) => !active.has(id));
-    const tooMany = new Set(newIds.slice(Math.max(0, room)));
+    const counted = new Set([...active.keys(), ...pending.ids()]);
+    const newIds = ids.filter((id) => !counted.has(id));
+    const tooMany = new Set(newIds.slice(Math.max(0, limit - counted.size)));
     return {
       admitted: ids.filter((id) => !tooMany.has(id)),
       rejected: [...tooMany].map((id) => ({ workspace_id: id, code: 'subscription_limit_reached' })),
@@ -162,14 +162,28 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     timers,
     async subscribe(waiting) {
       const since = new Map([...waiting].flatMap(([id, one]) => (one.since === undefined ? [] : [[id, one.since]])));
-      const { admitted, rejected } = admit([...waiting.keys()]);
       const isWanted = (id: string): boolean => pending.isWaiting(id, waiting.get(id)!);
-      const settled = admitted.length > 0 ? await subscribe(admitted, since, randomUUID(), isWanted) : nothing();
-      const final = [...settled.rejected, ...rejected].filter(({ code }) => !ERRORS[code].retryable);
-      for (const id of [...settled.workspace_ids, ...final.map((one) => one.workspace_id)]) pending.remove(id);
-      if (settled.workspace_ids.length + final.length > 0) answer({ ...settled, rejected: final });
+      const settled = await subscribe([...waiting.keys()], since, randomUUID(), isWanted).catch((error: unknown) => {
+        if (!(error instanceof ApiError) || error.retryable) throw error;
+        const { code } = error;
+        const wanted = [...waiting.keys()].filter(isWanted);
+        return { ...nothing(), rejected: wanted.map((workspace_id) => ({ workspace_id, code })) };
+      });
+      const rejected = settled.rejected.filter(({ code }) => !ERRORS[code].retryable);
+      const ids = [...settled.workspace_ids, ...rejected.map(({ workspace_id: id }) => id)];
+      ids.filter(isWanted).forEach(pending.remove);
+      if (ids.length > 0) answer({ ...settled, rejected });
     },
   });
+
+  /** What the client has asked for, until the orchestrator responds. */
+  const postpone = (ids: readonly string[], since: ReadonlyMap<string, Since>): void => {
+    for (const id of ids) {
+      // The events after the position of the client follow later.
+      if (since.has(id)) drop(id);
+      pending.add(id, since.get(id));
+    }
+  };
 
   return {
     subscribe: {
@@ -183,12 +197,15 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         admitted.forEach(pending.remove);
         try {
           const settled = admitted.length > 0 ? await subscribe(admitted, since, requestId) : nothing();
-          for (const { workspace_id: id, code } of settled.rejected)
-            if (ERRORS[code].retryable) pending.add(id, since.get(id));
+          const later = settled.rejected.filter(({ code }) => ERRORS[code].retryable);
+          postpone(
+            later.map(({ workspace_id: id }) => id),
+            since,
+          );
           answer({ ...settled, rejected: [...settled.rejected, ...rejected] }, acknowledge);
         } catch (error) {
           const isTransient = !(error instanceof ApiError) || error.retryable;
-          if (isTransient && !closed) for (const id of admitted.filter(isId)) pending.add(id, since.get(id));
+          if (isTransient && !closed) postpone(admitted.filter(isId), since);
           throw error;
         }
       },
