@@ -21,6 +21,12 @@ afterEach(() => gateway.close());
 
 const unavailable = () => Promise.reject(new ApiError('service_unavailable'));
 
+/** A session may subscribe to the workspaces that it knows while the orchestrator is unavailable. This one is not known. */
+const unavailableForOne = async (): Promise<SubscriptionsAnswer> => ({
+  accepted: [],
+  rejected: [{ workspace_id: WORKSPACE, code: 'service_unavailable' }],
+});
+
 async function connected(): Promise<void> {
   timers = createManualTimers();
   requests = [];
@@ -168,7 +174,7 @@ describe('a workspace that could not be subscribed because the orchestrator was 
     await subscribe(client, 0);
     await gateway.publish(messageNew(1), messageNew(2));
     for (const seq of [1, 2]) expect(await client.next('message.new')).toMatchObject({ seq });
-    respond = unavailable;
+    respond = unavailableForOne;
     await subscribe(client, 1);
     await gateway.publish(messageNew(3));
     respond = (fromLog) => fromLog();
@@ -180,7 +186,7 @@ describe('a workspace that could not be subscribed because the orchestrator was 
   it('keeps a subscription of the client, if it did not send a position', async () => {
     await connected();
     await subscribe(client, 0);
-    respond = unavailable;
+    respond = unavailableForOne;
     await subscribe(client);
     await gateway.publish(messageNew(1));
     expect(await client.next('message.new')).toMatchObject({ seq: 1 });

@@ -19,7 +19,7 @@ export interface PendingSubscribes {
   ids(): string[];
   remove(workspaceId: string): void;
   /** Whether it still waits, and was not replaced. */
-  isWaiting(workspaceId: string, pending: PendingSubscribe): boolean;
+  isWaiting(workspaceId: string, pending: PendingSubscribe | undefined): boolean;
   /** Called when the socket is closed. */
   close(): void;
 }
@@ -62,7 +62,7 @@ export function createPendingSubscribes({ timers, subscribe }: PendingSubscribes
     },
     ids: () => [...waiting.keys()],
     remove: (workspaceId) => void waiting.delete(workspaceId),
-    isWaiting: (workspaceId, pending) => waiting.get(workspaceId) === pending,
+    isWaiting: (workspaceId, pending) => pending !== undefined && waiting.get(workspaceId) === pending,
     close() {
       waiting.clear();
       cancel?.();

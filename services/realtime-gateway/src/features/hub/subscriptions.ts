@@ -110,8 +110,10 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     for (const id of ids) {
       const [verdict, use] = [verdicts.get(id), used.get(id)];
       if (verdict === undefined || use === undefined) {
-        drop(id);
-        settled.rejected.push({ workspace_id: id, code: codes.get(id) ?? 'workspace_not_found' });
+        const code = codes.get(id) ?? 'workspace_not_found';
+        // A subscription survives a transient fault.
+        if (!ERRORS[code].retryable) drop(id);
+        settled.rejected.push({ workspace_id: id, code });
         continue;
       }
       const { hub, moment } = use;
@@ -162,7 +164,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     timers,
     async subscribe(waiting) {
       const since = new Map([...waiting].flatMap(([id, one]) => (one.since === undefined ? [] : [[id, one.since]])));
-      const isWanted = (id: string): boolean => pending.isWaiting(id, waiting.get(id)!);
+      const isWanted = (id: string): boolean => pending.isWaiting(id, waiting.get(id));
       const settled = await subscribe([...waiting.keys()], since, randomUUID(), isWanted).catch((error: unknown) => {
         if (!(error instanceof ApiError) || error.retryable) throw error;
         const { code } = error;
