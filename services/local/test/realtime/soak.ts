@@ -1,4 +1,5 @@
 import type fc from 'fast-check';
+import { NAMED_SCHEDULES } from './named-schedules.js';
 import type { Step } from './schedule.js';
 
 interface ScheduleParameters {
@@ -7,7 +8,7 @@ interface ScheduleParameters {
   maxSteps: number;
 }
 
-/** `npm test` runs these seeds. */
+/** `npm test` runs so many generated schedules, after the named ones. */
 const SEEDS = 3;
 
 /** How many schedules run, and how hard they are. `npm run soak -- realtime` sets the variables. */
@@ -19,7 +20,11 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
     // A schedule takes half a minute, and shrinking runs many.
     endOnFailure: true,
   };
-  if (minutes === undefined) return { parameters: { ...repeated, numRuns: SEEDS }, longestFaultS: 8, maxSteps: 20 };
+  if (minutes === undefined) {
+    const examples = Object.values(NAMED_SCHEDULES).map((steps): [Step[]] => [steps]);
+    const numRuns = examples.length + SEEDS;
+    return { parameters: { ...repeated, examples, numRuns }, longestFaultS: 8, maxSteps: 20 };
+  }
   return {
     parameters: {
       ...repeated,
