@@ -6,7 +6,7 @@ import { runSchedule } from '../test/realtime/run-schedule.js';
 import { schedules, type Step } from '../test/realtime/schedule.js';
 import { scheduleParameters } from '../test/realtime/soak.js';
 
-const { parameters, longestFaultS, maxSteps } = scheduleParameters();
+const { parameters, longestFaultS, maxSteps, isSoak } = scheduleParameters();
 
 describeWith('valkey', 'three devices, two gateways and two orchestrators, with generated faults', () => {
   let cluster: RealtimeCluster;
@@ -16,11 +16,15 @@ describeWith('valkey', 'three devices, two gateways and two orchestrators, with 
   afterAll(() => cluster?.close());
 
   it('I1–I5 I11: every device has what a fresh snapshot has after 20 s without any new event', async () => {
+    let green = 0;
     await fc.assert(
       fc.asyncProperty(schedules(longestFaultS, maxSteps), async (steps: Step[]) => {
         expect(await runSchedule(cluster, steps)).toEqual([]);
+        green += 1;
       }),
       parameters,
     );
+    expect(green).toBeGreaterThan(0);
+    if (isSoak) console.info(`${green} schedules`);
   });
 });

@@ -6,6 +6,7 @@ interface ScheduleParameters {
   parameters: fc.Parameters<[Step[]]>;
   longestFaultS: number;
   maxSteps: number;
+  isSoak: boolean;
 }
 
 /** `npm test` runs so many generated schedules, after the named ones. */
@@ -23,7 +24,7 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
   if (minutes === undefined) {
     const examples = Object.values(NAMED_SCHEDULES).map((steps): [Step[]] => [steps]);
     const numRuns = examples.length + SEEDS;
-    return { parameters: { ...repeated, examples, numRuns }, longestFaultS: 8, maxSteps: 20 };
+    return { parameters: { ...repeated, examples, numRuns }, longestFaultS: 8, maxSteps: 20, isSoak: false };
   }
   return {
     parameters: {
@@ -34,5 +35,6 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
     },
     longestFaultS: 40,
     maxSteps: 40,
+    isSoak: true,
   };
 }
