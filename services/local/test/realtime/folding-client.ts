@@ -154,7 +154,12 @@ export class FoldingClient {
   private receive(name: string, payload: Payload): void {
     if (name === 'session.ending') this.endings.push(String(payload['code']));
     if (name === 'workspace.subscribed') return this.subscribed(payload);
-    if (name === 'workspace.new') return void this.load((payload['workspace'] as Revised).id).catch(() => undefined);
+    if (name === 'workspace.new') {
+      const { id } = payload['workspace'] as Revised;
+      // Events of a workspace that is subscribed already would come twice.
+      if (!this.known.has(id)) void this.load(id).catch(() => undefined);
+      return;
+    }
     const workspaceId = String(payload['workspace_id']);
     if (name === 'workspace.deleted') {
       this.gone.add(workspaceId);

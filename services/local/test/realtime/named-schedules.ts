@@ -5,8 +5,8 @@ const wait = (ms: number): Step => ({ do: 'wait', ms });
 
 /** Schedules that once broke a promise. They run before the generated ones. */
 export const NAMED_SCHEDULES: Readonly<Record<string, Step[]>> = {
-  // The orchestrator of its gateway is away when the last client subscribes.
-  'a device joins while the orchestrator is away': [
+  // The orchestrator of its gateway is unavailable when the last client subscribes.
+  'a device joins while the orchestrator is unavailable': [
     send(0, true),
     send(1),
     wait(1_405),

@@ -8,6 +8,8 @@ export interface RestAnswer {
 }
 
 const ATTEMPT_MS = 5_000;
+/** Longer than any fault. */
+const READ_WITHIN_MS = 120_000;
 const PAGE = 100;
 
 export interface RestClientOptions {
@@ -65,13 +67,14 @@ export class RestClient {
     throw new Error(`${method} ${path} failed`, { cause: failure });
   }
 
-  /** Repeats until a replica answers: a reload must not end because all of them are stopped. */
+  /** Repeats until a replica answers: a reload must not end because all of them are stopped. @throws Error after two minutes */
   async read(path: string): Promise<RestAnswer> {
+    const started = performance.now();
     for (;;) {
       try {
         return await this.request('GET', path);
       } catch (error) {
-        if (this.isClosed()) throw error;
+        if (this.isClosed() || performance.now() - started > READ_WITHIN_MS) throw error;
         await sleep(500);
       }
     }

@@ -41,8 +41,8 @@ export async function runSchedule(cluster: RealtimeCluster, steps: readonly Step
 
 class Schedule {
   private readonly faults: Promise<unknown>[] = [];
-  /** Requests and sends without a result. */
-  private readonly running = new Set<Promise<unknown>>();
+  /** Requests and sends without a result, and what they are. */
+  private readonly running = new Map<Promise<unknown>, string>();
 
   private readonly cluster: RealtimeCluster;
   private readonly clients: readonly FoldingClient[];
@@ -54,7 +54,7 @@ class Schedule {
 
   async run(steps: readonly Step[]): Promise<void> {
     for (const [at, step] of steps.entries()) {
-      if (at === Math.floor(steps.length / 2)) this.begin(this.clients.at(-1)!.refresh());
+      if (at === Math.floor(steps.length / 2)) this.begin('the last client joins', this.clients.at(-1)!.refresh());
       await this.take(step);
     }
     // Steps that wait for an answer end only after all faults have ended.
@@ -62,13 +62,17 @@ class Schedule {
     await this.cluster.heal();
     for (const client of this.clients) client.goOnline();
     // Events about new workspaces are hints, which can be lost. The list is the truth.
-    for (const client of this.clients) this.begin(client.refresh());
-    await eventually(() => this.running.size === 0, { timeoutMs: ENDS_WITHIN_MS, description: 'all requests end' });
+    for (const client of this.clients) this.begin('reload', client.refresh());
+    await eventually(() => [...this.running.values()], {
+      until: (names) => names.length === 0,
+      timeoutMs: ENDS_WITHIN_MS,
+      description: 'all requests end',
+    });
   }
 
-  private begin(work: Promise<unknown>): void {
+  private begin(name: string, work: Promise<unknown>): void {
     const settled = work.catch(() => undefined).finally(() => this.running.delete(settled));
-    this.running.add(settled);
+    this.running.set(settled, name);
   }
 
   /** Starts a fault, which ends after this time. */
@@ -131,9 +135,9 @@ class Schedule {
         );
       }
       case 'kill runtimes':
-        return this.begin(this.cluster.killRuntimes([...this.clients[0]!.known.keys()]));
+        return this.begin(step.do, this.cluster.killRuntimes([...this.clients[0]!.known.keys()]));
       case 'restart Valkey':
-        return this.begin(this.cluster.restartValkey());
+        return this.begin(step.do, this.cluster.restartValkey());
       case 'pause Valkey':
         return this.fault(
           () => this.cluster.pauseValkey(),
@@ -187,6 +191,7 @@ class Schedule {
   private act(name: string, client: FoldingClient, step: Step): void {
     if (name === 'create workspace')
       return this.begin(
+        name,
         client.rest.request('POST', '/v1/workspaces', { name: 'Another' }).then(() => client.refresh()),
       );
     const place = this.placeOf(client);
@@ -195,23 +200,23 @@ class Schedule {
     const path = `/v1/workspaces/${workspaceId}/conversations`;
     switch (name) {
       case 'send':
-        return this.begin(client.send(workspaceId, conversationId, { twice: 'retry' in step && step.retry }));
+        return this.begin(name, client.send(workspaceId, conversationId, { twice: 'retry' in step && step.retry }));
       case 'read':
-        return this.begin(client.rest.request('POST', `${path}/${conversationId}/read`, {}));
+        return this.begin(name, client.rest.request('POST', `${path}/${conversationId}/read`, {}));
       case 'create conversation':
-        return this.begin(client.rest.request('POST', path, { type: 'swarm' }));
+        return this.begin(name, client.rest.request('POST', path, { type: 'swarm' }));
       case 'delete conversation':
-        return this.begin(client.rest.request('DELETE', `${path}/${conversationId}`));
+        return this.begin(name, client.rest.request('DELETE', `${path}/${conversationId}`));
       case 'delete workspace': {
         // The user keeps one.
         const [, second] = client.known.keys();
-        if (second !== undefined) this.begin(client.rest.request('DELETE', `/v1/workspaces/${second}`));
+        if (second !== undefined) this.begin(name, client.rest.request('DELETE', `/v1/workspaces/${second}`));
         return;
       }
       case 'stop the answer': {
         const streaming = [...(client.known.get(workspaceId)?.streams.keys() ?? [])][0];
         if (streaming !== undefined)
-          this.begin(client.rest.request('POST', `/v1/workspaces/${workspaceId}/messages/${streaming}/stop`));
+          this.begin(name, client.rest.request('POST', `/v1/workspaces/${workspaceId}/messages/${streaming}/stop`));
         return;
       }
       default:

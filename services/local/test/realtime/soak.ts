@@ -9,7 +9,7 @@ interface ScheduleParameters {
   isSoak: boolean;
 }
 
-/** `npm test` runs so many generated schedules, after the named ones. */
+/** The number of generated schedules that `npm test` runs after the named ones. */
 const SEEDS = 3;
 
 /** How many schedules run, and how hard they are. `npm run soak -- realtime` sets the variables. */
