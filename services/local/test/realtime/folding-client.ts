@@ -109,7 +109,8 @@ export class FoldingClient {
 
   /** The ids of the workspaces of the user. */
   async workspaceIds(): Promise<string[]> {
-    const { body } = await this.rest.read('/v1/workspaces');
+    const { status, body } = await this.rest.read('/v1/workspaces');
+    if (status !== 200) throw new Error(`GET /v1/workspaces returned ${status} ${JSON.stringify(body)}`);
     return (body as { data: { id: string }[] }).data.map(({ id }) => id);
   }
 
