@@ -9,7 +9,7 @@ import type { ToolTokens } from '../runtimes/tool-tokens.js';
 import type { Reader, UserStore } from '../users/users.store.js';
 import { isBackground } from './background-turns.js';
 import type { HistoryRow } from './history.store.js';
-import type { Reply } from './reply.js';
+import type { Reply } from './reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { describeSentCalls } from './sent-calls.js';
 import { needsSummary } from '../summaries/summary-need.js';

@@ -19,25 +19,19 @@ import { isBackground } from './background-turns.js';
 import { storable } from './agent-content-schema.js';
 import type { JournalBodies } from './journal-bodies.js';
 import { MAX_ROW_BYTES } from './journal.store.js';
+import type { Reply } from './reply-state.js';
 import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
 import { createReplyProgress } from './reply-progress.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
-import {
-  attemptOf,
-  checkNames,
-  journalEntry,
-  MAX_NOTE_LENGTH,
-  type PriceOfCall,
-  usageEntry,
-} from './runtime-output.js';
+import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
 import type { SafeMarkdown } from './reply-text.js';
-import { createToolRequests, type ToolRequestDeps, type ToolRequests } from './tool-requests.js';
+import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
 import { createTurnActivity } from './turn-activity.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { AppendedEntry, EntryParts, ToolMessage } from './turn-entries.js';
 import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from './turns.store.js';
-import type { Ended, FinishedReply } from './turn-ending.js';
+import type { Ended } from './turn-ending.js';
 import type { Begun, TurnWriter } from './turn-writes.js';
 
 /** More parts than are published between two times at which the text is saved. */
@@ -53,50 +47,6 @@ export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'se
   markdown: SafeMarkdown;
   /** Aborts when the turn may no longer be written. */
   signal: AbortSignal;
-}
-
-/** The state of a reply while the runtime streams it. */
-export interface Reply {
-  generation: number;
-  /** The number of applied events of this generation. */
-  events: number;
-  /** The number of events after which the runtime continues the stream. */
-  readonly from: number;
-  /** The text as users see it. */
-  readonly text: string;
-  /** The same, or that of the last generation while this one has no text. */
-  readonly lastText: string;
-  /** The sequence of the last durable event of the turn. Clients process ephemeral events after it. */
-  seq: number;
-  /** Set once the token limit is reached while the runtime continues. */
-  overLimit: LimitReached | undefined;
-  requests: ToolRequests;
-  /** Names of the tools that the runtime may report calls of. */
-  tools: Pick<ReadonlySet<string>, 'has'>;
-  /** By the model of the agent, which is a setting of the turn. Set with the tools. */
-  price: PriceOfCall;
-  /** Whether the runtime has a token for calls of tools. */
-  callsTools: boolean;
-  /** Whether the runtime has announced such a call. It is stored that the conversation has content of others. */
-  announcedCall: boolean;
-  /** Whether the turn has ended although its runtime continues: it waits, or another agent answers. */
-  suspended: boolean;
-  /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */
-  waitMs: number | undefined;
-  /** Discards the output of an earlier generation. */
-  restart(generation: number): void;
-  /**
-   * Applies the next event.
-   *
-   * @returns true once the turn is finished or must be postponed
-   * @throws ReplyLimitExceeded
-   */
-  apply(event: TurnEvent): Promise<boolean>;
-  finish(reply: FinishedReply): Promise<void>;
-  /** Stores what waits for the next event. Call it before events are acknowledged. */
-  flush(): Promise<void>;
-  /** Stores the current activity again, before it no longer counts. */
-  renewActivity(): Promise<void>;
 }
 
 /** @param saved what another process has saved of this turn */
