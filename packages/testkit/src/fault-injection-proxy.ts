@@ -96,6 +96,8 @@ export async function startFaultInjectionProxy(
       }
     },
     thaw() {
+      // A second pipe between two sockets would send all data twice.
+      if (!frozen) return;
       frozen = false;
       for (const [client, upstream] of pairs) {
         client.pipe(upstream);

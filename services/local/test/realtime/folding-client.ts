@@ -352,7 +352,8 @@ export class FoldingClient {
 /** Creates the account. The gateway refuses users without one, and clients do not try again. */
 export async function signUp({ restUrls }: Place, token: string): Promise<void> {
   const rest = new RestClient({ urls: restUrls, token, first: 0, isClosed: () => false });
-  await rest.request('POST', '/v1/auth/sign-up');
+  const { status, body } = await rest.request('POST', '/v1/auth/sign-up');
+  if (status >= 300) throw new Error(`POST /v1/auth/sign-up returned ${status} ${JSON.stringify(body)}`);
 }
 
 /** I3: an object replaces another iff its `rev` is higher. */

@@ -41,7 +41,7 @@ export async function runSchedule(cluster: RealtimeCluster, steps: readonly Step
 
 class Schedule {
   private readonly faults: Promise<unknown>[] = [];
-  /** Requests and sends without a result, and what they are. */
+  /** Requests and sends without a result, with their descriptions. */
   private readonly running = new Map<Promise<unknown>, string>();
 
   private readonly cluster: RealtimeCluster;
