@@ -42,7 +42,7 @@ Each message is one socket.io event: the event name is the message name, and the
 - Events with \`x-durable\` carry \`seq\`, the gapless sequence of their workspace, and are kept for 7 days. Other events
   are broadcast to connected clients only. An event contains the state of the resource at the time of sending.
 - Messages, conversations and workspaces have \`rev\`, the \`seq\` of their last change. Replace a copy only by an event or
-  a response with a higher \`rev\`; then events and responses may arrive in any order and more than once.
+  a response with a higher \`rev\`. Apply events in the order of their \`seq\`; then responses may arrive at any time, and both more than once.
   \`updated_at\` is for display only.
 - A response of the REST interface has \`X-Workspace-Position: <epoch>:<seq>\`: it contains all events up to \`seq\`. Send
   it as \`since\` of \`workspace.subscribe\` to receive the events after it. The epoch changes if the database may

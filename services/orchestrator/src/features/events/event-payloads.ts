@@ -125,12 +125,15 @@ function byId<Row>(rows: readonly Row[], id: (row: Row) => string): Map<string, 
   return new Map(rows.map((row) => [id(row), row]));
 }
 
-/** What an event about a message changes in its conversation and its workspace. */
+/**
+ * What an event about a message changes in its conversation and its workspace. The fields can be newer than the event, but the
+ * revision is not: other fields that changed since then come with later events.
+ */
 function changesOf(row: ChangedMessageRow, seq: number) {
   const { conversation_title: title, conversation_unread: unread, workspace_unread: total } = row;
   return {
-    conversation: { rev: Math.max(row.conversation_rev, seq), title, unread_count: unread },
-    ...(total === null ? {} : { workspace: { rev: Math.max(row.workspace_rev, seq), unread_count: total } }),
+    conversation: { rev: seq, title, unread_count: unread },
+    ...(total === null ? {} : { workspace: { rev: seq, unread_count: total } }),
   };
 }
 

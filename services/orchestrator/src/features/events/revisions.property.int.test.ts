@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Conversation, MessageData } from '@uswarm/contract';
+import type { Conversation, MessageData, ServerEventPayload } from '@uswarm/contract';
 import fc from 'fast-check';
 import { MergingClient, type Received } from '../../../test/revisions/merging-client.js';
 import { WorkspaceWriter, writes } from '../../../test/revisions/workspace-writer.js';
@@ -88,6 +88,20 @@ describe('revisions', () => {
     for (const one of (await writer.events(lastSeq)).events) second.receive(one);
     expect(second.shown()).toEqual(await writer.shown());
     expect(second.shown().conversations[home.conversationId]?.unread).toBe(0);
+  });
+
+  it('in an event about a message are not higher than its sequence, so that they hide no other change', async () => {
+    const { user, home, writer } = await start();
+    for (const kind of ['say', 'begin reply', 'end reply'] as const) await writer.write({ kind, pick: 0 });
+    await user.post(`${home.conversation}/read`, {}, 204);
+    const { events } = await writer.events(0);
+    const changes = events.flatMap((one) => {
+      if (!('payload' in one) || !one.event.startsWith('message.')) return [];
+      const { seq, conversation, workspace } = one.payload as unknown as ServerEventPayload<'message.new'>;
+      return [conversation, workspace].flatMap((change) => (change === undefined ? [] : [{ rev: change.rev, seq }]));
+    });
+    expect(changes.length).toBeGreaterThan(2);
+    for (const { rev, seq } of changes) expect(rev).toBe(seq);
   });
 
   it('rise for the message, its conversation and the workspace with each change of a message', async () => {

@@ -44,10 +44,8 @@ export interface MessageRow extends Position {
 
 /** A message with the fields of its conversation and its workspace that it changes. */
 export interface ChangedMessageRow extends MessageRow {
-  conversation_rev: number;
   conversation_title: string;
   conversation_unread: number;
-  workspace_rev: number;
   /** Null for a message that is never unread. */
   workspace_unread: number | null;
 }

@@ -172,8 +172,8 @@ export function createMessageStore(database: Database): MessageStore {
     async findChanged(ids, db) {
       if (ids.length === 0) return [];
       const { rows } = await sql<ChangedMessageRow>`
-        SELECT ${MESSAGE_COLUMNS}, c.rev AS conversation_rev, coalesce(c.title, p.name, w.name) AS conversation_title,
-          ${UNREAD} AS conversation_unread, w.rev AS workspace_rev,
+        SELECT ${MESSAGE_COLUMNS}, coalesce(c.title, p.name, w.name) AS conversation_title,
+          ${UNREAD} AS conversation_unread,
           CASE WHEN m.role = 'agent' AND m.content ->> 'type' NOT IN ('loading', 'tool_status')
             THEN ${WORKSPACE_UNREAD} END AS workspace_unread
         FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
