@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageData, ServerEventName } from '@uswarm/contract';
 import { SERVER_EVENTS } from '@uswarm/contract';
 import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
+import { eventually } from './eventually.js';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 
 /** A received event, checked against the contract. */
@@ -72,11 +73,15 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
   const { eventDeadlineMs = 150_000, fetch: request = fetch, socketOptions = {}, unchecked = false } = options;
   const api = createApi({ restUrl, credentials, fetch: request, unchecked });
 
-  const signedUp = await api('POST', '/v1/auth/sign-up');
+  /** Repeats a request while the service is overloaded, as the app does. */
+  const whenAvailable = (method: string, path: string) =>
+    eventually(() => api(method, path), { until: ({ status }) => status !== 503 });
+
+  const signedUp = await whenAvailable('POST', '/v1/auth/sign-up');
   if (signedUp.status >= 400)
     throw new Error(`the sign-up failed: ${signedUp.status} ${JSON.stringify(signedUp.body)}`);
-  const workspaceId = firstId(await api('GET', '/v1/workspaces'));
-  const conversationId = firstId(await api('GET', `/v1/workspaces/${workspaceId}/conversations`));
+  const workspaceId = firstId(await whenAvailable('GET', '/v1/workspaces'));
+  const conversationId = firstId(await whenAvailable('GET', `/v1/workspaces/${workspaceId}/conversations`));
 
   const events: SeenEvent[] = [];
   const problems: unknown[] = [];
