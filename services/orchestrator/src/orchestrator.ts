@@ -118,7 +118,7 @@ export async function startOrchestrator(
       authenticator: users.auth.authenticator,
       adminRouter: users.admin.router,
       modelCallRouter: chat.modelCalls.router,
-      users: users.users.store,
+      users: users.users,
       sessions: users.auth.sessions,
       devices: users.devices.service,
       subscriptions: workspaces.replay.subscriptions,

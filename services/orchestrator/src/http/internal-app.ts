@@ -31,7 +31,6 @@ import type { SubscriptionService } from '../features/events/subscriptions.servi
 import type { MessageService } from '../features/messages/messages.service.js';
 import { createSendDeadline } from '../features/messages/send-deadline.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
-import type { UserStore } from '../features/users/users.store.js';
 import { clientGone } from './client-gone.js';
 import { createErrorHandler } from './errors.js';
 import { parseInput } from './input.js';
@@ -45,7 +44,7 @@ export interface InternalAppDeps {
   adminRouter: Router | undefined;
   /** Routes of the model gateway. */
   modelCallRouter: Router;
-  users: Pick<UserStore, 'isBanned'>;
+  users: { isBanned(userId: string): Promise<boolean | undefined> };
   sessions: Pick<SessionStore, 'ended'>;
   devices: Pick<DeviceService, 'setPositions'>;
   subscriptions: SubscriptionService;

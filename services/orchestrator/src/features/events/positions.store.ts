@@ -5,6 +5,7 @@ import type { Epochs } from './epoch.js';
 /** How far the event log of a workspace goes. */
 export interface WorkspaceHead {
   workspaceId: string;
+  ownerId: string;
   lastSeq: number;
 }
 
@@ -25,12 +26,14 @@ export interface PositionStore {
 
 export function createPositionStore(database: Database, epochs: Epochs): PositionStore {
   async function read(where: RawBuilder<unknown>, db: Database = database): Promise<Heads> {
-    const { rows } = await sql<{ epoch: string; id: string | null; last_seq: number | null }>`
+    const { rows } = await sql<{ epoch: string; id: string | null; owner_id: string; last_seq: number }>`
       WITH current AS MATERIALIZED (SELECT ${epochs.sql} AS epoch)
-      SELECT current.epoch, w.id, w.last_seq FROM current LEFT JOIN workspaces w ON ${where}`.execute(db);
+      SELECT current.epoch, w.id, w.owner_id, w.last_seq FROM current LEFT JOIN workspaces w ON ${where}`.execute(db);
     return {
       epoch: epochs.noted(rows[0]),
-      heads: rows.flatMap(({ id, last_seq }) => (id === null ? [] : [{ workspaceId: id, lastSeq: last_seq ?? 0 }])),
+      heads: rows.flatMap(({ id, owner_id: ownerId, last_seq: lastSeq }) =>
+        id === null ? [] : [{ workspaceId: id, ownerId, lastSeq }],
+      ),
     };
   }
 

@@ -1,13 +1,14 @@
 import type { PositionsAnswer, SubscriptionsAnswer } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
+import { createGroups } from '../../database/groups.js';
 import { isId } from '../../database/id.js';
 import type { ReadAgentStates } from './agent-states.store.js';
 import type { PositionStore } from './positions.store.js';
 import type { ReadStreams } from '../turns/turn-streams.js';
 
 export interface SubscriptionServiceDeps {
-  positions: Pick<PositionStore, 'ownedHeads' | 'heads'>;
+  positions: Pick<PositionStore, 'heads'>;
   agentStates: ReadAgentStates;
   streams: ReadStreams;
   database: Database;
@@ -21,20 +22,40 @@ export interface SubscriptionService {
   positions(workspaceIds: readonly string[]): Promise<PositionsAnswer>;
 }
 
+interface Subscribe {
+  userId: string;
+  workspaceIds: readonly string[];
+}
+
+/** Many clients subscribe together after a gateway has ended. */
+const GROUPS = { maxItems: 256, maxGroups: 2, patienceMs: 50 };
+
 export function createSubscriptionService(deps: SubscriptionServiceDeps): SubscriptionService {
   const { positions, agentStates, streams, database, clock } = deps;
-  return {
-    async subscriptions(userId, workspaceIds) {
-      // Before the state: an event between the two then changes a state that has it already.
-      const { epoch, heads } = await positions.ownedHeads(userId, workspaceIds.filter(isId));
-      const found = heads.map(({ workspaceId }) => workspaceId);
-      const none = found.length === 0;
-      const [agents, texts] = none
-        ? [[], []]
-        : await Promise.all([agentStates(found, clock.now()), streams(found, database)]);
-      const [agentsOf, streamsOf] = [byWorkspace(agents), byWorkspace(texts)];
+
+  /** At most three statements for all. */
+  async function read(subscribes: readonly Subscribe[]): Promise<SubscriptionsAnswer[]> {
+    // Before the state: an event between the two then changes a state that has it already.
+    const wanted = new Set(subscribes.flatMap(({ workspaceIds }) => workspaceIds.filter(isId)));
+    const { epoch, heads } = await positions.heads([...wanted]);
+    const byId = new Map(heads.map((head) => [head.workspaceId, head]));
+    const owned = subscribes.map(({ userId, workspaceIds }) =>
+      [...new Set(workspaceIds)].flatMap((id) => {
+        const head = byId.get(id);
+        return head?.ownerId === userId ? [head] : [];
+      }),
+    );
+    const found = [...new Set(owned.flat().map((head) => head.workspaceId))];
+    const none = found.length === 0;
+    const [agents, texts] = none
+      ? [[], []]
+      : await Promise.all([agentStates(found, clock.now()), streams(found, database)]);
+    const [agentsOf, streamsOf] = [byWorkspace(agents), byWorkspace(texts)];
+    return subscribes.map(({ workspaceIds }, index) => {
+      const accepted = owned[index] ?? [];
+      const ids = new Set(accepted.map(({ workspaceId }) => workspaceId));
       return {
-        accepted: heads.map(({ workspaceId, lastSeq }) => ({
+        accepted: accepted.map(({ workspaceId, lastSeq }) => ({
           workspace_id: workspaceId,
           last_seq: lastSeq,
           epoch,
@@ -42,10 +63,15 @@ export function createSubscriptionService(deps: SubscriptionServiceDeps): Subscr
           streams: streamsOf.get(workspaceId) ?? [],
         })),
         rejected: workspaceIds
-          .filter((id) => !found.includes(id))
+          .filter((id) => !ids.has(id))
           .map((workspace_id) => ({ workspace_id, code: 'workspace_not_found' })),
       };
-    },
+    });
+  }
+
+  const group = createGroups({ run: read, ...GROUPS });
+  return {
+    subscriptions: (userId, workspaceIds) => group({ userId, workspaceIds }),
 
     async positions(workspaceIds) {
       const { epoch, heads } = await positions.heads(workspaceIds);

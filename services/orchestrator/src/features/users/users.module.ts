@@ -1,5 +1,6 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { Connections } from '../../database/connections.js';
+import { createGroups } from '../../database/groups.js';
 import { createLegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
 import { userHandlers } from './users.routes.js';
@@ -24,5 +25,12 @@ export function createUsersModule({ connections, plans, clock }: UsersModuleDeps
     plans,
     clock,
   });
-  return { store, service, routes: userHandlers(service) };
+  /** Undefined if the user does not exist. */
+  const isBanned = createGroups({
+    run: (userIds: readonly string[]) => store.areBanned(userIds),
+    maxItems: 256,
+    maxGroups: 2,
+    patienceMs: 50,
+  });
+  return { store, isBanned, service, routes: userHandlers(service) };
 }

@@ -42,8 +42,8 @@ export interface UserStore {
   /** @returns false if the identity already has a user */
   insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
   get(userId: string): Promise<UserRow | undefined>;
-  /** Undefined if the user does not exist. */
-  isBanned(userId: string): Promise<boolean | undefined>;
+  /** Whether each user of the list is banned; undefined for one that does not exist. */
+  areBanned(userIds: readonly string[]): Promise<(boolean | undefined)[]>;
   update(userId: string, patch: UserPatch, db: Database): Promise<void>;
   /**
    * Returns undefined if the user is deleted. The time zone is that of the last seen device with a time zone, or that of
@@ -106,9 +106,11 @@ export function createUserStore(database: Database): UserStore {
 
     get: (userId) => database.selectFrom('users').select(COLUMNS).where('id', '=', userId).executeTakeFirst(),
 
-    async isBanned(userId) {
-      const row = await database.selectFrom('users').select('is_banned').where('id', '=', userId).executeTakeFirst();
-      return row?.is_banned;
+    async areBanned(userIds) {
+      const { rows } = await sql<{ id: string; is_banned: boolean }>`
+        SELECT id, is_banned FROM users WHERE id = ANY(${[...userIds]}::uuid[])`.execute(database);
+      const found = new Map(rows.map(({ id, is_banned }) => [id, is_banned]));
+      return userIds.map((id) => found.get(id));
     },
 
     async update(userId, { preferences, ...fields }, db) {
