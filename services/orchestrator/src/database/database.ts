@@ -67,7 +67,7 @@ class ClientWithQueryTimeout extends pg.Client {
         if (error instanceof Error && error.message === NO_ANSWER) void this.end();
       });
     }
-    return answer as never;
+    return (parameters[0] === 'commit' && answer instanceof Promise ? answer.then(mustBeCommitted) : answer) as never;
   }
 
   /** Statements that are sent without waiting, such as BEGIN and the first one, cost one system call. */
@@ -76,6 +76,17 @@ class ClientWithQueryTimeout extends pg.Client {
     stream.cork();
     process.nextTick(() => stream.uncork());
   }
+}
+
+/**
+ * Postgres rolls a transaction back in which a statement has failed, and reports no error.
+ *
+ * @throws Error if it did: the caller has ignored the error of the statement
+ */
+function mustBeCommitted(result: pg.QueryResult): pg.QueryResult {
+  if (result.command === 'ROLLBACK')
+    throw new Error('the transaction was rolled back, because a statement in it failed');
+  return result;
 }
 
 class PreparingClient extends ClientWithQueryTimeout {

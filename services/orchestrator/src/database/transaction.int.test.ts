@@ -47,6 +47,15 @@ describe('createWithTransaction', () => {
     expect(await values()).toEqual([0, 0]);
   });
 
+  it('fails if a statement failed whose error was ignored: Postgres rolls back', async () => {
+    const ignoring = createWithTransaction(database)(async (tx) => {
+      await count('a', tx);
+      await sql`SELECT 1 / 0`.execute(tx).catch(() => undefined);
+    });
+    await expect(ignoring).rejects.toThrow('the transaction was rolled back');
+    expect(await values()).toEqual([0, 0]);
+  });
+
   it('commits both of two transactions that deadlock, each once', async () => {
     const withTransaction = createWithTransaction(database);
     let runs = 0;
