@@ -8,12 +8,18 @@ export interface Timers {
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 function after(ms: number, task: () => void): () => void {
+  if (ms > MAX_DELAY_MS) return afterSteps(ms, task);
+  const timer = setTimeout(task, Math.max(0, ms)).unref();
+  return () => clearTimeout(timer);
+}
+
+function afterSteps(ms: number, task: () => void): () => void {
   let timer: NodeJS.Timeout;
   const wait = (remaining: number): void => {
     const step = Math.min(remaining, MAX_DELAY_MS);
     timer = setTimeout(() => (remaining > step ? wait(remaining - step) : task()), step).unref();
   };
-  wait(Math.max(0, ms));
+  wait(ms);
   return () => clearTimeout(timer);
 }
 

@@ -15,7 +15,7 @@ function setUp(handle: ClientEventHandler['handle'], options: Partial<DispatchDe
       'session.renew': handler,
       'message.send': handler,
     },
-    logger: silentLogger,
+    logger: () => silentLogger,
     metrics,
     queueLimit: 10,
     rate: () => 0,

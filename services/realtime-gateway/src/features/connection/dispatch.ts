@@ -25,7 +25,8 @@ export type ClientEventHandlers = Partial<Record<ClientEventName, ClientEventHan
 
 export interface DispatchDeps {
   handlers: ClientEventHandlers;
-  logger: Pick<Logger, 'error' | 'debug'>;
+  /** Called for a refusal, so that an idle socket has no logger of its own. */
+  logger: () => Pick<Logger, 'error' | 'debug'>;
   metrics: Pick<GatewayMetrics, 'throttled'>;
   /** Maximum number of queued events per socket; further ones are answered `rate_limited`. */
   queueLimit: number;
@@ -69,8 +70,9 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
     const handler = Object.hasOwn(handlers, name) ? handlers[name as ClientEventName] : undefined;
 
     const refuse = (error: unknown): void => {
-      const body = toErrorBody(error, requestId, logger);
-      logger.debug({ requestId, code: body.code }, 'event refused');
+      const log = logger();
+      const body = toErrorBody(error, requestId, log);
+      log.debug({ requestId, code: body.code }, 'event refused');
       handler?.refused(body, payload);
       callback?.(body);
     };

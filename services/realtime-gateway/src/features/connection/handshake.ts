@@ -14,7 +14,7 @@ import type { Slots } from './slots.js';
 export interface ConnectingSocket {
   request: IncomingMessage;
   handshake: { auth: unknown };
-  conn: { once(event: 'close', listener: () => void): unknown };
+  conn: Record<'once' | 'off', (event: 'close', listener: () => void) => unknown>;
   data: Partial<SessionData>;
 }
 
@@ -76,7 +76,8 @@ export function createHandshake(deps: HandshakeDeps) {
   return async ({ request, handshake, conn, data }: ConnectingSocket): Promise<Refusal | undefined> => {
     const requestId = randomUUID();
     const disconnected = new AbortController();
-    conn.once('close', () => disconnected.abort());
+    const abort = (): void => disconnected.abort();
+    conn.once('close', abort);
     try {
       const credentials = readCredentials(request.headers, handshake.auth);
       const address = clientAddress(request);
@@ -118,6 +119,8 @@ export function createHandshake(deps: HandshakeDeps) {
       const body = toErrorBody(error, requestId, logger);
       logger.debug({ requestId, code: body.code }, 'connection refused');
       return { error: connectError(body), transient: isTransient(error) };
+    } finally {
+      conn.off('close', abort);
     }
   };
 }

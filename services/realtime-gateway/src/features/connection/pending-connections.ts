@@ -6,6 +6,7 @@ import type { Timers } from '../../timers.js';
 export interface PendingConnection {
   request: IncomingMessage;
   once(event: 'close', listener: () => void): unknown;
+  off(event: 'close', listener: () => void): unknown;
   close(): void;
 }
 
@@ -51,6 +52,7 @@ export function createPendingConnections({
       const stopTimeout = timers.after(timeoutMs, () => conn.close());
       const remove = (): void => {
         stopTimeout();
+        conn.off('close', remove);
         if (!entries.delete(conn)) return;
         const remaining = (counts.get(key) ?? 0) - 1;
         if (remaining > 0) counts.set(key, remaining);

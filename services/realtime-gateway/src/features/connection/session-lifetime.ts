@@ -35,6 +35,10 @@ const ANNOUNCE_MS = 60_000;
 /** Milliseconds for which changes of the workspaces are collected. */
 const CHANGES_MS = 1_000;
 
+/** Longer delays are rounded down to seconds: Node.js keeps a list of timers for each duration. */
+const ROUNDED_MS = 30_000;
+const rounded = (ms: number): number => (ms > ROUNDED_MS ? ms - (ms % 1_000) : ms);
+
 export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetime {
   const { data, workspaces, tokens, emit, end, settings, timers, now } = deps;
   let cancelExpiry: (() => void) | undefined;
@@ -68,7 +72,7 @@ export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetim
 
   function scheduleRefresh(): void {
     // Jitter, because clients that connected together must not get their tokens together.
-    cancelRefresh = timers.after(settings.resumeTokenMs * (0.75 + 0.25 * Math.random()), () => {
+    cancelRefresh = timers.after(rounded(settings.resumeTokenMs * (0.75 + 0.25 * Math.random())), () => {
       // Without a newer confirmation, a new token is not valid for longer.
       if (data.confirmedAt > sentConfirmation) sendReady();
       scheduleRefresh();
@@ -80,7 +84,7 @@ export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetim
     if (data.expiresAt === null) return;
     const remaining = Math.max(0, data.expiresAt - now());
     const notice = Math.min(ANNOUNCE_MS, remaining / 2);
-    cancelExpiry = timers.after(remaining - notice, () => {
+    cancelExpiry = timers.after(rounded(remaining - notice), () => {
       const { reconnect } = SESSION_ENDINGS.token_expired;
       emit('session.ending', { code: 'token_expired', reconnect, in_ms: Math.round(notice) });
       cancelExpiry = timers.after(notice, () => end('token_expired'));

@@ -6,7 +6,7 @@ import type { Emit } from '../../server-events.js';
 import type { GatewaySettings } from '../../settings.js';
 import type { Timers } from '../../timers.js';
 import type { Hubs } from '../hub/hubs.js';
-import { createOutlet } from '../hub/outlet.js';
+import { Outlet } from '../hub/outlet.js';
 import { createReportPosition, type PositionReports } from '../hub/position-reports.js';
 import { createSubscription } from '../hub/subscription.js';
 import { createSubscriptions } from '../hub/subscriptions.js';
@@ -59,10 +59,9 @@ export interface Session {
 export function createSession(data: SessionData, socket: SessionSocket, deps: SessionDeps): Session {
   const { orchestrator, hubs, positionReports, metrics, settings, timers, now } = deps;
   const { userId, deviceId } = data;
-  const logger = deps.logger.child({ userId });
   const { emit } = socket;
 
-  const outlet = createOutlet({
+  const outlet = new Outlet({
     connection: socket,
     options: settings.outlet,
     timers,
@@ -77,14 +76,14 @@ export function createSession(data: SessionData, socket: SessionSocket, deps: Se
     emit,
     end: socket.end,
   });
+  const subscriptionDeps = { userId, outlet, emit, metrics, timers, now, options: settings.subscriptions };
   const subscriptions = createSubscriptions({
     userId,
     hubs,
     orchestrator: { subscriptions: createSubscriptionCheck({ orchestrator, hubs, workspaces }) },
     emit,
     metrics,
-    open: (start) =>
-      createSubscription(start, { userId, outlet, emit, metrics, timers, now, options: settings.subscriptions }),
+    open: (start) => createSubscription(start, subscriptionDeps),
     limit: settings.subscriptionsPerSocket,
     busTimeoutMs: settings.busTimeoutMs,
     timers,
@@ -97,7 +96,7 @@ export function createSession(data: SessionData, socket: SessionSocket, deps: Se
       'message.send': createSendMessage({ userId, orchestrator, emit, holdEvents: subscriptions.hold, metrics }),
       position: createReportPosition({ userId, deviceId, reports: positionReports, cursor: subscriptions.cursor }),
     },
-    logger,
+    logger: () => deps.logger.child({ userId }),
     metrics,
     queueLimit: settings.queuedEventsPerSocket,
     rate: createTokenBucket(settings.eventsPerSocket, now),

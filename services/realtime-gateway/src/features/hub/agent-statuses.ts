@@ -21,7 +21,8 @@ const ONLINE = 'online';
 
 /** The statuses of the agents of a workspace. A status with an end changes to `online` by itself. */
 export class AgentStatuses {
-  readonly #statuses = new Map<string, Status>();
+  /** Allocated by the first status, because most workspaces are idle. */
+  #statuses: Map<string, Status> | undefined;
   #version = 0;
 
   /** Increases with each change. */
@@ -31,7 +32,7 @@ export class AgentStatuses {
 
   /** A status that was published before the present one is ignored. */
   report(report: StatusReport, afterSeq: number, now: number): void {
-    const present = this.#statuses.get(report.agent_id);
+    const present = this.#statuses?.get(report.agent_id);
     if (present !== undefined && afterSeq < present.afterSeq) return;
     const until = report.expires_in_ms === undefined ? undefined : now + report.expires_in_ms;
     this.#set({ report, until, afterSeq });
@@ -44,10 +45,10 @@ export class AgentStatuses {
    */
   replace(agents: readonly AgentState[], afterSeq: number, version: number, now: number): boolean {
     const before = this.#version;
-    const missing = new Set(this.#statuses.keys());
+    const missing = new Set(this.#statuses?.keys());
     for (const { agent_id, status, conversation_id, until_ms } of agents) {
       missing.delete(agent_id);
-      const present = this.#statuses.get(agent_id);
+      const present = this.#statuses?.get(agent_id);
       if (present !== undefined && present.version > version) continue;
       const until = until_ms === null ? undefined : now + until_ms;
       const report = { agent_id, status, ...(conversation_id !== undefined && { conversation_id }) };
@@ -56,7 +57,7 @@ export class AgentStatuses {
       } else this.#set({ report, until, afterSeq });
     }
     for (const agentId of missing) {
-      const present = this.#statuses.get(agentId);
+      const present = this.#statuses?.get(agentId);
       if (present !== undefined && present.version <= version) this.#setOnline(present);
     }
     return this.#version > before;
@@ -65,7 +66,7 @@ export class AgentStatuses {
   /** Ends the statuses whose time has passed. @returns whether a status changed */
   expire(now: number): boolean {
     const before = this.#version;
-    for (const status of this.#statuses.values()) {
+    for (const status of this.#statuses?.values() ?? []) {
       if (status.until !== undefined && status.until <= now) this.#setOnline(status);
     }
     return this.#version > before;
@@ -74,7 +75,7 @@ export class AgentStatuses {
   /** Monotonic milliseconds of the next end. */
   get nextEnd(): number | undefined {
     let next: number | undefined;
-    for (const { until } of this.#statuses.values()) {
+    for (const { until } of this.#statuses?.values() ?? []) {
       if (until !== undefined && (next === undefined || until < next)) next = until;
     }
     return next;
@@ -82,14 +83,14 @@ export class AgentStatuses {
 
   /** Whether an agent is anything but `online`. */
   get active(): boolean {
-    for (const { report } of this.#statuses.values()) if (report.status !== ONLINE) return true;
+    for (const { report } of this.#statuses?.values() ?? []) if (report.status !== ONLINE) return true;
     return false;
   }
 
   /** The reports after `version` that a client at this position may have, with the remaining time. */
   changesAfter(version: number, position: number, now: number): { report: StatusReport; version: number }[] {
     if (version >= this.#version) return [];
-    return [...this.#statuses.values()]
+    return [...(this.#statuses?.values() ?? [])]
       .filter((status) => status.version > version && status.afterSeq <= position)
       .toSorted((a, b) => a.version - b.version)
       .map(({ report: { expires_in_ms: _, ...report }, until, version: changed }) => ({
@@ -100,7 +101,7 @@ export class AgentStatuses {
 
   /** All statuses but `online`. */
   states(now: number): AgentState[] {
-    return [...this.#statuses.values()]
+    return [...(this.#statuses?.values() ?? [])]
       .filter(({ report }) => report.status !== ONLINE)
       .map(({ report: { agent_id, status, conversation_id }, until }) => ({
         agent_id,
@@ -111,7 +112,7 @@ export class AgentStatuses {
   }
 
   clear(): void {
-    this.#statuses.clear();
+    this.#statuses = undefined;
   }
 
   #setOnline({ report, afterSeq }: Status): void {
@@ -123,6 +124,7 @@ export class AgentStatuses {
 
   #set(status: Omit<Status, 'version'>): void {
     this.#version += 1;
+    this.#statuses ??= new Map();
     this.#statuses.set(status.report.agent_id, { ...status, version: this.#version });
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createManualTimers } from '../../../test/manual-timers.js';
 import { encodeFrame, type Frame } from './frame.js';
-import { createOutlet, type Source } from './outlet.js';
+import { Outlet, type Source } from './outlet.js';
 
 const OPTIONS = { unflushedBytes: 1_000, stallMs: 30_000 };
 
@@ -14,7 +14,7 @@ function setUp() {
   let unflushed = 0;
   let most = 0;
   let waiting: (() => void)[] = [];
-  const outlet = createOutlet({
+  const outlet = new Outlet({
     connection: {
       write(text, flushed) {
         sent.push(text);

@@ -30,33 +30,52 @@ export interface OutletDeps {
   stalled(): void;
 }
 
-export interface Outlet {
-  /** The source may have something to send. */
-  wake(source: Source): void;
-  remove(source: Source): void;
-  close(): void;
-}
-
 /** Milliseconds between two looks at a socket that is full. */
 const LOOK_MS = 250;
 
 /** Pulls events from its sources, in turn, while the client reads. Nothing is queued for a client that does not. */
-export function createOutlet({ connection, options, timers, stalled }: OutletDeps): Outlet {
-  const ready = new Set<Source>();
-  let closed = false;
-  let isPumping = false;
-  let cancelWatch: (() => void) | undefined;
+export class Outlet {
+  readonly #deps: OutletDeps;
+  /** Allocated by the first event. */
+  #ready: Set<Source> | undefined;
+  #isClosed = false;
+  #isPumping = false;
+  #cancelWatch: (() => void) | undefined;
 
-  const hasRoom = (): boolean => connection.unflushedBytes() < options.unflushedBytes;
+  constructor(deps: OutletDeps) {
+    this.#deps = deps;
+  }
 
-  function pump(): void {
-    if (isPumping) return;
-    isPumping = true;
+  /** The source may have something to send. */
+  wake(source: Source): void {
+    if (this.#isClosed) return;
+    this.#ready ??= new Set();
+    this.#ready.add(source);
+    this.#pump(this.#ready);
+  }
+
+  remove(source: Source): void {
+    this.#ready?.delete(source);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#ready = undefined;
+    this.#cancelWatch?.();
+  }
+
+  get #hasRoom(): boolean {
+    return this.#deps.connection.unflushedBytes() < this.#deps.options.unflushedBytes;
+  }
+
+  #pump(ready: Set<Source>): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
     try {
       for (const source of ready) {
-        if (closed) return;
-        if (!hasRoom()) {
-          watch();
+        if (this.#isClosed) return;
+        if (!this.#hasRoom) {
+          this.#watch(ready);
           return;
         }
         ready.delete(source);
@@ -64,51 +83,39 @@ export function createOutlet({ connection, options, timers, stalled }: OutletDep
         if (frame === undefined) continue;
         // To the end, so that each source gets its turn.
         ready.add(source);
-        send(frame);
+        this.#send(frame, ready);
       }
     } finally {
-      isPumping = false;
+      this.#isPumping = false;
     }
   }
 
-  function send({ text, bytes }: Frame): void {
+  #send({ text, bytes }: Frame, ready: Set<Source>): void {
+    const { connection, options } = this.#deps;
     const fills = connection.unflushedBytes() + bytes >= options.unflushedBytes;
-    if (fills) connection.write(text, pump);
+    if (fills) connection.write(text, () => this.#pump(ready));
     else connection.write(text);
   }
 
   /** Also continues where the connection does not call back, as after an upgrade of its transport. */
-  function watch(): void {
-    if (cancelWatch !== undefined) return;
+  #watch(ready: Set<Source>): void {
+    if (this.#cancelWatch !== undefined) return;
+    const { connection, options, timers, stalled } = this.#deps;
     let idleMs = 0;
     let least = connection.unflushedBytes();
     const look = (): void => {
-      cancelWatch = undefined;
-      if (closed || ready.size === 0) return;
-      if (hasRoom()) {
-        pump();
+      this.#cancelWatch = undefined;
+      if (this.#isClosed || ready.size === 0) return;
+      if (this.#hasRoom) {
+        this.#pump(ready);
         return;
       }
       const bytes = connection.unflushedBytes();
       idleMs = bytes < least ? 0 : idleMs + LOOK_MS;
       least = Math.min(least, bytes);
       if (idleMs >= options.stallMs) stalled();
-      else cancelWatch = timers.after(LOOK_MS, look);
+      else this.#cancelWatch = timers.after(LOOK_MS, look);
     };
-    cancelWatch = timers.after(LOOK_MS, look);
+    this.#cancelWatch = timers.after(LOOK_MS, look);
   }
-
-  return {
-    wake(source) {
-      if (closed) return;
-      ready.add(source);
-      pump();
-    },
-    remove: (source) => void ready.delete(source),
-    close() {
-      closed = true;
-      ready.clear();
-      cancelWatch?.();
-    },
-  };
 }

@@ -49,7 +49,8 @@ const WAITING_CHUNKS = 256;
 
 /** The texts that agents write in a workspace. A text never contains a part whose beginning is missing. */
 export class StreamTexts {
-  readonly #streams = new Map<string, Stream>();
+  /** Allocated by the first text, because most workspaces are idle. */
+  #streams: Map<string, Stream> | undefined;
   #finished: Map<string, true> | undefined;
 
   /** @returns whether a text changed */
@@ -89,49 +90,49 @@ export class StreamTexts {
 
   /** The stream may have ended at `seq`. Its text is not sent until a later chunk or `restore` shows that it has not. */
   doubt(messageId: string, seq: number): void {
-    const stream = this.#streams.get(messageId);
+    const stream = this.#streams?.get(messageId);
     if (stream !== undefined) stream.doubtfulSince = seq;
   }
 
   /** Later chunks of the message are ignored. */
   end(messageId: string): void {
-    this.#streams.delete(messageId);
+    this.#streams?.delete(messageId);
     this.#finished ??= new Map();
     remember(this.#finished, messageId, true, FINISHED);
   }
 
   endConversation(conversationId: string): void {
-    for (const stream of this.#streams.values())
+    for (const stream of this.#streams?.values() ?? [])
       if (stream.conversationId === conversationId) this.end(stream.messageId);
   }
 
   clear(): void {
-    this.#streams.clear();
+    this.#streams = undefined;
   }
 
   /** Whether the orchestrator may have more of a text. */
   get incomplete(): boolean {
-    for (const { incomplete, doubtfulSince } of this.#streams.values()) {
+    for (const { incomplete, doubtfulSince } of this.#streams?.values() ?? []) {
       if (incomplete || doubtfulSince !== undefined) return true;
     }
     return false;
   }
 
   get size(): number {
-    return this.#streams.size;
+    return this.#streams?.size ?? 0;
   }
 
   has(messageId: string): boolean {
-    return this.#streams.has(messageId);
+    return this.#streams?.has(messageId) === true;
   }
 
   ids(): Iterable<string> {
-    return this.#streams.keys();
+    return this.#streams?.keys() ?? [];
   }
 
   /** The texts that a client at this position can have. */
   states(position: number): StreamState[] {
-    return [...this.#streams.values()]
+    return [...(this.#streams?.values() ?? [])]
       .filter((stream) => isSendable(stream, position))
       .map(({ messageId, conversationId, agentId, generation, chunkSeq, text }) => ({
         message_id: messageId,
@@ -145,7 +146,7 @@ export class StreamTexts {
 
   /** The chunk that completes what a client at this position has; undefined if it needs none. */
   next(messageId: string, position: number, received: ReceivedText | undefined): NextChunk | undefined {
-    const stream = this.#streams.get(messageId);
+    const stream = this.#streams?.get(messageId);
     if (stream === undefined || !isSendable(stream, position)) return undefined;
     const same = received?.generation === stream.generation ? received : undefined;
     if (same !== undefined && same.chunkSeq >= stream.chunkSeq) return undefined;
@@ -167,7 +168,7 @@ export class StreamTexts {
   /** Undefined for a finished message and for an earlier generation. */
   #streamOf(part: Omit<StreamChunk, 'chunk' | 'offset'>): Stream | undefined {
     if (this.#finished?.has(part.message_id) === true) return undefined;
-    const existing = this.#streams.get(part.message_id);
+    const existing = this.#streams?.get(part.message_id);
     if (existing !== undefined && part.generation < existing.generation) return undefined;
     if (existing?.generation === part.generation) return existing;
     const stream: Stream = {
@@ -183,6 +184,7 @@ export class StreamTexts {
       waiting: [],
       retractions: [],
     };
+    this.#streams ??= new Map();
     remember(this.#streams, part.message_id, stream, STREAMS);
     return stream;
   }

@@ -5,7 +5,7 @@ import type { Emit } from '../../server-events.js';
 import type { Timers } from '../../timers.js';
 import { Feed } from './feed.js';
 import type { Frame } from './frame.js';
-import type { Member, Resync } from './hub.js';
+import type { Hub, Member, Resync } from './hub.js';
 import type { HubLease } from './hubs.js';
 import { DELIVERED_EVENTS } from './labels.js';
 import type { Outlet, Source } from './outlet.js';
@@ -60,97 +60,116 @@ const STATE_TEXT = 32 * 1024;
 
 const KNOWN_EVENTS: ReadonlySet<string> = new Set(DELIVERED_EVENTS);
 
-export function createSubscription(
-  { lease, lastSeq, since, ended }: SubscriptionStart,
-  deps: SubscriptionDeps,
-): Subscription {
-  const { userId, outlet, emit, metrics, timers, now, options } = deps;
-  const { hub, release } = lease;
-  const { workspaceId } = hub.state;
-  const cursor = since?.seq ?? lastSeq;
-  const feed = new Feed(hub.state, {
-    cursor,
-    announceAt: since === undefined ? undefined : lastSeq,
-    // A client that does not send `since` may not know this state.
-    received: since === undefined ? [] : shownStreams(hub.state.streams.states(cursor)),
-  });
-  let started = false;
+/** One object with the state of all roles, because a gateway has a subscription per socket and workspace. */
+class SocketSubscription implements Subscription, Member, Source {
+  readonly #deps: SubscriptionDeps;
+  readonly #start: SubscriptionStart;
+  readonly #feed: Feed;
+  #isStarted = false;
+  /** Sent instead of events. */
+  #pending: Resync | undefined;
 
-  const source: Source = {
-    next(): Frame | undefined {
-      const step = feed.next(now());
-      if (step === 'read') void hub.read(feed.cursor);
-      if (step === undefined || step === 'read') return undefined;
-      metrics.eventsDelivered.inc({ event: boundedLabel(KNOWN_EVENTS, step.frame.event) });
-      return step.frame;
-    },
-  };
-  const member: Member = {
-    userId,
-    get cursor() {
-      return feed.cursor;
-    },
-    wake() {
-      if (started) outlet.wake(source);
-    },
-    resync(resync) {
-      if (started) sendResync(resync);
-      else pending = resync;
-    },
-    deleted() {
-      if (started) emit('workspace.deleted', { workspace_id: workspaceId });
-      ended();
-    },
-  };
-  let pending = obstacle();
-
-  function obstacle(): Resync | undefined {
-    const { epoch } = hub.state;
-    if (since === undefined) return undefined;
-    const reason = obstacleOf(since, { seq: lastSeq, epoch, maxEvents: options.resumeEvents });
-    if (reason === undefined) return undefined;
-    metrics.resyncs.inc({ reason });
-    return { reason, last_seq: lastSeq, epoch: epoch ?? '0' };
+  constructor(start: SubscriptionStart, deps: SubscriptionDeps) {
+    const { lease, lastSeq, since } = start;
+    const { hub } = lease;
+    const cursor = since?.seq ?? lastSeq;
+    this.#deps = deps;
+    this.#start = start;
+    this.#feed = new Feed(hub.state, {
+      cursor,
+      announceAt: since === undefined ? undefined : lastSeq,
+      // A client that does not send `since` may not know this state.
+      received: since === undefined ? [] : shownStreams(hub.state.streams.states(cursor)),
+    });
+    this.#pending = obstacle(start, deps);
+    hub.join(this);
   }
 
-  function sendResync(resync: Resync): void {
+  get #hub(): Hub {
+    return this.#start.lease.hub;
+  }
+
+  get userId(): string {
+    return this.#deps.userId;
+  }
+
+  get cursor(): number {
+    return this.#feed.cursor;
+  }
+
+  next(): Frame | undefined {
+    const step = this.#feed.next(this.#deps.now());
+    if (step === 'read') void this.#hub.read(this.#feed.cursor);
+    if (step === undefined || step === 'read') return undefined;
+    this.#deps.metrics.eventsDelivered.inc({ event: boundedLabel(KNOWN_EVENTS, step.frame.event) });
+    return step.frame;
+  }
+
+  wake(): void {
+    if (this.#isStarted) this.#deps.outlet.wake(this);
+  }
+
+  resync(resync: Resync): void {
+    if (this.#isStarted) this.#sendResync(resync);
+    else this.#pending = resync;
+  }
+
+  deleted(): void {
+    if (this.#isStarted) this.#deps.emit('workspace.deleted', { workspace_id: this.#hub.state.workspaceId });
+    this.#start.ended();
+  }
+
+  state(): WorkspaceState {
+    const { statuses, streams } = this.#hub.state;
+    return {
+      agents: statuses.states(this.#deps.now()),
+      streams: shownStreams(streams.states(this.cursor)),
+    };
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    if (this.#pending === undefined) this.wake();
+    else this.#sendResync(this.#pending);
+  }
+
+  hold(): () => void {
+    const endHold = this.#feed.hold();
+    const end = (): void => {
+      cancel();
+      endHold();
+      this.wake();
+    };
+    const cancel = this.#deps.timers.after(this.#deps.options.maxHoldMs, end);
+    return end;
+  }
+
+  close(): void {
+    this.#hub.leave(this);
+    this.#deps.outlet.remove(this);
+    this.#isStarted = false;
+    this.#start.lease.release();
+  }
+
+  #sendResync(resync: Resync): void {
+    const { emit, options } = this.#deps;
     // A diverged history concerns all clients together.
     const in_ms = resync.reason === 'diverged' ? Math.floor(Math.random() * options.resyncSpreadMs) : 0;
-    emit('workspace.resync', { workspace_id: workspaceId, ...resync, in_ms });
-    ended();
+    emit('workspace.resync', { workspace_id: this.#hub.state.workspaceId, ...resync, in_ms });
+    this.#start.ended();
   }
+}
 
-  hub.join(member);
-  return {
-    get cursor() {
-      return feed.cursor;
-    },
-    state: () => ({
-      agents: hub.state.statuses.states(now()),
-      streams: shownStreams(hub.state.streams.states(feed.cursor)),
-    }),
-    start() {
-      started = true;
-      if (pending === undefined) outlet.wake(source);
-      else sendResync(pending);
-    },
-    hold() {
-      const endHold = feed.hold();
-      const end = (): void => {
-        cancel();
-        endHold();
-        member.wake();
-      };
-      const cancel = timers.after(options.maxHoldMs, end);
-      return end;
-    },
-    close() {
-      hub.leave(member);
-      outlet.remove(source);
-      started = false;
-      release();
-    },
-  };
+export const createSubscription = (start: SubscriptionStart, deps: SubscriptionDeps): Subscription =>
+  new SocketSubscription(start, deps);
+
+function obstacle({ lease, lastSeq, since }: SubscriptionStart, deps: SubscriptionDeps): Resync | undefined {
+  const { epoch } = lease.hub.state;
+  if (since === undefined) return undefined;
+  const reason = obstacleOf(since, { seq: lastSeq, epoch, maxEvents: deps.options.resumeEvents });
+  if (reason === undefined) return undefined;
+  deps.metrics.resyncs.inc({ reason });
+  return { reason, last_seq: lastSeq, epoch: epoch ?? '0' };
 }
 
 function shownStreams(streams: readonly StreamState[]): StreamState[] {
