@@ -37,7 +37,7 @@ const CHANGES_MS = 1_000;
 
 /** Longer delays are rounded down to seconds: Node.js keeps a list of timers for each duration. */
 const ROUNDED_MS = 30_000;
-const rounded = (ms: number): number => (ms > ROUNDED_MS ? ms - (ms % 1_000) : ms);
+const rounded = (ms: number): number => (ms > ROUNDED_MS ? Math.floor(ms / 1_000) * 1_000 : ms);
 
 export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetime {
   const { data, workspaces, tokens, emit, end, settings, timers, now } = deps;

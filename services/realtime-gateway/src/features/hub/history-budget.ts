@@ -22,8 +22,10 @@ export class HistoryBudget {
   /** The history of the owner was used or has changed. */
   used(owner: HistoryOwner): void {
     this.remove(owner);
-    this.#owners.set(owner, owner.historyBytes);
-    this.#bytes += owner.historyBytes;
+    const { historyBytes } = owner;
+    if (historyBytes === 0) return;
+    this.#owners.set(owner, historyBytes);
+    this.#bytes += historyBytes;
     for (const other of this.#owners.keys()) {
       if (this.#bytes <= this.#limit || other === owner) return;
       other.dropHistory();

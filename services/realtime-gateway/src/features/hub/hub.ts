@@ -65,7 +65,8 @@ export class Hub implements HistoryOwner {
   /** Resolves when the bus delivers events. Never rejects: without the bus, the checks of the position find all events. */
   readonly confirmed: Promise<void>;
   readonly #deps: HubDeps;
-  readonly #members = new Set<Member>();
+  /** Replaced with each change: most workspaces have one socket, and a Set is much larger. */
+  #members: readonly Member[] = [];
   #isClosed = false;
   /** Cancels requests. */
   #requests: AbortController | undefined;
@@ -101,11 +102,11 @@ export class Hub implements HistoryOwner {
   }
 
   join(member: Member): void {
-    this.#members.add(member);
+    this.#members = [...this.#members, member];
   }
 
   leave(member: Member): void {
-    this.#members.delete(member);
+    this.#members = this.#members.filter((other) => other !== member);
   }
 
   /** Applies a snapshot that was requested at `moment`. */

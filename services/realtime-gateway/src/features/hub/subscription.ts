@@ -38,7 +38,7 @@ export interface SubscriptionStart {
   /** Absent if the client loads the workspace afterwards. */
   since: Since | undefined;
   /** Called when no more events follow. */
-  ended(): void;
+  ended(workspaceId: string): void;
 }
 
 /** Delivers the events of one workspace to one socket. */
@@ -116,7 +116,7 @@ class SocketSubscription implements Subscription, Member, Source {
 
   deleted(): void {
     if (this.#isStarted) this.#deps.emit('workspace.deleted', { workspace_id: this.#hub.state.workspaceId });
-    this.#start.ended();
+    this.#start.ended(this.#hub.state.workspaceId);
   }
 
   state(): WorkspaceState {
@@ -156,7 +156,7 @@ class SocketSubscription implements Subscription, Member, Source {
     // A diverged history concerns all clients together.
     const in_ms = resync.reason === 'diverged' ? Math.floor(Math.random() * options.resyncSpreadMs) : 0;
     emit('workspace.resync', { workspace_id: this.#hub.state.workspaceId, ...resync, in_ms });
-    this.#start.ended();
+    this.#start.ended(this.#hub.state.workspaceId);
   }
 }
 

@@ -91,7 +91,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     const existing = active.get(id);
     if (existing !== undefined && since === undefined) return existing;
     drop(id);
-    const subscription = deps.open({ lease: hubs.use(id), lastSeq, since, ended: () => drop(id) });
+    const subscription = deps.open({ lease: hubs.use(id), lastSeq, since, ended: drop });
     active.set(id, subscription);
     metrics.subscriptions.inc();
     return subscription;
