@@ -23,8 +23,11 @@ export interface FanOutDeps<Message> extends BusOptions {
 }
 
 interface Channel<Message> {
-  /** Wrapped, so that the same function can subscribe twice. */
-  listeners: Set<{ listener: (message: Message) => void }>;
+  /**
+   * Wrapped, so that the same function can subscribe twice. Replaced with each change: most channels have one listener, and a
+   * Set is much larger.
+   */
+  listeners: readonly { listener: (message: Message) => void }[];
   receive: Receive;
   opened: Promise<void>;
 }
@@ -34,31 +37,30 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
   const channels = new Map<string, Channel<Message>>();
   let closed = false;
 
-  const receiver =
-    (channel: string, listeners: Channel<Message>['listeners']): Receive =>
-    (text) => {
-      if (listeners.size === 0) return;
-      const message = decode(text, channel);
-      if (message === undefined) {
-        onInvalid?.();
-        logger.warn({ channel }, 'dropped an invalid envelope');
-        return;
+  const deliver = (name: string, channel: Channel<Message>, text: string): void => {
+    if (channel.listeners.length === 0) return;
+    const message = decode(text, name);
+    if (message === undefined) {
+      onInvalid?.();
+      logger.warn({ channel: name }, 'dropped an invalid envelope');
+      return;
+    }
+    for (const entry of channel.listeners) {
+      // A listener may end the subscription of another one.
+      if (!channel.listeners.includes(entry)) continue;
+      try {
+        entry.listener(message);
+      } catch (error) {
+        logger.error({ err: error, channel: name }, 'a listener failed');
       }
-      for (const { listener } of listeners) {
-        try {
-          listener(message);
-        } catch (error) {
-          logger.error({ err: error, channel }, 'a listener failed');
-        }
-      }
-    };
+    }
+  };
 
   const channelOf = (name: string): Channel<Message> => {
     const existing = channels.get(name);
     if (existing !== undefined) return existing;
-    const listeners: Channel<Message>['listeners'] = new Set();
-    const receive = receiver(name, listeners);
-    const channel = { listeners, receive, opened: transport.open(name, receive) };
+    const receive: Receive = (text) => deliver(name, channel, text);
+    const channel: Channel<Message> = { listeners: [], receive, opened: transport.open(name, receive) };
     channels.set(name, channel);
     return channel;
   };
@@ -68,9 +70,11 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
       if (closed) throw new Error('the bus is closed');
       const channel = channelOf(name);
       const entry = { listener };
-      channel.listeners.add(entry);
+      channel.listeners = [...channel.listeners, entry];
       const unsubscribe = (): void => {
-        if (!channel.listeners.delete(entry) || channel.listeners.size > 0) return;
+        if (!channel.listeners.includes(entry)) return;
+        channel.listeners = channel.listeners.filter((other) => other !== entry);
+        if (channel.listeners.length > 0) return;
         if (channels.get(name) !== channel) return;
         channels.delete(name);
         transport.close(name, channel.receive);
@@ -85,7 +89,7 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
     },
     close() {
       closed = true;
-      for (const { listeners } of channels.values()) listeners.clear();
+      for (const channel of channels.values()) channel.listeners = [];
       channels.clear();
     },
   };
