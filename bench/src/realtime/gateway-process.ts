@@ -25,7 +25,7 @@ export interface GatewayOptions {
 
 const START_DEADLINE_MS = 30_000;
 /** Same value as in hack/images/services.mjs. */
-const NODE_ARGS = ['--max-semi-space-size=8'];
+const NODE_ARGS = ['--max-semi-space-size=2'];
 
 /** Starts the program of production in a separate process. */
 export async function startGateway(options: GatewayOptions, stack: CloseStack): Promise<GatewayProcess> {
