@@ -29,7 +29,7 @@ export function createMemoryJournal({
     },
     entries: async () => entries,
     isEmpty: async () => entries.length === 0,
-    turnsBefore: async () => ['earlier'],
+    recent: async () => ({ turnIds: ['earlier'], calls: recentCalls }),
     calls: async () => recentCalls,
   };
   const bodies = createJournalBodies({

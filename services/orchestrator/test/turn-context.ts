@@ -1,3 +1,4 @@
+import type { Database } from '../src/database/database.js';
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 
 /** What a turn of a test is started with. */
@@ -18,3 +19,17 @@ export const TURN_CONTEXT: TurnContext = {
   summary: null,
   recentTurns: [],
 };
+
+/** Stores the context of a turn, as its start does. */
+export const insertTurnContext = (db: Database, turnId: string): Promise<unknown> =>
+  db
+    .insertInto('turn_contexts')
+    .columns(['turn_id', 'agent_id', 'context'])
+    .expression((query) =>
+      query
+        .selectFrom('turns')
+        .select(({ val }) => ['id', 'agent_id', val(JSON.stringify(TURN_CONTEXT)).as('context')])
+        .where('id', '=', turnId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();

@@ -7,7 +7,7 @@ import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createStores, type Stores, tasksOf } from './stores.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
-import { createWithTransaction } from '../src/database/transaction.js';
+import { createWithStatement, createWithTransaction } from '../src/database/transaction.js';
 
 /** Longer than any test. */
 export const LEASE_MS = 3_600_000;
@@ -37,7 +37,8 @@ export function createTestTurnWorker(database: Database): TestTurnWorker {
       const withTransaction = createWithTransaction(database);
       const budget = { tokens: null };
       const limits = { reached: async () => undefined, reserve: async () => budget, turnBudget: async () => budget };
-      const deps = { ...stores, ...tasksOf(stores), withTransaction, limits };
+      const withStatement = createWithStatement(database);
+      const deps = { ...stores, ...tasksOf(stores), withTransaction, withStatement, limits };
       return createTurnWriter(deps, await turnOf(work), work);
     },
   };

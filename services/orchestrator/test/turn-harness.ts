@@ -58,6 +58,8 @@ export const entry = (number: number, kind = EntryKind.STEP, body = '{}'): Event
 export const tool: EventInit = { case: 'tool', value: { callId: 'c', tool: 't', state: ToolState.RUNNING } };
 export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOPPED } };
 
+const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
+
 /** A turn in memory, and a runtime that follows the script, one entry per `runTurn` call. */
 export function createTurnHarness(
   script: Call[],
@@ -174,6 +176,7 @@ export function createTurnHarness(
 
   const deps: TurnRunnerDeps = {
     withTransaction: (run) => run(NO_TRANSACTION),
+    withStatement: (run) => run(NO_TRANSACTION),
     jobs: {
       holds: async () => more.holds?.() ?? true,
       complete: async () => undefined,
@@ -184,8 +187,16 @@ export function createTurnHarness(
         recorded.reads += 1;
         return deleted ? undefined : { ...turn };
       },
+      getToRun: async () => {
+        recorded.reads += 1;
+        return deleted ? undefined : { ...turn };
+      },
       start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
-      setInstance: async (_id, instanceId) => void (turn.runtime_instance = instanceId),
+      setInstance: async (_job, { id, context: stored }) => {
+        turn.runtime_instance = id;
+        context ??= stored;
+        return { stopRequested: turn.stop_requested };
+      },
       nextGeneration: async (_id, limit) => {
         const progress = entries.at(-1)?.generation ?? 0;
         return turn.generation - limit < progress ? (turn.generation += 1) : undefined;
@@ -212,7 +223,11 @@ export function createTurnHarness(
     agents: {
       members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
     },
-    statuses: { setActivity: async () => undefined, refreshAgent: async () => undefined },
+    statuses: {
+      setActivity: async () => undefined,
+      showWriting: async () => true,
+      refreshAgent: async () => undefined,
+    },
     users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
     loadAgentContext: async () => ({
       model: null,
@@ -230,7 +245,7 @@ export function createTurnHarness(
       save: async (_job, progress, texts) =>
         void (saved = { ...progress, text: '', received: '', ...saved, ...progress, ...texts }),
     },
-    contexts: { find: async () => context, insert: async (_id, stored) => void (context ??= stored) },
+    contexts: { find: async () => context },
     approvals: {
       find: async (_turn, callId) => approvals.get(callId),
       insert: async ({ callId, argumentsHash, key = null, integrationId = null }) =>
@@ -287,12 +302,12 @@ export function createTurnHarness(
     ...ABSENT_FEATURES,
     markdown: createSafeMarkdown('https://api.example.com'),
     limits: {
-      reserve: async () => (more.reserved?.() === true ? undefined : { tokens: 1_000 }),
+      reserve: async () => {
+        if (more.limited?.() === true) return LIMIT;
+        return more.reserved?.() === true ? undefined : { tokens: 1_000 };
+      },
       turnBudget: async () => ({ tokens: 1_000 }),
-      reached: async () =>
-        more.limited?.() === true
-          ? { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' }
-          : undefined,
+      reached: async () => (more.limited?.() === true ? LIMIT : undefined),
     },
     runtimes: {
       get: async () => {

@@ -53,7 +53,7 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
   },
   {
     name: 'the lock of running turns',
-    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, db),
+    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, PERIOD, db),
   },
   { name: 'the tokens of a turn', run: (db, { messageId }) => createReservationStore().tokensOf(messageId, db) },
   {
@@ -88,7 +88,7 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
   },
   {
     name: 'the lock of running turns',
-    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, db),
+    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, PERIOD, db),
   },
   { name: 'the usage of a user', run: (db, { userId }) => createUsageStore(db).ofUser(userId, PERIOD) },
   {

@@ -3,12 +3,14 @@ import { type CommittedEvent, createEventStore, type EventStore } from '../featu
 import { createJobStore, type JobStore } from '../jobs/job-store.js';
 import type { WakeUps } from '../jobs/wake-ups.js';
 import type { Database, WithTransaction } from './database.js';
-import { createWithTransaction } from './transaction.js';
+import { createWithStatement, createWithTransaction } from './transaction.js';
 
 /** A pool with the stores whose writes wake workers. Requests and background work have separate pools. */
 export interface Connections {
   database: Database;
   withTransaction: WithTransaction;
+  /** As `withTransaction`, for a single statement. */
+  withStatement: WithTransaction;
   jobs: JobStore;
   events: EventStore;
   /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
@@ -26,6 +28,7 @@ export function createConnections(
   return {
     database,
     withTransaction: createWithTransaction(database, logger),
+    withStatement: createWithStatement(database, logger),
     jobs: createJobStore(database, wakeUps),
     events: createEventStore(database, committed),
     committed,

@@ -75,7 +75,8 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'the turns before a message, and their calls',
       async (database) => {
         const journal = createJournalStore(database);
-        return journal.calls(await journal.turnsBefore(place.messageId, 3), 24);
+        const { turnIds } = await journal.recent(place.messageId, { turns: 3, calls: 24 });
+        return journal.calls(turnIds, 24);
       },
     ],
     [

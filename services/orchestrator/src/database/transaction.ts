@@ -16,14 +16,26 @@ const BACKOFF: Backoff = { initialMs: 20, maxMs: 200 };
  *
  * @throws errors of `run`, and the contention error of the last attempt
  */
-export function createWithTransaction(database: Database, logger?: Pick<Logger, 'warn'>): WithTransaction {
+export const createWithTransaction = (database: Database, logger?: Pick<Logger, 'warn'>): WithTransaction =>
+  repeated((run) => database.transaction().execute(run), logger);
+
+/** As `createWithTransaction`, for a function that executes only one statement with `sql`: it is its own transaction. */
+export const createWithStatement = (database: Database, logger?: Pick<Logger, 'warn'>): WithTransaction =>
+  repeated(
+    (run) => run(Object.assign(Object.create(database) as Database, { getExecutor: () => database.getExecutor() })),
+    logger,
+  );
+
+type Execute = <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+
+function repeated(execute: Execute, logger?: Pick<Logger, 'warn'>): WithTransaction {
   return async (run) => {
     for (let attempt = 1; ; attempt += 1) {
       const actions = new Map<unknown, AfterCommit>();
       try {
-        const result = await database
-          .transaction()
-          .execute((tx) => run(withAfterCommit(tx, (action, key = action) => void actions.set(key, action))));
+        const result = await execute((tx) =>
+          run(withAfterCommit(tx, (action, key = action) => void actions.set(key, action))),
+        );
         for (const action of actions.values()) runAction(action, logger);
         return result;
       } catch (error) {

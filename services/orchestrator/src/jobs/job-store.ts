@@ -70,6 +70,12 @@ export interface JobStore {
   takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedJob | undefined>;
 }
 
+/** A CTE `held` with the subject of a leased job, which it locks; empty if the lease is lost. */
+export const heldLease = ({ kind, subjectId, leaseId }: LeasedJob): RawBuilder<unknown> => sql`
+  held AS MATERIALIZED (
+    SELECT subject_id FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId} FOR UPDATE
+  )`;
+
 /** Locks rows in a fixed order, so that concurrent statements do not deadlock. */
 const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   WITH locked AS MATERIALIZED (SELECT kind, subject_id FROM work WHERE ${condition} ORDER BY subject_id FOR UPDATE)`;

@@ -5,7 +5,13 @@ import type { JobMetrics } from './job-metrics.js';
 import type { LeasedJob, JobStore } from './job-store.js';
 
 /** What to do with a job after its handler returned. */
-export type JobResult = { done: true } | { againInMs: number };
+export type JobResult =
+  | {
+      done: true;
+      /** Whether the handler has completed the job, in the transaction of its last write. */
+      isCompleted?: true;
+    }
+  | { againInMs: number };
 
 export interface JobWorkerDeps {
   kind: string;
@@ -71,8 +77,8 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
     const releaseLease = leases.hold(job, leaseMs, () => lost.abort());
     try {
       const result = await handle(job, AbortSignal.any([lost.signal, stopping.signal]));
-      if ('done' in result) await store.complete(job);
-      else await releaseFor(job, result.againInMs);
+      if ('againInMs' in result) await releaseFor(job, result.againInMs);
+      else if (result.isCompleted !== true) await store.complete(job);
       metrics?.handled(kind, 'done' in result ? 'done' : 'again');
     } catch (error) {
       if (!stopping.signal.aborted) {

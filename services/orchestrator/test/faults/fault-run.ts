@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { MessageData } from '@uswarm/contract';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
-import { createWithTransaction } from '../../src/database/transaction.js';
+import { createWithStatement, createWithTransaction } from '../../src/database/transaction.js';
 import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
 import { createTurnRunner } from '../../src/features/turns/turn-runner.js';
 import { createWorkflowReports } from '../../src/features/workflows/workflow-reports.js';
@@ -49,6 +49,7 @@ export class FaultRun {
   private hanging: { process: SimulatedProcess; ended: Promise<unknown> }[] = [];
   private readonly stores;
   private readonly withTransaction;
+  private readonly withStatement;
   private readonly uswarm: TestOrchestrator;
   private readonly user: TestUser;
   readonly home: Home;
@@ -61,6 +62,7 @@ export class FaultRun {
     this.schedule = schedule;
     this.stores = createStores(uswarm.database);
     this.withTransaction = createWithTransaction(uswarm.database);
+    this.withStatement = createWithStatement(uswarm.database);
     this.other = createOtherSystem(schedule);
     this.faults = schedule.faults.map((fault) => ({ ...fault }));
     this.choices = [...schedule.choices];
@@ -144,11 +146,12 @@ export class FaultRun {
       ...stores,
       ...tasksOf(stores),
       reports: createWorkflowReports(stores.workflows),
-      turns: process.reads(stores.turns, 'get', 'stopRequested'),
+      turns: process.reads(stores.turns, 'get', 'getToRun', 'stopRequested'),
       journal: process.reads(stores.journal, 'entries'),
       contexts: process.reads(stores.contexts, 'find'),
       progress: process.reads(stores.progress, 'find'),
       withTransaction: process.withTransaction(this.withTransaction),
+      withStatement: process.withStatement(this.withStatement),
       jobs: { ...stores.jobs, makeDueNow: async () => undefined },
       runtimes: {
         get: async (workspaceId) => {

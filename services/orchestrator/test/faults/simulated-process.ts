@@ -54,6 +54,15 @@ export class SimulatedProcess {
       return result;
     };
 
+  withStatement =
+    (real: WithTransaction): WithTransaction =>
+    async (run) => {
+      await this.point('database');
+      const result = await real(run);
+      await this.point('committed');
+      return result;
+    };
+
   /** Adds a point before each call of these methods. With a second parameter, they read within a transaction. */
   reads<Store extends object>(store: Store, ...names: (keyof Store)[]): Store {
     const changed = { ...store };

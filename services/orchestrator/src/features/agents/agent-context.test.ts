@@ -24,7 +24,14 @@ const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
 function loadAgentContext(row: Partial<AgentSettingsRow> | undefined, connected: IntegrationProvider[] = []) {
   const recalls: [string, readonly string[]][] = [];
-  const settings = row && { model: null, response_length: 'auto' as const, prompts: [], toolSettings: {}, ...row };
+  const settings = row && {
+    model: null,
+    response_length: 'auto' as const,
+    prompts: [],
+    toolSettings: {},
+    hasMemories: true,
+    ...row,
+  };
   const context = createAgentContextLoader({
     platformTools: PLATFORM,
     settings: { ofAgent: async () => settings },

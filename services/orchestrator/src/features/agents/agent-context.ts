@@ -69,7 +69,7 @@ export function createAgentContextLoader({ settings, memories, tools, platformTo
       askedTools: requested.flatMap(({ name, switchedBy, effect }) =>
         effect !== 'read' && asked.has(switchedBy) ? [name] : [],
       ),
-      memories: enabled.includes(MEMORIES_TOOL) ? await recall(agentId, question) : [],
+      memories: row.hasMemories && enabled.includes(MEMORIES_TOOL) ? await recall(agentId, question) : [],
     };
   };
 }

@@ -9,6 +9,7 @@ export interface AgentSettingsRow {
   response_length: ResponseLength;
   prompts: AgentPrompt[];
   toolSettings: ToolSettings;
+  hasMemories: boolean;
 }
 
 export interface AgentSettingsStore {
@@ -31,7 +32,7 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
       SELECT a.model, a.response_length, a.prompts, coalesce(
         (SELECT jsonb_object_agg(t.name, jsonb_build_object('enabled', t.enabled, 'permission', t.permission))
           FROM agent_tools t WHERE t.agent_id = a.id), '{}'
-      ) AS "toolSettings"
+      ) AS "toolSettings", EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id) AS "hasMemories"
       FROM agents a WHERE ${where}`.execute(database);
     return rows[0];
   }

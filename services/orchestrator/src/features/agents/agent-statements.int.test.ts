@@ -81,7 +81,8 @@ describe('the number of statements does not depend on the amount of data', () =>
       FROM talked t CROSS JOIN generate_series(1, 20)`.execute(db.database);
     await sql`
       INSERT INTO agent_memories (agent_id, key, content, category)
-      SELECT ${past.id}, n::text, 'x', 'core' FROM generate_series(1, 300) n`.execute(db.database);
+      SELECT ${past.id}, n::text, 'x', 'core' FROM generate_series(1, 300) n
+      UNION ALL VALUES (${rows[0]!.id}::uuid, '1', 'x', 'core')`.execute(db.database);
     await sql`INSERT INTO agent_tools VALUES (${past.id}, 'memories', true), (${past.id}, 'old', true)`.execute(
       db.database,
     );

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
+import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 import { OPEN_CARD } from '../messages/message-changes.store.js';
 
 /** The activity of the agent with this alias at the moment. */
@@ -29,8 +30,14 @@ export interface ChangedStatus extends CurrentStatus {
 }
 
 export interface AgentStatusStore {
-  /** Stores what a running turn does; null if it waits. */
+  /** Stores what a running turn does, or null if it waits, and locks its agent. */
   setActivity(turnId: string, activity: AgentActivity | null, db: Database): Promise<void>;
+  /**
+   * Stores that the running turn of a leased job writes, and the status of its agent, which no other activity precedes.
+   *
+   * @returns the status if it has changed; undefined without the lease
+   */
+  setWriting(job: LeasedJob, db: Database): Promise<ChangedStatus[] | undefined>;
   /** Locks agents in a fixed order. They come last in the lock order. */
   lock(agents: AgentSelection, db: Database): Promise<void>;
   /** Derives the statuses of agents from their turns. Call it in a later statement than `lock`. @returns those that changed */
@@ -105,6 +112,11 @@ const IMPLIED_BY_ACTIVITY = sql`
   WHERE t.agent_id = a.id AND t.status = 'running' AND t.activity_until > now()
   ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
 
+/** The columns of `ChangedStatus`: `c` is the changed agent, `w` its workspace and `r` the runtime. */
+const CHANGED_COLUMNS = sql`
+  c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
+  ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"`;
+
 /** Stores implied statuses. @returns those that changed */
 async function change(
   condition: RawBuilder<boolean>,
@@ -124,8 +136,7 @@ async function change(
       WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
       RETURNING d.id, d.workspace_id, d.activity, d.until AS activity_until
     )
-    SELECT c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
-      ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"
+    SELECT ${CHANGED_COLUMNS}
     FROM changed c JOIN workspaces w ON w.id = c.workspace_id
     LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
     ORDER BY c.id`.execute(db);
@@ -136,9 +147,30 @@ export function createAgentStatusStore(database: Database): AgentStatusStore {
   return {
     async setActivity(turnId, activity, db) {
       await sql`
-        UPDATE turns SET activity = ${activity}::text,
-          activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END
-        WHERE id = ${turnId}`.execute(db);
+        WITH turn AS (
+          UPDATE turns SET activity = ${activity}::text,
+            activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END
+          WHERE id = ${turnId} RETURNING agent_id
+        )
+        SELECT FROM agents a WHERE a.id = (SELECT agent_id FROM turn) FOR NO KEY UPDATE`.execute(db);
+    },
+
+    async setWriting(job, db) {
+      const { rows } = await sql<Omit<ChangedStatus, 'agentId'> & { agentId: string | null }>`
+        WITH ${heldLease(job)}, turn AS (
+          UPDATE turns t SET activity = 'writing', activity_until = now() + ${ACTIVITY}
+          FROM held WHERE t.id = held.subject_id AND t.status = 'running' RETURNING t.agent_id, t.activity_until
+        ), c AS (
+          UPDATE agents a SET activity = 'writing',
+            activity_until = CASE WHEN a.activity = 'writing' THEN greatest(a.activity_until, t.activity_until) ELSE t.activity_until END,
+            updated_at = CASE WHEN a.activity = 'writing' THEN a.updated_at ELSE now() END
+          FROM turn t WHERE a.id = t.agent_id
+          RETURNING a.id, a.workspace_id, a.activity, a.activity_until
+        )
+        SELECT ${CHANGED_COLUMNS} FROM held LEFT JOIN (
+          c JOIN workspaces w ON w.id = c.workspace_id LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+        ) ON true`.execute(db);
+      return rows.length === 0 ? undefined : rows.filter((row): row is ChangedStatus => row.agentId !== null);
     },
 
     async lock(agents, db) {

@@ -2,6 +2,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../database/database.js';
 import { pipelined } from '../../database/pipelined.js';
 import type { AgentActivity } from '../../database/schema.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import { agentStatus } from '../runtimes/runtime-view.js';
 import type { AgentSelection, AgentStatusStore, ChangedStatus } from './agent-status.store.js';
@@ -20,6 +21,12 @@ export interface ActiveTurn {
 export interface AgentStatuses {
   /** Stores what a running turn does, or renews it; null if the turn waits. */
   setActivity(turn: ActiveTurn, activity: AgentActivity | null, tx: Transaction): Promise<void>;
+  /**
+   * As `setActivity` for a turn that writes, in one statement that checks its lease.
+   *
+   * @returns undefined without the lease
+   */
+  showWriting(turn: ActiveTurn, job: LeasedJob, tx: Transaction): Promise<true | undefined>;
   /** Derives the status of one agent. The event names the conversation of the change, if there is one. */
   refreshAgent(agentId: string, tx: Transaction, conversationId?: string): Promise<void>;
   /** Derives the statuses of all agents of a workspace. */
@@ -27,7 +34,7 @@ export interface AgentStatuses {
 }
 
 export interface AgentStatusesDeps {
-  store: Pick<AgentStatusStore, 'setActivity' | 'lock' | 'derive' | 'deriveActive'>;
+  store: Pick<AgentStatusStore, 'setActivity' | 'setWriting' | 'lock' | 'derive' | 'deriveActive'>;
   publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
 }
@@ -77,12 +84,17 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
 
   return {
     async setActivity({ id, agent_id: agentId, conversation_id: conversationId }, activity, tx) {
-      const [, , changed] = await pipelined(tx, (sender) => [
+      const [, changed] = await pipelined(tx, (sender) => [
         store.setActivity(id, activity, sender),
-        store.lock({ agentId }, sender),
         isForemost(activity) ? store.deriveActive(agentId, sender) : store.derive({ agentId }, sender),
       ]);
       publishLater(changed, conversationId, tx);
+    },
+
+    async showWriting({ conversation_id: conversationId }, job, tx) {
+      const changed = await store.setWriting(job, tx);
+      publishLater(changed ?? [], conversationId, tx);
+      return changed && true;
     },
 
     refreshAgent: (agentId, tx, conversationId) => refresh({ agentId }, conversationId, tx),

@@ -251,6 +251,7 @@ export function createMemoryStore(database: Database): MemoryStore {
     },
 
     async read(agentId, keys) {
+      if (keys.length === 0) return [];
       const { rows } = await sql<NewMemory>`
         SELECT key, content, category FROM agent_memories WHERE agent_id = ${agentId} AND key = ANY (${keys})
         ORDER BY created_at, key`.execute(database);

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { MAIL, storeReceipt } from '../../../test/receipts.js';
 import { settleReceipts } from '../../../test/settle-receipts.js';
 import { createStores } from '../../../test/stores.js';
-import { TURN_CONTEXT } from '../../../test/turn-context.js';
+import { insertTurnContext } from '../../../test/turn-context.js';
 import {
   first,
   type Home,
@@ -123,8 +123,8 @@ describe('receipts', () => {
     const id = await storeReceipt(uswarm, home, { turnId });
     const before = await read(user);
     const later = await startTurn(user, home);
-    const { contexts, turns } = createStores(uswarm.database);
-    await contexts.insert(turnId, TURN_CONTEXT, uswarm.database);
+    const { turns } = createStores(uswarm.database);
+    await insertTurnContext(uswarm.database, turnId);
     await turns.resume(later, turnId, uswarm.database);
     const row = await uswarm.database.selectFrom('receipts').select('turn_id').where('id', '=', id).executeTakeFirst();
     expect(row).toEqual({ turn_id: later });

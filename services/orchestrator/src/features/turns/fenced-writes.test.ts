@@ -19,6 +19,7 @@ function setUp() {
         seen.commits.push(seen.written);
         return result;
       },
+      withStatement: (run) => run(NO_TRANSACTION),
       jobs: { holds: async () => seen.holds },
     },
     {} as LeasedJob,

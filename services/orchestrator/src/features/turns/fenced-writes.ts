@@ -36,6 +36,8 @@ export interface FencedWrites {
   now<T>(write: Write<T>): Promise<T>;
   /** As `now`, for statements that are written with `sql`: they are sent together with the check of the lease. Stores the progress. */
   together<T>(write: Write<T>, options?: TogetherOptions<T>): Promise<T>;
+  /** As `now`, with one statement that checks the lease, and returns undefined without it. What `later` was called with stays. */
+  single<T>(write: (tx: Transaction, job: LeasedJob) => Promise<T | undefined>): Promise<T>;
   /** As `now`, but alone: what `later` was called with stays. */
   alone<T>(write: Write<T>): Promise<T>;
   /**
@@ -45,6 +47,8 @@ export interface FencedWrites {
    * @param committed called after the commit, before the call that has written it returns
    */
   later<T>(write: Write<T>, committed: (result: T) => void, options?: WriteOptions): void;
+  /** Writes an activity with what `later` was called with, or alone if that is nothing. */
+  activity(write: Write<unknown>, alone: () => Promise<unknown>): Promise<void>;
   /** Writes what `later` was called with. */
   flush(): Promise<void>;
   /** Stores the progress with `save`, or with what `later` was called with. */
@@ -63,10 +67,14 @@ const WAIT_MS = 30;
 
 export interface FencedWritesDeps {
   withTransaction: WithTransaction;
+  withStatement: WithTransaction;
   jobs: Pick<JobStore, 'holds'>;
 }
 
-export function createFencedWrites({ withTransaction, jobs }: FencedWritesDeps, job: LeasedJob): FencedWrites {
+export function createFencedWrites(
+  { withTransaction, withStatement, jobs }: FencedWritesDeps,
+  job: LeasedJob,
+): FencedWrites {
   let waiting: Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
   /** Why a waiting write was refused that no call waited for. */
@@ -141,8 +149,14 @@ export function createFencedWrites({ withTransaction, jobs }: FencedWritesDeps, 
     return written;
   }
 
-  const writeWaiting = (): Promise<void> =>
-    commit(() => Promise.resolve(), { isPipelined: true, completes: () => false });
+  const writeWaiting = (activity?: Write<unknown>): Promise<void> =>
+    commit(() => Promise.resolve(), { isPipelined: true, completes: () => false, activity });
+
+  /** The next call throws it. */
+  function keepRefusal(error: unknown): void {
+    if (!(error instanceof ReplyLimitExceeded)) throw error;
+    refusal = error;
+  }
 
   const flush = (): Promise<void> =>
     inOrder(async () => {
@@ -153,8 +167,18 @@ export function createFencedWrites({ withTransaction, jobs }: FencedWritesDeps, 
     now: (write) => inOrder(() => commit(write, { isPipelined: false })),
     together: (write, options) =>
       inOrder(() => commit(write, { completes: () => true, ...options, isPipelined: true })),
+    activity: (write, alone) =>
+      inOrder(async () => {
+        if (waiting.length > 0) await writeWaiting(write).catch(keepRefusal);
+        else await alone();
+      }),
     saveProgress: (save) => inOrder(() => (waiting.length > 0 ? writeWaiting() : save())),
     track: (tracked) => void (progress = tracked),
+    async single(write) {
+      const result = await withStatement((tx) => write(tx, job));
+      if (result === undefined) throw new LeaseLost();
+      return result;
+    },
     alone: (write) =>
       withTransaction(async (tx) => {
         await mustHold(tx);
@@ -163,9 +187,9 @@ export function createFencedWrites({ withTransaction, jobs }: FencedWritesDeps, 
     later(write, committed, options) {
       waiting.push({ ...options, write, committed: committed as (result: unknown) => void });
       timer ??= setTimeout(() => {
-        flush().catch((error: unknown) => {
-          if (error instanceof ReplyLimitExceeded) refusal = error;
-        });
+        flush()
+          .catch(keepRefusal)
+          .catch(() => undefined);
       }, WAIT_MS);
     },
     flush,

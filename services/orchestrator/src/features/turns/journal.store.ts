@@ -12,6 +12,12 @@ export interface CallRecord {
   sources: { title: string; address: string }[];
 }
 
+/** Oldest first. */
+export interface RecentTurns {
+  turnIds: string[];
+  calls: CallRecord[];
+}
+
 /** Where the body of an entry is: JSON that only runtimes read. */
 export type EntryBody = { body: string } | { objectId: string; hash: Buffer; size: number };
 
@@ -66,8 +72,8 @@ export interface JournalStore {
   hasObject(objectId: string, db: Database): Promise<boolean>;
   /** Deletes up to `limit` entries of turns that ended before a time, the oldest first. @returns how many */
   prune(before: Date, limit: number): Promise<number>;
-  /** The last `limit` turns of the conversation that ended, before those of a user message; the newest first. */
-  turnsBefore(userMessageId: string, limit: number): Promise<string[]>;
+  /** The last turns of the conversation that ended, before those of a user message, and their calls as `calls` returns them. */
+  recent(userMessageId: string, limits: { turns: number; calls: number }): Promise<RecentTurns>;
   /** The last `limit` recorded calls of turns, in the order of the turns and of their calls. */
   calls(turnIds: readonly string[], limit: number): Promise<CallRecord[]>;
 }
@@ -151,14 +157,21 @@ export function createJournalStore(database: Database): JournalStore {
       return Number(numAffectedRows);
     },
 
-    async turnsBefore(userMessageId, limit) {
-      const { rows } = await sql<{ id: string }>`
-        SELECT t.id FROM messages asked
-        JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
-        JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
-          AND ${answersUser('t.id')}
-        WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${limit}`.execute(database);
-      return rows.map(({ id }) => id);
+    async recent(userMessageId, { turns, calls }) {
+      const { rows } = await sql<RecentTurns>`
+        WITH recent AS MATERIALIZED (
+          SELECT t.id, row_number() OVER (ORDER BY m.seq DESC, t.id DESC) AS place FROM messages asked
+          JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
+          JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
+            AND ${answersUser('t.id')}
+          WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${turns}
+        ), last AS (
+          SELECT e.call, r.place, e.number FROM recent r JOIN turn_entries e ON e.turn_id = r.id AND e.call IS NOT NULL
+          ORDER BY r.place, e.number DESC LIMIT ${calls}
+        )
+        SELECT coalesce((SELECT jsonb_agg(id ORDER BY place DESC) FROM recent), '[]') AS "turnIds",
+          coalesce((SELECT jsonb_agg(call ORDER BY place DESC, number) FROM last), '[]') AS calls`.execute(database);
+      return rows[0] ?? { turnIds: [], calls: [] };
     },
 
     async calls(turnIds, limit) {

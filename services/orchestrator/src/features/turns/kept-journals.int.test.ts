@@ -85,8 +85,9 @@ describe('the journal of a finished turn', () => {
   async function recentCalls(): Promise<CallRecord[]> {
     await user.post(home.messages, { content: { type: 'text', text: 'And the second?' } }, 201);
     const row = await worker.turnOf(await worker.claim());
-    const turns = await worker.stores.journal.turnsBefore(row.user_message_id, 3);
-    return worker.stores.journal.calls(turns.toReversed(), 24);
+    const { turnIds, calls } = await worker.stores.journal.recent(row.user_message_id, { turns: 3, calls: 24 });
+    expect(await worker.stores.journal.calls(turnIds, 24)).toEqual(calls);
+    return calls;
   }
 
   it('has large bodies in the object store, with hash and size in the row', async () => {

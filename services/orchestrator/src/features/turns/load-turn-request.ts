@@ -15,7 +15,7 @@ import { describeSentCalls } from './sent-calls.js';
 import { needsSummary } from '../summaries/summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from './journal-bodies.js';
-import type { JournalEntry, JournalStore } from './journal.store.js';
+import type { CallRecord, JournalEntry, JournalStore, RecentTurns } from './journal.store.js';
 import type { WorkflowReports } from '../workflows/workflow-reports.js';
 import type { CallRules } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
@@ -26,7 +26,7 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRequestDeps {
   turns: Pick<TurnStore, 'history' | 'nextStep'>;
-  journal: Pick<JournalStore, 'entries' | 'turnsBefore' | 'calls'>;
+  journal: Pick<JournalStore, 'entries' | 'recent' | 'calls'>;
   bodies: Pick<JournalBodies, 'read'>;
   contexts: Pick<TurnContextStore, 'find'>;
   agents: Pick<AgentStore, 'members'>;
@@ -54,6 +54,7 @@ const QUESTIONS = 3;
 const RECENT_TURNS = 3;
 /** The maximum number of these calls. */
 const RECENT_CALLS = 24;
+const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
 /** The number of calls to other apps that the model is told. */
 const SENT_CALLS = 10;
 /** The profile if the user was deleted while the turn ran. */
@@ -78,30 +79,33 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     turn: TurnRow,
     summary: TurnContext['summary'],
     question: Question,
-  ): Promise<TurnContext> {
+  ): Promise<{ context: TurnContext; recentCalls: CallRecord[] }> {
     const isTask = isBackground(turn);
-    const [members, loaded, reader, recentTurns, sentCalls] = await Promise.all([
+    const [members, loaded, reader, recent, sentCalls] = await Promise.all([
       deps.agents.members(turn.workspace_id),
       deps.loadAgentContext(turn.agent_id, question),
       deps.users.reader(turn.user_id),
-      isTask ? [] : deps.journal.turnsBefore(turn.user_message_id, RECENT_TURNS),
-      isTask ? [] : deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
+      isTask ? NO_TURNS : deps.journal.recent(turn.user_message_id, { turns: RECENT_TURNS, calls: RECENT_CALLS }),
+      isTask || turn.known?.receipts === false ? [] : deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
     ]);
     const agentContext = toolsForDepth(loaded, deps.platformTools, turn.task_depth ?? 0, members.length);
-    return {
+    const context = {
       now: deps.clock.now().toISOString(),
       reader: reader ?? UNKNOWN_READER,
       agentContext,
       members,
       limits: deps.models.limits(agentContext.model) ?? null,
       summary,
-      recentTurns: recentTurns.toReversed(),
+      recentTurns: recent.turnIds,
       sentCalls: describeSentCalls(sentCalls),
     };
+    return { context, recentCalls: recent.calls };
   }
 
   const summaryFor = async (turn: TurnRow): Promise<TurnContext['summary']> =>
-    isBackground(turn) ? null : ((await deps.summaries.find(turn.conversation_id)) ?? null);
+    isBackground(turn) || turn.known?.summary === false
+      ? null
+      : ((await deps.summaries.find(turn.conversation_id)) ?? null);
 
   /** A background turn knows only its task. */
   async function historyOf(turn: TurnRow, afterSeq: number): Promise<HistoryRow[]> {
@@ -111,7 +115,13 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
 
   /** A token for calls is only sent if it is known that the conversation has content of others. */
   const callsToolsOf = async (turn: TurnRow, features: readonly string[]): Promise<boolean> =>
-    !features.includes(TOOL_GRANTS) || (await deps.rules.untrustedSources(turn.conversation_id)).includes('web');
+    !features.includes(TOOL_GRANTS) ||
+    (turn.known?.untrusted !== false && (await deps.rules.untrustedSources(turn.conversation_id)).includes('web'));
+
+  const startedWith = async (context: TurnContext) => ({
+    context,
+    recentCalls: await deps.journal.calls(context.recentTurns, RECENT_CALLS),
+  });
 
   /** The entries for a runtime that starts the turn. One that has it already does not need them. */
   async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
@@ -130,14 +140,13 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const reading = historyOf(answered, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
-    const [context, newestFirst, firstStep, journal, callsTools] = await Promise.all([
-      stored ?? startContext(answered, summary, question),
+    const [{ context, recentCalls }, newestFirst, firstStep, journal, callsTools] = await Promise.all([
+      stored === undefined ? startContext(answered, summary, question) : startedWith(stored),
       reading,
-      deps.turns.nextStep(turn.usage_turn_id),
-      features.includes(JOURNAL) ? entriesFor(turn, reply.from, signal) : [],
+      isNew ? 1 : deps.turns.nextStep(turn.usage_turn_id),
+      features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
       callsToolsOf(turn, features),
     ]);
-    const recentCalls = await deps.journal.calls(context.recentTurns, RECENT_CALLS);
     const { tools, requestedTools } = context.agentContext;
     // A message of the user is part of the history, unlike that of a workflow that has ended.
     const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);

@@ -20,7 +20,7 @@ describe('a turn whose model provider asks to wait', () => {
   it('continues with its journal in the next generation', async () => {
     const harness = createTurnHarness([limited, ANSWERED], { features });
     await harness.run();
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls().at(-1)).toEqual({ generation: 2, fromEvent: 0 });
     expect(harness.recorded.requests.at(-1)?.journal).toHaveLength(1);
     expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
@@ -37,7 +37,7 @@ describe('a turn whose model provider asks to wait', () => {
     await harness.run();
     harness.change({ waits_until: new Date(NOW.getTime() + WAIT_MS) });
     harness.requestStop();
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended?.status).toBe('stopped');
     expect(harness.reply()).toEqual({ text: 'Half', status: 'incomplete' });
     expect(harness.calls()).toHaveLength(1);
@@ -45,7 +45,7 @@ describe('a turn whose model provider asks to wait', () => {
 
   it('fails if the wait ends after the deadline of the turn', async () => {
     const harness = createTurnHarness([limited], { features, deadlineMs: WAIT_MS });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'model_rate_limited' });
     expect(harness.reply()).toEqual({ text: 'Half', status: 'incomplete' });
     expect(harness.recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);

@@ -129,7 +129,7 @@ function noted() {
     saveProgress: async () => undefined,
     markRead: () => undefined,
     activity: async () => undefined,
-    setInstance: async () => undefined,
+    setInstance: async () => false,
     nextGeneration: async () => undefined,
     postpone: async () => undefined,
     judge: async () => 'new',

@@ -3,9 +3,9 @@ import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 
 /**
  * Milliseconds after which an activity is stored alone. A model call and a step follow their activity sooner, and are stored with
- * it: the turn waits for one commit instead of two.
+ * it: the turn waits for one commit instead of two. Sooner than other writes are, which are then stored with it.
  */
-const ALONE_AFTER_MS = 30;
+const ALONE_AFTER_MS = 25;
 
 const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
   [AgentActivity.READING]: 'reading',

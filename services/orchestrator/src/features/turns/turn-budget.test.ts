@@ -42,7 +42,7 @@ describe('an announced model call', () => {
   it('invariant 9: suspends the turn with a card if the budget is spent, and is never committed', async () => {
     const events = [chunk('So far.'), entry(1), attempt(1)];
     const harness = createTurnHarness([{ events, barriers: [3] }], { ...RUNTIME, spent: () => true });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded).toMatchObject({ suspended: true, ended: undefined, reservations: [], commits: [] });
     expect(harness.recorded.cards).toEqual([
       'This answer has used 1,000 tokens. Continue?: “Continue” allows 1,000 more tokens. “Stop” ends the answer with what it has.',

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentContext } from '../agents/agent-context.js';
 import type { SwarmMember } from '../agents/agents.store.js';
@@ -26,8 +25,6 @@ export interface TurnContext {
 
 export interface TurnContextStore {
   find(turnId: string): Promise<TurnContext | undefined>;
-  /** Stores the context unless the turn has one. */
-  insert(turnId: string, context: TurnContext, db: Database): Promise<void>;
 }
 
 export const createTurnContextStore = (database: Database): TurnContextStore => ({
@@ -38,12 +35,5 @@ export const createTurnContextStore = (database: Database): TurnContextStore => 
       .where('turn_id', '=', turnId)
       .executeTakeFirst();
     return row?.context as TurnContext | undefined;
-  },
-
-  async insert(turnId, context, db) {
-    await sql`
-      INSERT INTO turn_contexts (turn_id, agent_id, context)
-      SELECT id, agent_id, ${JSON.stringify(context)}::jsonb FROM turns WHERE id = ${turnId}
-      ON CONFLICT (turn_id) DO NOTHING`.execute(db);
   },
 });

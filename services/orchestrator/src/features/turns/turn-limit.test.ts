@@ -47,7 +47,7 @@ describe('the turn runner', () => {
 
     it('fails a queued turn without a call to the runtime, and adds a note', async () => {
       play([], { limited });
-      expect(await harness.run()).toEqual({ done: true });
+      expect(await harness.run()).toEqual({ done: true, isCompleted: true });
       expect(harness.recorded.ended).toEqual(LIMITED);
       expect(harness.recorded.notes).toEqual([NOTE]);
       expect(harness.calls()).toEqual([]);
@@ -57,7 +57,7 @@ describe('the turn runner', () => {
 
     it('completes a turn whose last model call reaches the limit', async () => {
       play([{ events: [chunk('42'), used, chunk('!'), done()] }], { limited: afterFirstCheck() });
-      expect(await harness.run()).toEqual({ done: true });
+      expect(await harness.run()).toEqual({ done: true, isCompleted: true });
       expect(harness.reply()).toEqual({ text: '42!', status: 'delivered' });
       expect(harness.recorded.notes).toEqual([]);
       expect(harness.recorded.stops).toEqual([]);
@@ -66,7 +66,7 @@ describe('the turn runner', () => {
     it('stops a turn that continues, and fails it with its text so far', async () => {
       const events = [chunk('Let me see'), used, tool, thinking, used, stopped];
       play([{ events }], { limited: afterFirstCheck() });
-      expect(await harness.run()).toEqual({ done: true });
+      expect(await harness.run()).toEqual({ done: true, isCompleted: true });
       expect(harness.recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);
       expect(harness.recorded.ended).toEqual(LIMITED);
       expect(harness.recorded.notes).toEqual([NOTE]);
@@ -88,7 +88,7 @@ describe('the turn runner', () => {
 
     it('does not restart a turn that the runtime lost', async () => {
       play([{ events: [used, tool] }, failure(Code.NotFound)], { limited: afterFirstCheck() });
-      expect(await harness.run()).toEqual({ done: true });
+      expect(await harness.run()).toEqual({ done: true, isCompleted: true });
       expect(harness.recorded.ended).toEqual(LIMITED);
       expect(harness.calls().length).toBe(2);
     });

@@ -16,7 +16,7 @@ const tool = (callId: string, name = 't'): EventInit => ({
 describe('the limits of a stream', () => {
   it('end a turn at 1 MiB of text, and keep that text', async () => {
     const harness = createTurnHarness([{ events: [...many(10_000, () => chunk(KIB)), done()] }], {});
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'reply_too_long' });
     expect(harness.reply()?.status).toBe('incomplete');
     expect(harness.reply()?.text?.length).toEqual(LIMITS.replyBytes);
@@ -57,7 +57,7 @@ describe('the limits of a stream', () => {
     ],
   ])('fail a turn with %s with a specific code', async (_what, errorCode, events) => {
     const harness = createTurnHarness([{ events: [...events, done('42')] }], {});
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode });
   });
 
@@ -76,7 +76,7 @@ describe('the deadline of a turn', () => {
     let now = NOW.getTime();
     const clock = { now: () => new Date((now += 4 * MINUTE_MS)) };
     const harness = createTurnHarness([{ events: many(1_000, () => chunk('.')) }], { clock });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'turn_deadline_exceeded' });
     expect(harness.reply()?.status).toBe('incomplete');
     expect(harness.recorded.stops.length).toBe(1);
@@ -104,7 +104,7 @@ describe('the deadline of a turn', () => {
 describe('a turn of a user who is banned', () => {
   it('ends without a call to the runtime while it is queued', async () => {
     const harness = createTurnHarness([], { turn: { user_banned: true } });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'stopped', errorCode: 'user_banned' });
     expect(harness.calls()).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe('a turn of a user who is banned', () => {
       turn: { user_banned: true },
       runtime: { phase: 'Progressing', address: null },
     });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
   });
 });
 
@@ -125,6 +125,6 @@ describe('a turn for which no unreserved tokens are left', () => {
     expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
     expect(harness.calls()).toEqual([]);
     reserved = false;
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
   });
 });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import type { LeasedJob } from '../../jobs/job-store.js';
+import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 
 /** The text of a reply. */
 export interface ReplyTexts {
@@ -35,15 +35,12 @@ export interface TurnProgressStore {
 
 export function createTurnProgressStore(database: Database): TurnProgressStore {
   return {
-    async save({ kind, subjectId, leaseId }, progress, texts, db = database) {
+    async save(job, progress, texts, db = database) {
       const { generation, appliedEvent, resumeFrom, chunkSeq, announcedStep } = progress;
       const received = texts === undefined || texts.received === texts.text ? null : texts.received;
       const changed = texts === undefined ? sql`` : sql`, text = excluded.text, received = excluded.received`;
       await sql`
-        WITH held AS MATERIALIZED (
-          SELECT subject_id FROM work
-          WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId} FOR UPDATE
-        )
+        WITH ${heldLease(job)}
         INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
         SELECT subject_id, ${generation}, ${appliedEvent}, ${resumeFrom}, ${chunkSeq}, ${announcedStep},
           ${texts?.text ?? ''}, ${received} FROM held

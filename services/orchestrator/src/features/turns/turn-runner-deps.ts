@@ -13,13 +13,12 @@ import type { TurnWriterDeps } from './turn-writer.js';
 import type { TurnStore } from './turns.store.js';
 
 export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
-  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'stopRequested'>;
+  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'getToRun' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   bodies: JournalBodies;
   markdown: SafeMarkdown;
   progress: TurnWriterDeps['progress'] & Pick<TurnProgressStore, 'find'>;
-  contexts: TurnWriterDeps['contexts'] & TurnRequestDeps['contexts'];
   agents: TurnRequestDeps['agents'];
   receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
   runtimes: Pick<RuntimeStore, 'get'>;

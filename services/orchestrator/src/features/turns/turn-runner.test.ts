@@ -22,7 +22,7 @@ describe('the turn runner', () => {
 
   it('completes a turn', async () => {
     play([{ events: [thinking, chunk('4'), chunk('2'), done()] }]);
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
     expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
@@ -32,7 +32,7 @@ describe('the turn runner', () => {
     ['fails', failure(Code.Unavailable)],
   ])('continues after the last received event when the stream %s', async (_what, end) => {
     play([{ events: [thinking, chunk('4')], ...end }, { events: [chunk('2'), done()] }]);
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls()).toEqual([
       { generation: 1, fromEvent: 0 },
       { generation: 1, fromEvent: 2 },
@@ -42,7 +42,7 @@ describe('the turn runner', () => {
 
   it('restarts a turn that the runtime lost, without its earlier text', async () => {
     play([{ events: [chunk('never mind')] }, failure(Code.NotFound), ANSWERED]);
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls()).toEqual([
       { generation: 1, fromEvent: 0 },
       { generation: 1, fromEvent: 1 },
@@ -53,7 +53,7 @@ describe('the turn runner', () => {
 
   it('fails a turn that the runtime lost twice', async () => {
     play([failure(Code.NotFound), failure(Code.NotFound)]);
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls()).toEqual([
       { generation: 1, fromEvent: 0 },
       { generation: 2, fromEvent: 0 },
@@ -70,14 +70,14 @@ describe('the turn runner', () => {
 
   it('restarts a turn whose runtime was restarted before the attempt', async () => {
     play([ANSWERED], { turn: { runtime_instance: 'earlier', status: 'running', reply_message_id: 'r' } });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls()).toEqual([{ generation: 2, fromEvent: 0 }]);
     expect(harness.reply()?.text).toBe('42');
   });
 
   it('restarts a turn whose runtime is restarted during the stream', async () => {
     play([{ events: [chunk('never mind')], atTheEnd: () => harness.restartRuntime('another') }, ANSWERED]);
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.calls()).toEqual([
       { generation: 1, fromEvent: 0 },
       { generation: 2, fromEvent: 0 },
@@ -89,7 +89,7 @@ describe('the turn runner', () => {
     'fails a turn immediately if the runtime refuses it with code %d',
     async (code) => {
       play([failure(code)]);
-      expect(await harness.run()).toEqual({ done: true });
+      expect(await harness.run()).toEqual({ done: true, isCompleted: true });
       expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
       expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_refused' });
     },
@@ -104,7 +104,7 @@ describe('the turn runner', () => {
 
   it('fails a turn after five internal errors', async () => {
     play([]);
-    expect(await harness.run({ failures: 5 })).toEqual({ done: true });
+    expect(await harness.run({ failures: 5 })).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'internal_error' });
     expect(harness.calls()).toEqual([]);
     expect(harness.userMessage()?.status).toBe('failed');
@@ -113,7 +113,7 @@ describe('the turn runner', () => {
 
   it('retries a turn after four internal errors', async () => {
     play([ANSWERED]);
-    expect(await harness.run({ failures: 4 })).toEqual({ done: true });
+    expect(await harness.run({ failures: 4 })).toEqual({ done: true, isCompleted: true });
     expect(harness.reply()?.text).toBe('42');
   });
 
@@ -134,7 +134,7 @@ describe('the turn runner', () => {
     let now = NOW.getTime();
     const clock: Clock = { now: () => new Date((now += 61_000)) };
     play([failure(Code.Unavailable), failure(Code.Unavailable)], { clock });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
   });
 
@@ -155,7 +155,7 @@ describe('the turn runner', () => {
       ],
       { clock: { now: () => new Date(now) } },
     );
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'done', errorCode: null });
   });
 
@@ -180,7 +180,7 @@ describe('the turn runner', () => {
         if (refusals === 1) throw new ConnectError('shutting down', Code.Unavailable);
       },
     });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(reads).toBe(2);
     expect(harness.reply()).toEqual({ text: '42', status: 'delivered' });
   });
@@ -196,7 +196,7 @@ describe('the turn runner', () => {
 
   it('fails a turn whose runtime is not ready after ten minutes', async () => {
     play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(11) });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_not_ready' });
   });
 

@@ -7,7 +7,6 @@ import type { LeasedJob } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import type { RuntimeTarget } from '../runtimes/runtime-client.js';
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
-import type { RuntimeRow } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS } from '../runtimes/tool-tokens.js';
 import { JournalUnavailable } from './journal-bodies.js';
 import { createLiveEvents } from './live-events.js';
@@ -16,23 +15,24 @@ import { isBackground } from './background-turns.js';
 import { renewPeriodically } from './renew-periodically.js';
 import { createTokenDelivery } from './token-delivery.js';
 import { outcomeOf } from './runtime-outcome.js';
-import { createRuntimeTargets, RuntimeSuspended, targetOf } from './runtime-target.js';
+import { createRuntimeTargets, RuntimeSuspended } from './runtime-target.js';
+import { READY_WITHIN_MS, waitOf } from './turn-waiting.js';
 import { stoppedReply } from './finished-reply.js';
 import type { Reply } from './reply-state.js';
 import { createReply } from './reply.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
 import { pollForCancellation } from './cancellation-poller.js';
+import type { LimitReached } from '../usage/usage-limits.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { LeaseLost } from './fenced-writes.js';
-import { createTurnWriter, TokensReserved } from './turn-writer.js';
+import { TokensReserved, TokensUsed } from './turn-beginning.js';
+import { createTurnWriter } from './turn-writer.js';
 import type { TurnRunnerDeps } from './turn-runner-deps.js';
-import type { TurnWriter } from './turn-writes.js';
+import type { Begun, TurnWriter } from './turn-writes.js';
 import type { TurnRow } from './turns.store.js';
 
 /** A turn fails when so many of its generations in a row were lost without progress. */
 const GENERATIONS = 2;
-/** A turn fails if its runtime is not ready within this time. */
-const READY_WITHIN_MS = 10 * 60_000;
 /** A turn fails if its runtime is unreachable for this long. */
 const REACHABLE_WITHIN_MS = 60_000;
 /** A stream without events for this long is broken: no model call and no tool call takes longer. */
@@ -40,8 +40,6 @@ const SILENT_MS = 5 * 60_000;
 /** The number of internal errors after which a turn fails. */
 const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
-/** A turn is made due when its runtime becomes ready. This covers a crash of the process that noticed it. */
-const NOT_READY_MS = 90_000;
 /** Another process has the turn. */
 const LOST_MS = 2_000;
 /** A suspended runtime notifies when it is ready again; this covers a lost notification. */
@@ -55,6 +53,9 @@ const RESERVED_MS = 1_000;
 
 /** Since when a turn has been interrupted without further events, and their number. */
 const NO_OUTAGE = { since: 0, events: -1 };
+
+/** The job of a turn is completed in the transaction that ends the turn. */
+const COMPLETED = { done: true, isCompleted: true } as const;
 
 /** One attempt of this process to run a turn. */
 interface Run {
@@ -82,19 +83,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
   const loadRequest = createTurnRequestLoader(deps);
   const target = createRuntimeTargets(runtimes);
-
-  /** @returns the job result if the turn must wait; undefined if it can begin */
-  async function waitResult(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
-    // A turn that is about to end needs no runtime.
-    if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
-    // Jobs of a workspace become due early, for example when its runtime is ready.
-    const waitMs = (turn.waits_until?.getTime() ?? 0) - clock.now().getTime();
-    if (waitMs > 0) return { againInMs: waitMs };
-    const runtime = await runtimes.get(turn.workspace_id);
-    // A turn also waits if its runtime was suspended while it ran.
-    const to = targetOf(turn.workspace_id, runtime);
-    return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer, runtime) : undefined;
-  }
 
   /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
   async function mayUseTools(turnId: string): Promise<boolean> {
@@ -141,12 +129,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
+  const noteLimit = ({ turn, writer }: Pick<Run, 'turn' | 'writer'>, limit: LimitReached): Promise<void> =>
+    writer.note(`${TOKEN_LIMIT_REACHED}:${turn.generation}`, limitNote(limit));
+
   /** Adds a note if the token limit is reached. @returns whether it is reached */
-  async function limitReached({ turn, writer }: Pick<Run, 'turn' | 'writer'>): Promise<boolean> {
-    const limit = await deps.limits.reached(turn.workspace_id);
-    if (limit === undefined) return false;
-    await writer.note(`${TOKEN_LIMIT_REACHED}:${turn.generation}`, limitNote(limit));
-    return true;
+  async function limitReached(run: Run): Promise<boolean> {
+    const limit = await deps.limits.reached(run.turn.workspace_id);
+    if (limit !== undefined) await noteLimit(run, limit);
+    return limit !== undefined;
   }
 
   /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime. */
@@ -164,8 +154,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     run.needed.summary = loaded.needsSummary;
     if (turn.runtime_instance === null) {
       const stored = runRequest.journaled ? context : undefined;
-      await writer.setInstance(instanceId, runRequest.budgeted, stored, loaded.untrusted);
+      const isStopped = await writer.setInstance(instanceId, runRequest.budgeted, stored, loaded.untrusted);
       turn.runtime_instance = instanceId;
+      // No runtime has the turn.
+      if (isStopped) {
+        await reply.finish(stoppedReply(reply.lastText));
+        return 'done';
+      }
     }
     // Ends the stream: a stream without events would never leave the loop below.
     const leave = new AbortController();
@@ -278,16 +273,19 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
   }
 
-  async function runToEnd(run: Run): Promise<void> {
+  /** @param found the runtime, if the turn has just begun. `setInstance` returns whether it was stopped since. */
+  async function runToEnd(run: Run, found: RuntimeTarget | undefined): Promise<void> {
     const { turn, reply, signal } = run;
     let outage = NO_OUTAGE;
+    let begunIn = found;
     for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
-      if ((await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
+      if (begunIn === undefined && (await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
         return reply.finish(stoppedReply(reply.lastText));
       }
       if (overdue(run)) return cutOff(run, 'turn_deadline_exceeded');
-      const to = await target(turn.workspace_id);
+      const to = begunIn ?? (await target(turn.workspace_id));
+      begunIn = undefined;
       const outcome = to === undefined ? 'interrupted' : await attempt(run, to);
       if (outcome === 'done') return;
       if (outcome === 'refused') return fail(run, 'runtime_refused');
@@ -297,8 +295,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         if (!(await restart(run))) return fail(run, 'runtime_lost');
         // A runtime has responded, and the events of the next generation are counted from 0.
         outage = NO_OUTAGE;
+        turn.known = undefined;
         continue;
       }
+      turn.known = undefined;
       const now = clock.now().getTime();
       if (reply.events > outage.events) {
         outage = { since: now, events: reply.events };
@@ -328,28 +328,22 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  async function waitForRuntime(
-    turn: TurnRow,
-    writer: TurnWriter,
-    runtime: RuntimeRow | undefined,
-  ): Promise<JobResult> {
-    const healthySince = Math.max(
-      turn.created_at.getTime(),
-      runtime?.identified_at?.getTime() ?? 0,
-      runtime?.wanted_at.getTime() ?? 0,
-    );
-    const leftMs = healthySince + READY_WITHIN_MS - clock.now().getTime();
-    return leftMs < 0 ? giveUp(writer, 'runtime_not_ready') : { againInMs: Math.min(NOT_READY_MS, leftMs + 1) };
-  }
-
   async function giveUp(
     writer: TurnWriter,
     errorCode: MessageErrorCode,
     status: 'failed' | 'stopped' = 'failed',
   ): Promise<JobResult> {
     await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message, status);
-    return { done: true };
+    return COMPLETED;
   }
+
+  /** Begins the turn, or adds a note if the token limit is reached. */
+  const beginWithTokens = (turn: TurnRow, writer: TurnWriter): Promise<Begun | undefined> =>
+    writer.begin().catch(async (error: unknown) => {
+      if (!(error instanceof TokensUsed)) throw error;
+      await noteLimit({ turn, writer }, error.limit);
+      return undefined;
+    });
 
   const liveEvents = (turn: TurnRow) =>
     createLiveEvents(deps.publish, {
@@ -359,7 +353,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
 
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
-    const turn = await turns.get(job.subjectId);
+    const turn = await turns.getToRun(job.subjectId);
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
     const needed = { summary: false };
     const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();
@@ -368,18 +362,17 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       return giveUp(writer, 'internal_error');
     }
     try {
-      const waiting = await waitResult(turn, writer);
-      if (waiting !== undefined) return waiting;
+      const waiting = await waitOf(turn, runtimes, clock);
+      if (waiting === 'too late') return giveUp(writer, 'runtime_not_ready');
+      if ('againInMs' in waiting) return waiting;
       // The task was stopped, or its message was deleted.
       if (isBackground(turn) && (turn.reply_message_id === null || (turn.status === 'queued' && turn.stop_requested)))
         return giveUp(writer, 'stopped', 'stopped');
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
-      if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
-        return giveUp(writer, TOKEN_LIMIT_REACHED);
-      }
       const live = liveEvents(turn);
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
-      const begun = await writer.begin();
+      const begun = await beginWithTokens(turn, writer);
+      if (begun === undefined) return giveUp(writer, TOKEN_LIMIT_REACHED);
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
       const { receipts, rules, bodies, markdown, retryMs } = deps;
@@ -387,15 +380,16 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
+      const begunIn = turn.status === 'queued' ? waiting.to : undefined;
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
-        runToEnd(run).catch((error: unknown) => {
+        runToEnd(run, begunIn).catch((error: unknown) => {
           if (error instanceof JournalUnavailable) return cutOff(run, 'storage_unavailable');
           if (!(error instanceof ReplyLimitExceeded)) throw error;
           refused(error.refusal);
           return cutOff(run, error.code);
         }),
       );
-      return run.postponedMs === undefined ? { done: true } : { againInMs: run.postponedMs };
+      return run.postponedMs === undefined ? COMPLETED : { againInMs: run.postponedMs };
     } catch (error) {
       // The process is shutting down: the next lease holder continues.
       if (signal.aborted) return { againInMs: 0 };

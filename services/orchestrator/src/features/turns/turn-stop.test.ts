@@ -10,7 +10,7 @@ const STOPPED = { status: 'stopped', errorCode: null };
 describe('a turn with a stop request', () => {
   it('ends with the text that the runtime reports', async () => {
     const harness = createTurnHarness([{ events: [chunk('Let me see'), stopped] }], { turn: STOP_REQUESTED });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);
     expect(harness.recorded.ended).toEqual(STOPPED);
     expect(harness.reply()).toEqual({ text: 'Let me see', status: 'incomplete' });
@@ -36,7 +36,7 @@ describe('a turn with a stop request', () => {
     ['is not ready', { turn: STOP_REQUESTED, runtime: { phase: 'Progressing', address: null } as const }],
   ])('ends without the runtime if the runtime %s', async (_what, more) => {
     const harness = createTurnHarness([], more);
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual(STOPPED);
     expect(harness.calls()).toEqual([]);
   });

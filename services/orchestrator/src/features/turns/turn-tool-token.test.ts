@@ -36,7 +36,7 @@ describe('the tool token of a turn', () => {
       tools: TOOLS,
       renewToolTokenMs: 5,
     });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.renewals.slice(0, 2)).toEqual(['token of w a t 2', 'token of w a t 3']);
   });
 
@@ -75,7 +75,7 @@ describe('the model token of a turn', () => {
       modelGateway: true,
       renewToolTokenMs: 5,
     });
-    expect(await harness.run()).toEqual({ done: true });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.requests[0]?.modelToken).toBe(TOKEN);
     expect(harness.recorded.modelRenewals.slice(0, 2)).toEqual([TOKEN, TOKEN]);
   });

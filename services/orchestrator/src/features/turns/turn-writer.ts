@@ -1,5 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
-import { type DurableEventName, messageError } from '@uswarm/contract';
+import { messageError } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import { allInOrder } from '../../database/pipelined.js';
 import type { AgentActivity } from '../../database/schema.js';
@@ -22,7 +21,7 @@ import { isBackground, type TaskOwner } from './background-turns.js';
 import { createFencedWrites, LeaseLost } from './fenced-writes.js';
 import type { JournalStore, StoredEntry } from './journal.store.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
-import type { TurnContextStore } from './turn-contexts.store.js';
+import { createTurnBeginning } from './turn-beginning.js';
 import { createTurnBudget, type TurnBudgetDeps } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from './turn-entries.js';
 import { answeredReply, createTurnEnding } from './turn-ending.js';
@@ -35,11 +34,6 @@ import type { SavedProgress, TurnWriter } from './turn-writes.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 import { createUserMessageStatus } from './user-message-status.js';
 
-/** Running turns have reserved the remaining tokens, so this turn must wait. */
-export class TokensReserved extends Error {
-  override name = 'TokensReserved';
-}
-
 /** The user decided on a call, or deleted its card, or a task ended, before the turn was suspended. */
 class Decided extends Error {
   override name = 'Decided';
@@ -51,6 +45,8 @@ const MAX_SENT_CALLS = 20;
 export interface TurnWriterDeps extends TurnMessagesDeps {
   events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
   withTransaction: WithTransaction;
+  /** As `withTransaction`, for a single statement. */
+  withStatement: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   turns: Pick<
     TurnStore,
@@ -67,12 +63,11 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'suspend'
   >;
   journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
-  statuses: Pick<AgentStatuses, 'setActivity' | 'refreshAgent'>;
+  statuses: Pick<AgentStatuses, 'setActivity' | 'showWriting' | 'refreshAgent'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
   progress: Pick<TurnProgressStore, 'save'>;
-  contexts: Pick<TurnContextStore, 'insert'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
@@ -88,35 +83,27 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
 }
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
-  const { turns, messages, events, statuses, metrics } = deps;
+  const { turns, messages, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
   const endReply = createTurnEnding(deps, turn, job, leftovers);
   const setUserMessage = createUserMessageStatus(deps, turn);
+  const beginning = createTurnBeginning(deps, turn, setUserMessage);
   let replySeq: number | undefined;
   let saveProgress = (): Promise<void> => Promise.resolve();
 
   const writes = createFencedWrites(deps, job);
   const fenced = writes.now;
 
+  const showing =
+    (activity: AgentActivity) =>
+    (tx: Transaction): Promise<unknown> =>
+      activity === 'writing' ? statuses.showWriting(turn, job, tx) : statuses.setActivity(turn, activity, tx);
+
   const withActivity = (activity: AgentActivity | undefined) =>
-    activity === undefined ? {} : { activity: (tx: Transaction) => statuses.setActivity(turn, activity, tx) };
-
-  const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
-    events.append({ workspaceId, type, subjectId }, tx);
-
-  async function insertReply(tx: Transaction, tokens: number | null = null): Promise<{ replyId: string; seq: number }> {
-    const id = randomUUIDv7();
-    const seq = await append('message.new', id, tx);
-    const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-    await messages.insert({ id, ...context, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
-    await turns.start(turn.id, id, tokens, tx);
-    turn.reply_message_id = id;
-    replySeq = seq;
-    return { replyId: id, seq };
-  }
+    activity === undefined ? {} : { activity: showing(activity) };
 
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
     if (state !== 'running') metrics?.toolEnded(tool, state);
@@ -137,36 +124,28 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
   }
 
-  /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */
-  async function beginReply(tokens: number | null, tx: Transaction): Promise<{ replyId: string; seq: number }> {
-    if (turn.reply_message_id !== null) {
-      const [reply] = await messages.find([turn.reply_message_id], tx);
-      const seq = reply?.seq ?? 0;
-      if (!isBackground(turn)) replySeq = seq;
-      else if (turn.status === 'queued') await turns.start(turn.id, turn.reply_message_id, tokens, tx);
-      return { replyId: turn.reply_message_id, seq };
-    }
-    await setUserMessage('delivered', tx);
-    return insertReply(tx, tokens);
-  }
-
   return {
     async begin() {
       const isFirst = turn.reply_message_id === null;
       // Another process may have begun the turn.
       const activity = turn.activity ?? 'reading';
       const begun = await fenced(async (tx) => {
-        const allowed = turn.status === 'queued' ? await deps.limits.reserve(workspaceId, tx) : { tokens: null };
-        if (allowed === undefined) throw new TokensReserved();
-        const reply = await beginReply(allowed.tokens, tx);
+        const reply = await beginning.begin(tx);
         await statuses.setActivity(turn, activity, tx);
         return reply;
       });
+      turn.reply_message_id = begun.replyId;
+      replySeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
       return { ...begun, activity };
     },
 
-    activity: (activity) => writes.alone((tx) => statuses.setActivity(turn, activity, tx)),
+    activity: (activity) =>
+      writes.activity(showing(activity), () =>
+        activity === 'writing'
+          ? writes.single((tx, held) => statuses.showWriting(turn, held, tx))
+          : writes.alone(showing(activity)),
+      ),
 
     markRead() {
       if (!isBackground(turn))
@@ -176,13 +155,18 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         );
     },
 
-    setInstance: (instanceId, budgeted, context, untrusted = []) =>
-      fenced(async (tx) => {
-        await turns.setInstance(turn.id, instanceId, budgeted, tx);
+    async setInstance(instanceId, budgeted, context, untrusted = []) {
+      const memories = context?.agentContext.memories ?? [];
+      const instance = { id: instanceId, budgeted, context };
+      if (untrusted.length === 0 && memories.length === 0)
+        return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
+      return fenced(async (tx) => {
+        const stored = await turns.setInstance(job, instance, tx);
         await deps.untrusted.add(turn, untrusted, tx);
-        if (context !== undefined) await deps.contexts.insert(turn.id, context, tx);
-        await recordTexts(deps.untrusted, turn, { read: context?.agentContext.memories.map(storedMemory) }, tx);
-      }),
+        await recordTexts(deps.untrusted, turn, { read: memories.map(storedMemory) }, tx);
+        return stored?.stopRequested ?? true;
+      });
+    },
 
     nextGeneration: (limit) =>
       fenced(async (tx) => {
@@ -389,7 +373,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
       const ended = await fenced(async (tx) => {
-        if (turn.reply_message_id === null && !isBackground(turn)) await insertReply(tx);
+        if (turn.reply_message_id === null && !isBackground(turn))
+          ({ replyId: turn.reply_message_id, seq: replySeq } = await beginning.insertReply(tx));
         if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
           await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;

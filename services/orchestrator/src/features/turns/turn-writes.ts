@@ -74,6 +74,7 @@ export interface TurnWriter {
    *
    * @returns id and seq of the reply
    * @throws TokensReserved
+   * @throws TokensUsed
    */
   begin(): Promise<Begun>;
   /** Marks the user message as read, with the next write. */
@@ -85,13 +86,14 @@ export interface TurnWriter {
    *
    * @param budgeted see TurnStore
    * @param untrusted the kinds of content of others that the runtime receives or can get
+   * @returns whether the turn must end: a stop was requested, or the user was banned
    */
   setInstance(
     instanceId: string,
     budgeted: boolean,
     context?: TurnContext,
     untrusted?: readonly UntrustedSource[],
-  ): Promise<void>;
+  ): Promise<boolean>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** Lets the turn continue after a wait in milliseconds, with its next generation. */

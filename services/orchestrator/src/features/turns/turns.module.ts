@@ -132,10 +132,10 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     workflows,
     queue,
     withTransaction: requests.withTransaction,
+    withStatement: requests.withStatement,
     jobs: requests.jobs,
     turns,
     journal: createJournalStore(requests.database),
-    contexts: createTurnContextStore(requests.database),
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
@@ -171,10 +171,11 @@ function turnJob(
   metrics: TurnMetrics,
 ): UrgentJobDefinition {
   const { config, background, client, clock, logger } = deps;
-  const { database, withTransaction, jobs, events } = background;
+  const { database, withTransaction, withStatement, jobs, events } = background;
   const turns = createTurnStore(database);
   const handle = createTurnRunner({
     withTransaction,
+    withStatement,
     jobs,
     turns,
     queue: createTurnQueue(turns, jobs, limits),

@@ -2,11 +2,13 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
+import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
+import type { TurnContext } from './turn-contexts.store.js';
 
 export interface NewTurn {
   id: string;
@@ -64,6 +66,15 @@ export interface TurnRow {
   task_depth: number | null;
   /** The only message of the history of a background turn. */
   task_prompt: string | null;
+  /** What the conversation had when the row was read; absent if unknown. */
+  known?: KnownOfConversation | undefined;
+}
+
+/** Whether a conversation has a summary, receipts and content of others. */
+export interface KnownOfConversation {
+  summary: boolean;
+  receipts: boolean;
+  untrusted: boolean;
 }
 
 /** A running turn. */
@@ -79,10 +90,21 @@ export interface TurnStore {
   /** Adds a background turn. */
   insertTask(id: string, task: NewTask, db: Database): Promise<void>;
   get(id: string, db?: Database): Promise<TurnRow | undefined>;
+  /** As `get`, with what is known of its conversation. */
+  getToRun(id: string): Promise<TurnRow | undefined>;
   /** `budget`: the tokens that the turn may use, unless it continues another one; null without a limit */
   start(id: string, replyMessageId: string, budget: number | null, db: Database): Promise<void>;
-  /** `budgeted`: whether the runtime can suspend the turn because of its budget. Otherwise it has none. */
-  setInstance(id: string, instanceId: string, budgeted: boolean, db: Database): Promise<void>;
+  /**
+   * Stores which runtime has the turn, and its context unless it has one. `budgeted`: whether the runtime can suspend the turn
+   * because of its budget. Otherwise it has none.
+   *
+   * @returns undefined without the lease
+   */
+  setInstance(
+    job: LeasedJob,
+    instance: { id: string; budgeted: boolean; context?: TurnContext | undefined },
+    db: Database,
+  ): Promise<{ stopRequested: boolean } | undefined>;
   /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Begins the next generation, which runs after a wait in milliseconds. */
@@ -132,6 +154,13 @@ export interface TurnStore {
   /** Locks the turn until the transaction ends. */
   lock(id: string, db: Database): Promise<void>;
 }
+
+/** What the conversation of the turn `t` has. */
+const KNOWN = sql<KnownOfConversation>`jsonb_build_object(
+  'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
+  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id),
+  'untrusted', EXISTS (SELECT FROM untrusted_contents c WHERE c.conversation_id = t.conversation_id)
+)`;
 
 export function createTurnStore(database: Database): TurnStore {
   const rows = (db = database) =>
@@ -190,6 +219,8 @@ export function createTurnStore(database: Database): TurnStore {
 
     get: (id, db) => rows(db).where('t.id', '=', id).executeTakeFirst(),
 
+    getToRun: (id) => rows().select(KNOWN.as('known')).where('t.id', '=', id).executeTakeFirst(),
+
     async start(id, replyMessageId, budget, db) {
       await db
         .updateTable('turns')
@@ -205,12 +236,21 @@ export function createTurnStore(database: Database): TurnStore {
         .execute();
     },
 
-    async setInstance(id, instanceId, budgeted, db) {
-      await db
-        .updateTable('turns')
-        .set({ runtime_instance: instanceId, ...(budgeted ? {} : { tokens_budget: null }) })
-        .where('id', '=', id)
-        .execute();
+    async setInstance(job, { id, budgeted, context }, db) {
+      const stored = sql`
+        context AS (
+          INSERT INTO turn_contexts (turn_id, agent_id, context)
+          SELECT t.id, t.agent_id, ${JSON.stringify(context)}::jsonb FROM held JOIN turns t ON t.id = held.subject_id
+          ON CONFLICT (turn_id) DO NOTHING
+        )`;
+      const { rows: updated } = await sql<{ stopRequested: boolean }>`
+        WITH ${sql.join([heldLease(job), ...(context === undefined ? [] : [stored])])}
+        UPDATE turns t SET runtime_instance = ${id}, tokens_budget = CASE WHEN ${budgeted} THEN t.tokens_budget END
+        FROM held WHERE t.id = held.subject_id
+        RETURNING t.stop_requested OR (
+          SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id
+        ) AS "stopRequested"`.execute(db);
+      return updated[0];
     },
 
     async nextGeneration(id, limit, db) {

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { ApiError, type Conversation, type MessagePage, type UsageReportPage } from '@uswarm/contract';
 import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
-import { createWithTransaction } from '../../database/transaction.js';
+import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import { tasksOf } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
@@ -132,6 +132,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const { database } = uswarm;
   const { stores } = worker;
   const withTransaction = createWithTransaction(database);
+  const withStatement = createWithStatement(database);
   const limits = createUsageLimits({
     store: createUsageStore(database),
     plans: createPlans([PLAN]),
@@ -159,7 +160,11 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     await user.post(pages[number] ?? '', { content: { type: 'text', text: 'hi' } }, 201);
     const job = await worker.claim();
     const row = await worker.turnOf(job);
-    const writer = createTurnWriter({ ...stores, ...tasksOf(stores), withTransaction, limits }, row, job);
+    const writer = createTurnWriter(
+      { ...stores, ...tasksOf(stores), withTransaction, withStatement, limits },
+      row,
+      job,
+    );
     await writer.begin();
     turns.push({ row, writer, steps: 0 });
   }

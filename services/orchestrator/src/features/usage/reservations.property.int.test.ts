@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
-import { createWithTransaction } from '../../database/transaction.js';
+import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
@@ -119,6 +119,7 @@ it.each<Mode>(['runtime', 'gateway'])(
 async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, mode: Mode) {
   const { database } = uswarm;
   const withTransaction = createWithTransaction(database);
+  const withStatement = createWithStatement(database);
   const limits = createUsageLimits({
     store: createUsageStore(database),
     plans: createPlans([PLAN]),
@@ -157,7 +158,11 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
 
   async function attach(): Promise<void> {
     turn = await worker.turnOf(job);
-    writer = createTurnWriter({ ...worker.stores, ...tasksOf(worker.stores), withTransaction, limits }, turn, job);
+    writer = createTurnWriter(
+      { ...worker.stores, ...tasksOf(worker.stores), withTransaction, withStatement, limits },
+      turn,
+      job,
+    );
     step = Math.max(step, (await worker.stores.turns.nextStep(turn.usage_turn_id)) - 1);
   }
 

@@ -47,9 +47,9 @@ export interface UsageLimits {
    * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
    * until the end of the transaction, which must mark the turn as running.
    *
-   * @returns the budget of the turn; undefined if it must wait
+   * @returns the budget of the turn, or the limit that is reached; undefined if it must wait
    */
-  reserve(workspaceId: string, db: Database): Promise<TurnBudget | undefined>;
+  reserve(workspaceId: string, db: Database): Promise<TurnBudget | LimitReached | undefined>;
   /** The budget of a new turn, which the user can grant again. */
   turnBudget(workspaceId: string, db: Database): Promise<TurnBudget>;
   /** The current period of usage. */
@@ -128,19 +128,24 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
     cost: used.cost_micros,
   });
 
+  const reachedBy = (used: WorkspaceUsageRow, now: Date): LimitReached | undefined =>
+    limitReached(usedBefore(used), allowanceAt(now, used));
+
   async function reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined> {
     const now = clock.now();
     const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
-    return used === undefined ? undefined : limitReached(usedBefore(used), allowanceAt(now, used));
+    return used === undefined ? undefined : reachedBy(used, now);
   }
   return {
     reached,
     allowanceOf: (plan) => allowanceAt(clock.now(), plan),
     async reserve(workspaceId, db) {
-      const running = await store.lockRunning(workspaceId, db);
       const now = clock.now();
-      const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
-      if (used === undefined) return { tokens: null };
+      const found = await store.lockRunning(workspaceId, periodOf(now), db);
+      if (found === undefined) return { tokens: null };
+      const { running, ...used } = found;
+      const limitNow = reachedBy(used, now);
+      if (limitNow !== undefined) return limitNow;
       const { plan } = plans.of(used, now);
       const each = estimatedCall(used);
       const fits = (spent: number, replies: number, limit: number | null, one = each): boolean =>

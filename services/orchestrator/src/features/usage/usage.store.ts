@@ -26,8 +26,16 @@ export interface RunningTurns {
 }
 
 export interface UsageStore {
-  /** Counts the running turns, and blocks the start of other turns of the owner until the transaction ends. */
-  lockRunning(workspaceId: string, db: Database): Promise<RunningTurns>;
+  /**
+   * Blocks the start of other turns of the owner until the transaction ends.
+   *
+   * @returns the usage and the number of running turns
+   */
+  lockRunning(
+    workspaceId: string,
+    period: string,
+    db: Database,
+  ): Promise<(WorkspaceUsageRow & { running: RunningTurns }) | undefined>;
   ofUser(userId: string, period: string): Promise<UserUsage | undefined>;
   /** @param ownerId if set, the workspace must have this owner */
   ofWorkspace(
@@ -51,20 +59,32 @@ export const usedIn = (period: string): RawBuilder<unknown> => sql`(
   FROM usage_periods p WHERE p.user_id = u.id AND p.period = ${period}
 )`;
 
+/** The columns of `WorkspaceUsageRow`. */
+const USAGE_COLUMNS = sql`
+  u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, ${USED_COLUMNS}`;
+
+const workspaceUsage = (period: string): RawBuilder<unknown> => sql`
+  workspaces w JOIN users u ON u.id = w.owner_id CROSS JOIN LATERAL ${usedIn(period)} used`;
+
 export function createUsageStore(database: Database): UsageStore {
   return {
-    async lockRunning(workspaceId, db) {
+    async lockRunning(workspaceId, period, db) {
       await sql`
         SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = ${workspaceId}`.execute(
         db,
       );
-      const { rows } = await sql<RunningTurns>`
-        SELECT count(*) AS "user", count(*) FILTER (WHERE t.workspace_id = ${workspaceId}) AS workspace
-        FROM workspaces own
-        JOIN workspaces w ON w.owner_id = own.owner_id
-        JOIN turns t ON t.workspace_id = w.id AND t.status = 'running'
-        WHERE own.id = ${workspaceId}`.execute(db);
-      return rows[0] ?? { user: 0, workspace: 0 };
+      const { rows } = await sql<WorkspaceUsageRow & { running_user: number; running_workspace: number }>`
+        SELECT ${USAGE_COLUMNS}, running."user" AS running_user, running.workspace AS running_workspace
+        FROM ${workspaceUsage(period)} CROSS JOIN LATERAL (
+          SELECT count(*) AS "user", count(*) FILTER (WHERE t.workspace_id = w.id) AS workspace
+          FROM workspaces own JOIN turns t ON t.workspace_id = own.id AND t.status = 'running'
+          WHERE own.owner_id = w.owner_id
+        ) running
+        WHERE w.id = ${workspaceId}`.execute(db);
+      return rows.map(({ running_user: user, running_workspace: workspace, ...used }) => ({
+        ...used,
+        running: { user, workspace },
+      }))[0];
     },
 
     async ofUser(userId, period) {
@@ -82,11 +102,7 @@ export function createUsageStore(database: Database): UsageStore {
     async ofWorkspace(workspaceId, period, ownerId, db = database) {
       const owned = ownerId === undefined ? sql`true` : sql`w.owner_id = ${ownerId}`;
       const { rows } = await sql<WorkspaceUsageRow>`
-        SELECT u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, ${USED_COLUMNS}
-        FROM workspaces w
-        JOIN users u ON u.id = w.owner_id
-        CROSS JOIN LATERAL ${usedIn(period)} used
-        WHERE w.id = ${workspaceId} AND ${owned}`.execute(db);
+        SELECT ${USAGE_COLUMNS} FROM ${workspaceUsage(period)} WHERE w.id = ${workspaceId} AND ${owned}`.execute(db);
       return rows[0];
     },
   };
