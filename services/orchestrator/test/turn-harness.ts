@@ -13,6 +13,7 @@ import {
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+import type { MessageChange } from '../src/features/messages/messages.store.js';
 import type { FoundApproval } from '../src/features/approvals/approvals.store.js';
 import type { CallRecord } from '../src/features/turns/journal.store.js';
 import type { Refusal } from '../src/features/turns/reply-limit.js';
@@ -27,6 +28,7 @@ import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { Progress, ReplyTexts } from '../src/features/turns/turn-progress.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createMemoryJournal } from './memory-journal.js';
+import { createMemoryLimits } from './memory-limits.js';
 import { createMemoryReceipts } from './memory-receipts.js';
 import { NO_TRANSACTION } from './transaction.js';
 import { JOB, QUEUED, RUNTIME } from './turn-rows.js';
@@ -57,8 +59,6 @@ export const entry = (number: number, kind = EntryKind.STEP, body = '{}'): Event
 });
 export const tool: EventInit = { case: 'tool', value: { callId: 'c', tool: 't', state: ToolState.RUNNING } };
 export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOPPED } };
-
-const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
 
 /** A turn in memory, and a runtime that follows the script, one entry per `runTurn` call. */
 export function createTurnHarness(
@@ -158,6 +158,15 @@ export function createTurnHarness(
     lines.set(id, { id, state });
     recorded.lines.push(state);
   };
+  const readTurn = async () => {
+    recorded.reads += 1;
+    return deleted ? undefined : { ...turn };
+  };
+  const updateMessage = (id: string, { content, status }: MessageChange): void => {
+    if (content?.type === 'tool_status') showLine(id, content.state);
+    const text = content?.type === 'text' ? { text: content.text } : {};
+    messages.set(id, { ...messages.get(id), ...text, ...(status === undefined ? {} : { status }) });
+  };
   let saved = more.saved;
   let context: TurnContext | undefined;
 
@@ -179,18 +188,12 @@ export function createTurnHarness(
     withStatement: (run) => run(NO_TRANSACTION),
     jobs: {
       holds: async () => more.holds?.() ?? true,
-      complete: async () => undefined,
+      end: async () => more.holds?.() ?? true,
       makeDueNow: async () => void (recorded.runtimeMadeDue += 1),
     },
     turns: {
-      get: async () => {
-        recorded.reads += 1;
-        return deleted ? undefined : { ...turn };
-      },
-      getToRun: async () => {
-        recorded.reads += 1;
-        return deleted ? undefined : { ...turn };
-      },
+      get: readTurn,
+      getToRun: readTurn,
       start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
       setInstance: async (_job, { id, context: stored }) => {
         turn.runtime_instance = id;
@@ -208,6 +211,7 @@ export function createTurnHarness(
       answeredElsewhere: async () => false,
       finish: async (_id, status, errorCode) => void (recorded.ended = { status, errorCode }),
       suspend: async () => void (recorded.suspended = true),
+      unfinished: async () => ({ tools: true, approvals: true, tasks: true }),
       history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
       runningTools: async () => [],
       openCards: async () => [],
@@ -289,26 +293,22 @@ export function createTurnHarness(
         if (content.type === 'tool_status') showLine(id, content.state);
         return undefined;
       },
-      update: async (id, { content, status }) => {
-        if (content?.type === 'tool_status') showLine(id, content.state);
-        const text = content?.type === 'text' ? { text: content.text } : {};
-        messages.set(id, { ...messages.get(id), ...text, ...(status === undefined ? {} : { status }) });
-      },
+      update: async (id, change) => updateMessage(id, change),
       find: async () => [],
       findLine: async (_turn, key) => lines.get(keys.get(key) ?? ''),
       findOfTurn: async (_turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
     },
-    events: { append: async () => (seq += 1), lock: async () => undefined },
+    events: {
+      append: async () => (seq += 1),
+      async changeMessage({ id, change, types }) {
+        updateMessage(id, change);
+        return types.map(() => (seq += 1));
+      },
+      lock: async () => undefined,
+    },
     ...ABSENT_FEATURES,
     markdown: createSafeMarkdown('https://api.example.com'),
-    limits: {
-      reserve: async () => {
-        if (more.limited?.() === true) return LIMIT;
-        return more.reserved?.() === true ? undefined : { tokens: 1_000 };
-      },
-      turnBudget: async () => ({ tokens: 1_000 }),
-      reached: async () => (more.limited?.() === true ? LIMIT : undefined),
-    },
+    limits: createMemoryLimits(more),
     runtimes: {
       get: async () => {
         recorded.reads += 1;

@@ -40,6 +40,8 @@ export interface JobStore {
   /** Locks the job for the transaction. @returns false if the lease is lost: the transaction must not commit. */
   holds(job: LeasedJob, db: Database): Promise<boolean>;
   complete(job: LeasedJob, db?: Database): Promise<void>;
+  /** As `holds`, and completes the job. */
+  end(job: LeasedJob, db: Database): Promise<boolean>;
   /** Releases the job, due again after `delayMs`; `failed` counts a failure. */
   release(job: LeasedJob, delayMs: number, failed?: boolean): Promise<void>;
   /**
@@ -165,6 +167,13 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
         .where('subject_id', '=', job.subjectId)
         .where('lease_id', '=', job.leaseId)
         .execute();
+    },
+
+    async end({ kind, subjectId, leaseId }, db) {
+      const { rows } = await sql`
+        DELETE FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId}
+        RETURNING subject_id`.execute(db);
+      return rows.length > 0;
     },
 
     async release(job, delayMs, failed = false) {

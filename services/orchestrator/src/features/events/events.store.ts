@@ -1,6 +1,7 @@
-import { ApiError, type DurableEventName } from '@uswarm/contract';
+import { ApiError, type DurableEventName, type MessageStatus } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
+import { changedColumns, type MessageChange } from '../messages/messages.store.js';
 import { listOrder } from '../messages/position.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
 import { revisedRows, workspaceRev } from './revisions.js';
@@ -16,6 +17,18 @@ export interface StoredEvent {
 }
 
 export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
+
+/** A message that changes, and its events. */
+export interface ChangedMessage {
+  workspaceId: string;
+  id: string;
+  change: Omit<MessageChange, 'shownSeq'>;
+  /** Whether the first event shows a reply in full. */
+  isShown?: boolean;
+  /** The statuses that change. Default: all. */
+  from?: readonly MessageStatus[];
+  types: readonly ('message.updated' | 'message.done')[];
+}
 
 /** A committed event that this process stored. */
 export interface CommittedEvent extends StoredEvent {
@@ -37,6 +50,12 @@ export interface EventStore {
    * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
    */
   append(event: NewEvent, tx: Transaction): Promise<number>;
+  /**
+   * Changes a message and stores its events in one statement, as `append` does.
+   *
+   * @returns the seq of each event; undefined if the message has another status than those of `from`, or is of the app
+   */
+  changeMessage(message: ChangedMessage, tx: Transaction): Promise<number[] | undefined>;
   /** Locks the workspace like `append`, without an event. @throws ApiError `workspace_not_found` */
   lock(workspaceId: string, db: Database): Promise<void>;
   /** Returns up to `limit` events of a workspace after `seq`, in order. */
@@ -47,16 +66,32 @@ export interface EventStore {
   dropPartitions(before: Date): Promise<number>;
 }
 
+interface AppendedEvent {
+  seq: number;
+  createdAt: Date;
+  ageS: number;
+}
+
+/** The columns of `AppendedEvent`. */
+const APPENDED = sql`
+  seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`;
+
 /** @param committed receives each event after the commit of its transaction */
 export function createEventStore(
   database: Database,
   committed: (event: CommittedEvent) => void = () => undefined,
 ): EventStore {
+  /** Reports an event after the commit of its transaction. */
+  function reportLater(event: NewEvent, { seq, createdAt, ageS }: AppendedEvent, tx: Transaction): void {
+    const storedAt = performance.now();
+    tx.afterCommit(() => committed({ ...event, seq, createdAt, ageS: ageS + (performance.now() - storedAt) / 1_000 }));
+  }
+
   return {
     async append(event, tx) {
       const { workspaceId, type, subjectId, conversationId = null } = event;
       // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
-      const { rows } = await sql<{ seq: number; createdAt: Date; ageS: number }>`
+      const { rows } = await sql<AppendedEvent>`
         WITH counter AS (
           UPDATE workspaces SET last_seq = last_seq + 1, rev = ${workspaceRev(type)} WHERE id = ${workspaceId}
           RETURNING last_seq
@@ -66,17 +101,46 @@ export function createEventStore(
         )
         INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id, published_at)
         SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid, now() FROM counter
-        RETURNING seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`.execute(
-        tx,
-      );
+        RETURNING ${APPENDED}`.execute(tx);
       const row = rows[0];
       if (row === undefined) throw new ApiError('workspace_not_found');
-      const storedAt = performance.now();
-      tx.afterCommit(() => {
-        const ageS = row.ageS + (performance.now() - storedAt) / 1_000;
-        committed({ ...event, seq: row.seq, createdAt: row.createdAt, ageS });
-      });
+      reportLater(event, row, tx);
       return row.seq;
+    },
+
+    async changeMessage({ workspaceId, id, change, isShown = false, from, types }, tx) {
+      const count = sql.lit(types.length);
+      const isDue = from && sql`m.role <> 'system' AND m.status = ANY(${[...from]}::text[])`;
+      const columns = [
+        sql`rev = counter.last_seq`,
+        ...(isShown ? [sql`shown_seq = counter.last_seq - ${count} + 1`] : []),
+        ...changedColumns(change),
+      ];
+      const { rows } = await sql<AppendedEvent>`
+        WITH counter AS (
+          UPDATE workspaces SET last_seq = last_seq + ${count}, rev = last_seq + ${count} WHERE id = ${workspaceId}
+            ${isDue === undefined ? sql`` : sql`AND EXISTS (SELECT FROM messages m WHERE m.id = ${id} AND ${isDue})`}
+          RETURNING last_seq
+        ), revised_message AS (
+          UPDATE messages m SET ${sql.join(columns)} FROM counter WHERE m.id = ${id} ${isDue === undefined ? sql`` : sql`AND ${isDue}`}
+          RETURNING m.conversation_id
+        ), revised_conversation AS (
+          UPDATE conversations c SET rev = counter.last_seq FROM counter, revised_message m WHERE c.id = m.conversation_id
+        ), waiting AS (
+          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq)
+          SELECT ${workspaceId}::uuid, last_seq - ${count} + 1, last_seq FROM counter
+          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+        )
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+        SELECT ${workspaceId}, counter.last_seq - ${count} + t.n, t.type, ${id}, now()
+        FROM counter, unnest(${[...types]}::text[]) WITH ORDINALITY AS t (type, n) ORDER BY t.n
+        RETURNING ${APPENDED}`.execute(tx);
+      if (rows.length === 0 && from === undefined) throw new ApiError('workspace_not_found');
+      for (const [index, row] of rows.entries()) {
+        const type = types[index] ?? 'message.updated';
+        reportLater({ workspaceId, type, subjectId: id }, row, tx);
+      }
+      return rows.length === 0 ? undefined : rows.map(({ seq }) => seq);
     },
 
     async lock(workspaceId, db) {

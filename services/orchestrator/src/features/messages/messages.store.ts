@@ -123,6 +123,15 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
+/** The columns that a change sets. */
+export const changedColumns = ({ content, status, errorCode, shownSeq }: MessageChange): RawBuilder<unknown>[] => [
+  ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
+  ...(status === undefined ? [] : [sql`status = ${status}`]),
+  ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
+  ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
+  sql`updated_at = clock_timestamp()`,
+];
+
 export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
@@ -155,15 +164,8 @@ export function createMessageStore(database: Database): MessageStore {
       return row;
     },
 
-    async update(id, { content, status, errorCode, shownSeq }, db) {
-      const changes = [
-        ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
-        ...(status === undefined ? [] : [sql`status = ${status}`]),
-        ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
-        ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
-        sql`updated_at = clock_timestamp()`,
-      ];
-      await sql`UPDATE messages SET ${sql.join(changes)} WHERE id = ${id}`.execute(db);
+    async update(id, change, db) {
+      await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
     },
 
     find: async (ids, db = database) =>

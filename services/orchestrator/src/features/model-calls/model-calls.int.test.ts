@@ -1,3 +1,4 @@
+import type { UsageEntry } from '../usage/usage-entries.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -224,7 +225,11 @@ describe('model calls', () => {
         .execute(),
     ).owner_id;
     const reported = { ...CHARGED_CALL, turnId, userId, workspaceId: home.workspaceId, provider: 'p', model: 'm' };
-    await writer.usage({
+    const record = async (entry: UsageEntry): Promise<void> => {
+      writer.usage(entry, 'unannounced', () => undefined);
+      await writer.flush();
+    };
+    await record({
       ...reported,
       step: 1,
       promptTokens: 1,
@@ -235,7 +240,7 @@ describe('model calls', () => {
     });
     expect(await used()).toMatchObject({ tokens_used: 2, request_count: 1 });
     await reserve();
-    await writer.usage({
+    await record({
       ...reported,
       step: 3,
       promptTokens: 5_000,

@@ -20,7 +20,7 @@ function setUp() {
         return result;
       },
       withStatement: (run) => run(NO_TRANSACTION),
-      jobs: { holds: async () => seen.holds },
+      jobs: { holds: async () => seen.holds, end: async () => seen.holds },
     },
     {} as LeasedJob,
   );

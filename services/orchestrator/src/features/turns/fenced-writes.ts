@@ -34,6 +34,8 @@ export interface TogetherOptions<T> extends WriteOptions {
 export interface FencedWrites {
   /** Writes in one transaction, after everything that `later` was called with. @throws LeaseLost */
   now<T>(write: Write<T>): Promise<T>;
+  /** As `now`, and completes the job. `first` runs before what `later` was called with. */
+  last<T>(write: Write<T>, first?: Write<void>): Promise<T>;
   /** As `now`, for statements that are written with `sql`: they are sent together with the check of the lease. Stores the progress. */
   together<T>(write: Write<T>, options?: TogetherOptions<T>): Promise<T>;
   /** As `now`, with one statement that checks the lease, and returns undefined without it. What `later` was called with stays. */
@@ -62,13 +64,19 @@ interface Waiting extends WriteOptions {
   committed: (result: unknown) => void;
 }
 
+interface CommitOptions<T> extends TogetherOptions<T> {
+  isPipelined: boolean;
+  /** Set if the job is completed. */
+  ends?: { first: Write<void> | undefined };
+}
+
 /** What follows a waiting write follows it sooner, such as a model call after a result. */
 const WAIT_MS = 30;
 
 export interface FencedWritesDeps {
   withTransaction: WithTransaction;
   withStatement: WithTransaction;
-  jobs: Pick<JobStore, 'holds'>;
+  jobs: Pick<JobStore, 'holds' | 'end'>;
 }
 
 export function createFencedWrites(
@@ -83,36 +91,36 @@ export function createFencedWrites(
   let last: Promise<unknown> = Promise.resolve();
   let progress: ProgressWrite | undefined;
 
-  async function mustHold(tx: Transaction): Promise<void> {
-    if (!(await jobs.holds(job, tx))) throw new LeaseLost();
+  async function mustHold(tx: Transaction, ends = false): Promise<void> {
+    if (!(await jobs[ends ? 'end' : 'holds'](job, tx))) throw new LeaseLost();
   }
 
   /** The statements of waiting writes come first. */
   async function send<T>(
     write: Write<T>,
     first: readonly Waiting[],
-    isPipelined: boolean,
-    usage: boolean,
+    { isPipelined, usage = false, ends }: CommitOptions<T>,
     tx: Transaction,
   ) {
     const writeFirst = (sender: Transaction) => inTurn(first, sender);
     if (!isPipelined) {
-      await mustHold(tx);
+      await mustHold(tx, ends !== undefined);
+      await ends?.first?.(tx);
       const results = first.length === 0 ? [] : (await pipelined(tx, (sender) => [writeFirst(sender)]))[0];
       return { results, result: await write(tx) };
     }
     const isDependent = usage && first.some((one) => one.usage === true);
     const [, results, result] = await pipelined(tx, (sender) => {
+      // Jobs come first in the lock order.
+      const held = mustHold(sender);
       const written = writeFirst(sender);
-      return [mustHold(sender), written, isDependent ? written.then(() => write(sender)) : write(sender)];
+      return [held, written, isDependent ? written.then(() => write(sender)) : write(sender)];
     });
     return { results, result };
   }
 
-  async function commit<T>(
-    write: Write<T>,
-    { isPipelined, completes, ...options }: TogetherOptions<T> & { isPipelined: boolean },
-  ): Promise<T> {
+  async function commit<T>(write: Write<T>, options: CommitOptions<T>): Promise<T> {
+    const { completes } = options;
     clearTimeout(timer);
     timer = undefined;
     const refused = refusal;
@@ -123,7 +131,7 @@ export function createFencedWrites(
     const tracked = completes === undefined ? undefined : progress;
     try {
       const { result, results } = await withTransaction(async (tx) => {
-        const sent = await send(write, first, isPipelined, options.usage ?? false, tx);
+        const sent = await send(write, first, options, tx);
         if (tracked !== undefined || activity !== undefined) {
           await pipelined(tx, (sender) => [
             tracked?.write(sender, completes?.(sent.result) ?? false) ?? Promise.resolve(),
@@ -165,6 +173,7 @@ export function createFencedWrites(
 
   return {
     now: (write) => inOrder(() => commit(write, { isPipelined: false })),
+    last: (write, first) => inOrder(() => commit(write, { isPipelined: false, ends: { first } })),
     together: (write, options) =>
       inOrder(() => commit(write, { completes: () => true, ...options, isPipelined: true })),
     activity: (write, alone) =>

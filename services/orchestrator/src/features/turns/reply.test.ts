@@ -156,7 +156,7 @@ function noted() {
     offer: async (key, content) => stored.offers.push({ key, content }),
     reserve: async () => 'reserved',
     askForTokens: async () => ({ seq: 1 }),
-    usage: async (entry) => void stored.usage.push(entry),
+    usage: (entry) => void stored.usage.push(entry),
     finish: async (reply) => ({ seq: stored.finished.push(reply) }),
     note: async () => undefined,
     abandon: async () => ({ seq: 1 }),

@@ -9,12 +9,10 @@ import {
   type Request,
   type Tool,
   type TurnEvent,
-  type Usage,
 } from '@uswarm/runtime-proto';
 import { createChunkStream } from './chunk-stream.js';
 import { finishedReply } from './finished-reply.js';
 import type { LiveEvents } from './live-events.js';
-import type { LimitReached } from '../usage/usage-limits.js';
 import { isBackground } from './background-turns.js';
 import { storable } from './agent-content-schema.js';
 import type { JournalBodies } from './journal-bodies.js';
@@ -23,6 +21,7 @@ import type { Reply } from './reply-state.js';
 import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
 import { createReplyProgress } from './reply-progress.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
+import { createReplyUsage } from './reply-usage.js';
 import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
 import type { SafeMarkdown } from './reply-text.js';
 import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
@@ -56,7 +55,6 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   let bytes = 0;
   let storedEvents = 0;
   let markedRead = false;
-  let reached: LimitReached | undefined;
   /** The step of the last announced model call. */
   let announced = 0;
   /** Where another process continues to read the events, until it has read those that are applied. */
@@ -78,6 +76,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     store: writer.activity,
     onError: (error) => deps.logger.warn({ err: error, turn: turn.id }, 'the activity of a turn was not stored'),
   });
+  const usage = createReplyUsage({ turn, writer, price: (provider) => reply.price(provider) });
   const requests = createToolRequests({ ...deps, seq: () => reply.seq });
 
   const reply: Reply = {
@@ -179,8 +178,10 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       writer.markRead();
     }
     reply.events = Number(number);
+    if (event.case === 'activity' && usage.waits) await writer.flush();
     // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
-    if (event.case === 'activity' || event.case === 'tool') reply.overLimit = reached;
+    if (event.case === 'activity' || event.case === 'tool') reply.overLimit = usage.reached;
+    if (event.case === 'usage') usage.record(event.value, event.value.step <= announced);
     switch (event.case) {
       case 'activity':
         activity.show(event.value.activity);
@@ -193,7 +194,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       case 'tool':
         await applyTool(event.value);
         // The usage of the step with the call can be stored with it.
-        reply.overLimit = reached;
+        reply.overLimit = usage.reached;
         return false;
       case 'message':
         await offer(event.value);
@@ -201,7 +202,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       case 'entry':
         await store(event.value, barrier);
         // After a barrier, the turn continues with tools or with another model call.
-        if (barrier) reply.overLimit = reached;
+        if (barrier) reply.overLimit = usage.reached;
         return false;
       case 'request':
         await execute(event.value, number);
@@ -213,9 +214,6 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
         return true;
       case 'attempt':
         return await reserve(event.value);
-      case 'usage':
-        reached = await recordUsage(event.value);
-        return false;
       case 'done':
         await finishWith(event.value);
         return true;
@@ -272,7 +270,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
    * @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored
    */
   async function store(reported: Entry, barrier: boolean): Promise<void> {
-    const { usage, tool, message } = reported;
+    const { tool, message } = reported;
     const { body, ...entry } = journalEntry(reported);
     const size = Buffer.byteLength(body);
     // Before the body is stored outside of the database.
@@ -281,8 +279,8 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (verdict === 'known') return;
     if (verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
     const produced: EntryParts = {
-      usage: usage === undefined ? undefined : usageEntry(turn, usage, reply.price),
-      usageOf: usage === undefined || usage.step > announced ? 'unannounced' : 'reserved',
+      usage: reported.usage && usageEntry(turn, reported.usage, reply.price),
+      usageOf: reported.usage === undefined || reported.usage.step > announced ? 'unannounced' : 'reserved',
       tool: tool === undefined ? undefined : parts.toolLine(tool),
       message: message === undefined ? undefined : parts.offeredMessage(message),
       call: parts.recordOf(reported.call),
@@ -293,7 +291,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       if (one.verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
       if (one.verdict === 'known') return;
       reply.seq = one.seq ?? reply.seq;
-      if (produced.usage !== undefined) reached = one.reached;
+      if (produced.usage !== undefined) usage.reached = one.reached;
       if (produced.tool !== undefined) showTool(produced.tool, tool?.query ?? '');
     };
     const whole = { ...entry, ...stored, ...produced };
@@ -361,15 +359,9 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return true;
   }
 
-  function recordUsage(usage: Usage): Promise<LimitReached | undefined> {
-    const entry = usageEntry(turn, usage, reply.price);
-    if (usage.refused) return writer.usage(entry, 'refused');
-    return writer.usage(entry, entry.step <= announced ? 'reserved' : 'unannounced');
-  }
-
   async function applyTool(tool: Tool): Promise<void> {
     const line = parts.toolLine(tool);
-    if (line === undefined) return;
+    if (line === undefined) return writer.flush();
     stream.flush();
     reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
     reply.announcedCall = true;

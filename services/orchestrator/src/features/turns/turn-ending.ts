@@ -1,13 +1,12 @@
 import { messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
-import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { EventStore } from '../events/events.store.js';
 import type { PushJobs } from '../push/push-jobs.js';
 import { isBackground, type TaskOwner, type TaskResult } from './background-turns.js';
 import type { TurnLeftovers } from './turn-leftovers.js';
-import type { TurnMessagesDeps } from './turn-messages.js';
+import type { Unfinished } from './turn-ends.store.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 /** State after a turn has ended. */
@@ -23,10 +22,8 @@ export interface FinishedReply {
 }
 
 export interface TurnEndingDeps {
-  jobs: Pick<JobStore, 'complete'>;
-  turns: Pick<TurnStore, 'suspend' | 'finish'>;
-  messages: Pick<TurnMessagesDeps['messages'], 'update'>;
-  events: Pick<EventStore, 'append' | 'lock'>;
+  turns: Pick<TurnStore, 'suspend' | 'finish' | 'unfinished'>;
+  events: Pick<EventStore, 'changeMessage' | 'lock'>;
   statuses: Pick<AgentStatuses, 'refreshAgent'>;
   tasks: TaskOwner;
   push: PushJobs;
@@ -49,32 +46,31 @@ function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult 
 }
 
 /**
- * Creates the function that ends a turn and its job, or suspends it, and shows the end. Call it under the lease of the turn.
+ * Creates the function that ends a turn, or suspends it, and shows the end. Call it under the lease of the turn, in the transaction that
+ * completes its job.
  */
-export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, job: LeasedJob, leftovers: TurnLeftovers) {
-  const { turns, messages, events, statuses } = deps;
+export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, leftovers: TurnLeftovers) {
+  const { turns, events, statuses } = deps;
   const workspaceId = turn.workspace_id;
-  const append = (type: 'message.updated' | 'message.done', subjectId: string, tx: Transaction): Promise<number> =>
-    events.append({ workspaceId, type, subjectId }, tx);
-
   /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
   async function endTurn(
     { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
+    { approvals, tasks }: Pick<Unfinished, 'approvals' | 'tasks'>,
     tx: Transaction,
     isSuspended: boolean,
   ): Promise<void> {
     if (isSuspended) return turns.suspend(turn.id, tx);
-    await leftovers.closeApprovals(tx);
-    await deps.tasks.cancel(turn.id, tx);
+    if (approvals) await leftovers.closeApprovals(tx);
+    if (tasks) await deps.tasks.cancel(turn.id, tx);
     await turns.finish(turn.id, turnStatus, errorCode, tx);
   }
 
   /** Ends a background turn, which has no reply. */
   async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<Ended> {
-    await leftovers.endTools(tx);
-    await deps.jobs.complete(job, tx);
+    const unfinished = await turns.unfinished(turn.id, tx);
+    if (unfinished.tools) await leftovers.endTools(tx);
     await events.lock(workspaceId, tx);
-    await endTurn(reply, tx, isSuspended);
+    await endTurn(reply, unfinished, tx, isSuspended);
     const seq = isSuspended ? undefined : await deps.tasks.ended(turn, taskResult(reply), tx);
     await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
     return { seq: seq ?? 0 };
@@ -85,15 +81,23 @@ export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, job: Lease
     const { turnStatus, messageStatus, text, errorCode } = reply;
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
-    await leftovers.endTools(tx);
-    await deps.jobs.complete(job, tx);
-    const shownSeq = await append('message.updated', replyId, tx);
-    await endTurn(reply, tx, isSuspended);
+    const unfinished = await turns.unfinished(turn.id, tx);
+    if (unfinished.tools) await leftovers.endTools(tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
-    const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
-    await messages.update(replyId, { content: { type: 'text', text }, ...change }, tx);
-    const seq = await append('message.done', replyId, tx);
+    const change = {
+      content: { type: 'text', text },
+      status: messageStatus,
+      errorCode: failed ? messageError(why).code : null,
+    } as const;
+    // Cards and tasks of the turn end before the reply is done.
+    const isBefore = unfinished.approvals || unfinished.tasks;
+    if (isBefore) await events.lock(workspaceId, tx);
+    if (isBefore) await endTurn(reply, unfinished, tx, isSuspended);
+    const types = ['message.updated', 'message.done'] as const;
+    const seqs = await events.changeMessage({ workspaceId, id: replyId, change, isShown: true, types }, tx);
+    if (!isBefore) await endTurn(reply, unfinished, tx, isSuspended);
+    const seq = seqs?.at(-1) ?? 0;
     if (isAnnounced(reply, isSuspended)) await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
     await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
     return { seq };

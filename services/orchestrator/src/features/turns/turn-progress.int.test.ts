@@ -46,23 +46,8 @@ describe('the progress of a turn', () => {
     track();
     await writer.note('n', 'A note.');
     expect(await store().find(work.subjectId)).toBeUndefined();
-    await writer.usage({
-      turnId: work.subjectId,
-      step: 1,
-      userId: crypto.randomUUID(),
-      workspaceId: world.home.workspaceId,
-      provider: 'p',
-      model: 'm',
-      promptTokens: 1,
-      completionTokens: 1,
-      cachedTokens: 0,
-      reasoningTokens: 0,
-      estimated: false,
-      agentId: world.home.agents[0]!.id,
-      conversationId: world.home.conversationId,
-      modelId: null,
-      prices: null,
-    });
+    const line = { type: 'tool_status', tool: 't', description: 'd', state: 'running' } as const;
+    await writer.tool({ callId: 'c', content: line });
     expect(await store().find(work.subjectId)).toEqual({ ...PROGRESS, ...TEXTS });
   });
 

@@ -181,7 +181,10 @@ describe('the turn writer', () => {
       reasoningTokens: 1,
       estimated: true,
     };
-    for (const step of [1, 1, 2]) await writer.usage({ ...entry, step });
+    for (const step of [1, 1, 2]) {
+      writer.usage({ ...entry, step }, 'unannounced', () => undefined);
+      await writer.flush();
+    }
     expect(await stores.turns.nextStep(work.subjectId)).toBe(3);
     const rows = await uswarm.database
       .selectFrom('usage_entries')
@@ -330,7 +333,13 @@ describe('the turn writer', () => {
     ['start a generation', (writer) => writer.nextGeneration(2)],
     ['reserve tokens', (writer) => writer.reserve(ATTEMPT, false)],
     ['ask for tokens', (writer) => writer.askForTokens('')],
-    ['settle tokens', (writer) => writer.usage({ ...ATTEMPT, turnId: ATTEMPT.usageTurnId, ...COUNTED }, 'reserved')],
+    [
+      'settle tokens',
+      (writer) => {
+        writer.usage({ ...ATTEMPT, turnId: ATTEMPT.usageTurnId, ...COUNTED }, 'reserved', () => undefined);
+        return writer.flush();
+      },
+    ],
     ['offer content', (writer) => writer.offer('k', ARTIFACT)],
     ['store a tool call', (writer) => writer.tool({ callId: 'c', content: TOOL })],
     ['finish', (writer) => writer.finish(DONE)],

@@ -43,11 +43,11 @@ class Decided extends Error {
 const MAX_SENT_CALLS = 20;
 
 export interface TurnWriterDeps extends TurnMessagesDeps {
-  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
+  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock' | 'changeMessage'>;
   withTransaction: WithTransaction;
   /** As `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
-  jobs: Pick<JobStore, 'holds' | 'complete'>;
+  jobs: Pick<JobStore, 'holds' | 'end'>;
   turns: Pick<
     TurnStore,
     | 'start'
@@ -56,6 +56,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'stopRequested'
     | 'postpone'
     | 'finish'
+    | 'unfinished'
     | 'runningTools'
     | 'openCards'
     | 'recordUsage'
@@ -83,13 +84,13 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
 }
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
-  const { turns, messages, statuses, metrics } = deps;
+  const { turns, messages, events, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
-  const endReply = createTurnEnding(deps, turn, job, leftovers);
-  const setUserMessage = createUserMessageStatus(deps, turn);
+  const endReply = createTurnEnding(deps, turn, leftovers);
+  const setUserMessage = createUserMessageStatus(events, turn);
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
   let replySeq: number | undefined;
   let saveProgress = (): Promise<void> => Promise.resolve();
@@ -286,7 +287,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
       const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
       const { conversation_id: conversationId, user_id: userId } = turn;
-      const ended = await fenced(async (tx) => {
+      const ended = await writes.last(async (tx) => {
         const handedOver = await endReply(reply, tx);
         const [userMessage] = await messages.find([userMessageId], tx);
         const ordinal = userMessage?.seq ?? handedOver.seq;
@@ -314,7 +315,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async suspend(text, callIds) {
       const reply = answeredReply(text);
       try {
-        const ended = await fenced(async (tx) => {
+        const ended = await writes.last(async (tx) => {
           const suspended = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
           const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
@@ -341,7 +342,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async askForTokens(text) {
       const reply = answeredReply(text);
-      const ended = await fenced(async (tx) => {
+      const ended = await writes.last(async (tx) => {
         await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
         return endReply(reply, tx, true);
       });
@@ -350,29 +351,31 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return ended;
     },
 
-    async usage(entry, call = 'unannounced') {
-      const record = async (tx: Transaction) => ({
-        counted: await budget.record(entry, call, tx),
-        reached: await deps.limits.reached(workspaceId, tx),
-      });
-      const { counted, reached } = await writes.together(record, { usage: true });
-      if (counted !== undefined) metrics?.used({ ...entry, ...counted });
-      return reached;
+    usage(entry, call, recorded) {
+      writes.later(
+        async (tx) => ({
+          counted: await budget.record(entry, call, tx),
+          reached: await deps.limits.reached(workspaceId, tx),
+        }),
+        ({ counted, reached }) => {
+          if (counted !== undefined) metrics?.used({ ...entry, ...counted });
+          recorded(reached);
+        },
+        { usage: true },
+      );
     },
 
     note: (key, text) => fenced((tx) => shownMessages.note(key, text, tx)),
 
     async finish(reply) {
-      const ended = await fenced(async (tx) => {
-        if (reply.messageStatus === 'delivered' && !isBackground(turn)) await deps.followUp?.(tx);
-        return endReply(reply, tx);
-      });
+      const isAnswered = reply.messageStatus === 'delivered' && !isBackground(turn);
+      const ended = await writes.last((tx) => endReply(reply, tx), isAnswered ? deps.followUp : undefined);
       metrics?.ended(turn, reply);
       return ended;
     },
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
-      const ended = await fenced(async (tx) => {
+      const ended = await writes.last(async (tx) => {
         if (turn.reply_message_id === null && !isBackground(turn))
           ({ replyId: turn.reply_message_id, seq: replySeq } = await beginning.insertReply(tx));
         if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))

@@ -154,12 +154,11 @@ export interface TurnWriter {
   /** Ends the turn until the user grants it more tokens. */
   askForTokens(text: string): Promise<Ended>;
   /**
-   * Records the usage of a model call once.
+   * Records the usage of a model call once, with the next write.
    *
-   * @param call default: `unannounced`
-   * @returns the token limit if it is now reached
+   * @param recorded called after the commit, with the token limit if it is now reached
    */
-  usage(entry: UsageEntry, call?: UsageOf): Promise<LimitReached | undefined>;
+  usage(entry: UsageEntry, call: UsageOf, recorded: (reached: LimitReached | undefined) => void): void;
   /** Stores a system message once per key. */
   note(key: string, text: string): Promise<void>;
   /** Ends the turn and its job. @returns the sequence of `message.done` */

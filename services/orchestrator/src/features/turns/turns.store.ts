@@ -9,6 +9,7 @@ import { type HistoryRow, readHistory } from './history.store.js';
 import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
 import type { TurnContext } from './turn-contexts.store.js';
+import { finishTurn, suspendTurn, type Unfinished, unfinishedOf } from './turn-ends.store.js';
 
 export interface NewTurn {
   id: string;
@@ -113,6 +114,8 @@ export interface TurnStore {
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   /** Also deletes the context and the tool calls. The journal is kept for later turns. */
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
+  /** What a turn has left unfinished. Requires its lease: nothing is added meanwhile. */
+  unfinished(id: string, db: Database): Promise<Unfinished>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
   /**
@@ -292,27 +295,9 @@ export function createTurnStore(database: Database): TurnStore {
       return answered.rows[0]?.found ?? false;
     },
 
-    async finish(id, status, errorCode, db) {
-      await db
-        .updateTable('turns')
-        .set({ status, error_code: errorCode, finished_at: sql<Date>`now()` })
-        .where('id', '=', id)
-        .execute();
-      // The journal stays, unless it continues the turn of a message that was deleted in the meantime.
-      await sql`
-        WITH entries AS (
-          DELETE FROM turn_entries e USING turns t
-          WHERE e.turn_id = ${id} AND t.id = ${id} AND t.shown_entries > 0 AND t.resumes_message_id IS NULL
-        ), contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id}),
-          progress AS (DELETE FROM turn_progress WHERE turn_id = ${id})
-        DELETE FROM tool_calls WHERE turn_id = ${id}`.execute(db);
-    },
-
-    async suspend(id, db) {
-      await sql`
-        WITH progress AS (DELETE FROM turn_progress WHERE turn_id = ${id})
-        UPDATE turns SET status = 'done', finished_at = now() WHERE id = ${id}`.execute(db);
-    },
+    finish: finishTurn,
+    unfinished: unfinishedOf,
+    suspend: suspendTurn,
 
     async resume(id, suspendedId, db) {
       const { rows: resumed } = await sql<{ contexts: number }>`

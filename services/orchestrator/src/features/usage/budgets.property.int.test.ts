@@ -236,10 +236,13 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     }
     const { usageTurnId: turnId, ...attempt } = attemptOf(call);
     const counts = { cachedTokens: 0, reasoningTokens: 0, estimated: false };
-    await turns[call.turn]!.writer.usage(
+    const { writer } = turns[call.turn]!;
+    writer.usage(
       { ...attempt, turnId, promptTokens: prompt, completionTokens: completion, ...counts },
       outcome === 'refused' ? 'refused' : 'reserved',
+      () => undefined,
     );
+    await writer.flush();
   }
 
   async function callModels({ turns: of, prompt, output, used }: Operation & { kind: 'call' }): Promise<void> {

@@ -209,10 +209,12 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     const { usageTurnId: turnId, userId, workspaceId, provider, model, ...charged } = attemptOf(call);
     const tokens = { promptTokens: counted.prompt, completionTokens: counted.completion };
     const details = { cachedTokens: 0, reasoningTokens: 0, estimated: false };
-    await writer.usage(
+    writer.usage(
       { ...charged, turnId, userId, workspaceId, step: call.step, provider, model, ...tokens, ...details },
       refused ? 'refused' : 'reserved',
+      () => undefined,
     );
+    await writer.flush();
   }
 
   async function callModel({ branches, prompt, output, used }: Operation & { kind: 'call' }): Promise<void> {

@@ -1,0 +1,20 @@
+import type { TurnRunnerDeps } from '../src/features/turns/turn-runner-deps.js';
+
+const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
+const BUDGET = { tokens: 1_000 };
+
+/** The limits of a turn in memory. `limited`: whether one is reached; `reserved`: whether other turns have reserved the rest. */
+export const createMemoryLimits = ({
+  limited = () => false,
+  reserved = () => false,
+}: {
+  limited?: (() => boolean) | undefined;
+  reserved?: (() => boolean) | undefined;
+}): TurnRunnerDeps['limits'] => ({
+  async reserve() {
+    if (limited()) return LIMIT;
+    return reserved() ? undefined : BUDGET;
+  },
+  turnBudget: async () => BUDGET,
+  reached: async () => (limited() ? LIMIT : undefined),
+});
