@@ -6,8 +6,8 @@ export interface PublishedRanges {
   add(ranges: readonly PublishedRange[]): void;
   has(workspaceId: string, seq: number): boolean;
   all(): PublishedRange[];
-  /** Forgets the ranges of all other workspaces. */
-  retain(workspaceIds: ReadonlySet<string>): void;
+  /** Forgets these ranges, and all before them. */
+  remove(ranges: readonly PublishedRange[]): void;
 }
 
 const latest = (a: Date, b: Date): Date => (a > b ? a : b);
@@ -34,8 +34,17 @@ export function createPublishedRanges(): PublishedRanges {
     has: (workspaceId, seq) =>
       ofWorkspaces.get(workspaceId)?.some(({ fromSeq, uptoSeq }) => fromSeq <= seq && seq <= uptoSeq) ?? false,
     all: () => [...ofWorkspaces.values()].flat(),
-    retain(workspaceIds) {
-      for (const id of ofWorkspaces.keys()) if (!workspaceIds.has(id)) ofWorkspaces.delete(id);
+    remove(ranges) {
+      for (const [workspaceId, removed] of Map.groupBy(ranges, (range) => range.workspaceId)) {
+        const upto = Math.max(...removed.map(({ uptoSeq }) => uptoSeq));
+        const rest = (ofWorkspaces.get(workspaceId) ?? []).filter(({ uptoSeq }) => uptoSeq > upto);
+        if (rest.length === 0) ofWorkspaces.delete(workspaceId);
+        else
+          ofWorkspaces.set(
+            workspaceId,
+            rest.map((one) => ({ ...one, fromSeq: Math.max(one.fromSeq, upto + 1) })),
+          );
+      }
     },
   };
 }

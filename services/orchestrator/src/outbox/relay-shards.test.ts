@@ -44,11 +44,19 @@ describe('published ranges', () => {
     );
   });
 
-  it('keep only the workspaces that are retained', () => {
+  it('forget those that are removed, and all before them, but not those that were added meanwhile', () => {
     const ranges = createPublishedRanges();
-    ranges.add(['a', 'b'].map((workspaceId) => ({ workspaceId, fromSeq: 1, uptoSeq: 2, at: new Date(0) })));
-    ranges.retain(new Set(['b', 'c']));
-    expect(ranges.all().map(({ workspaceId }) => workspaceId)).toEqual(['b']);
+    const rangeOf = (workspaceId: string, fromSeq: number, uptoSeq: number) => ({
+      workspaceId,
+      fromSeq,
+      uptoSeq,
+      at: new Date(0),
+    });
+    ranges.add([rangeOf('a', 1, 2), rangeOf('a', 5, 6), rangeOf('b', 1, 2)]);
+    const removed = ranges.all().filter(({ workspaceId }) => workspaceId === 'a');
+    ranges.add([rangeOf('a', 7, 8)]);
+    ranges.remove(removed);
+    expect(ranges.all()).toEqual([rangeOf('a', 7, 8), rangeOf('b', 1, 2)]);
   });
 });
 

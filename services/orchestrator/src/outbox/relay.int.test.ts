@@ -70,6 +70,7 @@ describe('the relay', () => {
       logger: silentLogger,
       pollMs: 1,
       pauseMs: 0,
+      advanceMs: 0,
       ...deps,
     });
     relays.push(relay);

@@ -25,6 +25,8 @@ export interface RelayDeps {
   pollMs?: number;
   /** Milliseconds after a round with events of this process. */
   pauseMs?: number;
+  /** Milliseconds after which published events of this process leave the outbox. */
+  advanceMs?: number;
   limits?: OutboxLimits;
 }
 
@@ -36,6 +38,12 @@ export interface Relay {
 const POLL_MS = 1_000;
 /** Under load, events of this time are published together: a round has the same statements for one event as for many. */
 const PAUSE_MS = 10;
+/**
+ * Events of this time leave the outbox in one statement, such as those of a short answer. Well before they are due, when the relay of
+ * their shard publishes them again.
+ */
+const ADVANCE_MS = 400;
+const RETRY_MS = 1_000;
 /** Few events per workspace, so that a long backlog of one does not delay the others. */
 const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
 /** Time between two announcements of this relay. */
@@ -56,11 +64,12 @@ export function shardsOf(relayId: string, running: readonly string[]): number[] 
  */
 export function startRelay(deps: RelayDeps): Relay {
   const { store, publish, committed, metrics, logger } = deps;
-  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS } = deps;
+  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, advanceMs = ADVANCE_MS } = deps;
   const id = randomUUID();
   const published = createPublishedRanges();
   let shards: number[] = [];
   let announcedAt = -Infinity;
+  let advanceTimer: NodeJS.Timeout | undefined;
 
   async function announce(): Promise<void> {
     if (performance.now() - announcedAt < ANNOUNCE_MS) return;
@@ -69,17 +78,34 @@ export function startRelay(deps: RelayDeps): Relay {
   }
 
   /** Removes the published events from the outbox, except those whose row is locked. */
-  async function advance(ranges: readonly PublishedRange[]): Promise<void> {
-    published.add(ranges);
-    published.retain(await store.advance(published.all()));
+  async function advance(): Promise<void> {
+    clearTimeout(advanceTimer);
+    advanceTimer = undefined;
+    const ranges = published.all();
+    const staying = await store.advance(ranges);
+    published.remove(ranges.filter(({ workspaceId }) => !staying.has(workspaceId)));
   }
 
-  /** Publishes, and removes from the outbox what `finished` returns then. @throws Error if the bus is unavailable */
-  async function publishAll(events: readonly CommittedEvent[][], finished: () => PublishedRange[]): Promise<void> {
+  function failed(error: unknown): void {
+    metrics?.failed();
+    logger.warn({ err: error }, 'publishing events failed; will retry');
+  }
+
+  function advanceLater(afterMs = advanceMs): void {
+    advanceTimer ??= setTimeout(() => {
+      advance().catch((error: unknown) => {
+        failed(error);
+        advanceLater(RETRY_MS);
+      });
+    }, afterMs);
+  }
+
+  /** Publishes, and then removes from the outbox. @throws Error if the bus is unavailable */
+  async function publishAll(events: readonly CommittedEvent[][], remove: () => void | Promise<void>): Promise<void> {
     const some = events.filter(({ length }) => length > 0);
     const { ranges, complete } = some.length > 0 ? await publish(some) : { ranges: [], complete: true };
     published.add(ranges);
-    await advance(finished());
+    await remove();
     // Throw only now: the published events are removed from the outbox.
     if (!complete) throw new Error('the event bus is unavailable');
   }
@@ -87,7 +113,7 @@ export function startRelay(deps: RelayDeps): Relay {
   async function publishOwn(): Promise<boolean> {
     const events = committed.take(limits);
     if (events.length === 0) return false;
-    await publishAll(events, () => []);
+    await publishAll(events, () => advanceLater());
     return true;
   }
 
@@ -97,19 +123,21 @@ export function startRelay(deps: RelayDeps): Relay {
     if (waiting.length === 0) return false;
     const isPublished = ({ workspaceId, seq }: CommittedEvent): boolean => published.has(workspaceId, seq);
     const events = waiting.map((one) => one.events.filter((event) => !isPublished(event)));
-    await publishAll(events, () => waiting.flatMap((one) => finishedRange(one, isPublished)));
+    await publishAll(events, () => {
+      published.add(waiting.flatMap((one) => finishedRange(one, isPublished)));
+      return advance();
+    });
     return events.some(({ length }) => length > 0);
   }
 
-  const loop = (round: () => Promise<boolean>, pause: number, failed: () => void = () => undefined): PollLoop =>
+  const loop = (round: () => Promise<boolean>, pause: number, giveUp: () => void = () => undefined): PollLoop =>
     createPollLoop({
       round,
       pollMs,
       pauseMs: pause,
       onError(error) {
-        failed();
-        metrics?.failed();
-        logger.warn({ err: error }, 'publishing events failed; will retry');
+        giveUp();
+        failed(error);
       },
     });
   const own = loop(publishOwn, pauseMs, committed.clear);
@@ -119,6 +147,8 @@ export function startRelay(deps: RelayDeps): Relay {
   return {
     async close() {
       await Promise.all([own.close(), sharded.close()]);
+      // The relay of their shard would publish them again.
+      if (advanceTimer !== undefined) await advance().catch(failed);
       await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
     },
   };

@@ -6,7 +6,7 @@ import { recordStatements, type RecordedStatement } from '../../../test/recorded
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 /** The present numbers. They only decrease: the aims are 45 statements and 9 transactions. */
-const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 52, transactions: 11 } };
+const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 50, transactions: 9 } };
 
 const isMore = ({ send, all }: typeof MOST, most: typeof MOST): boolean =>
   send.statements > most.send.statements ||
@@ -19,7 +19,7 @@ const IDLE_MS = 1_500;
 /** Longer than the longest pause between two polls. */
 const POLLS_MS = 6_000;
 /** Polls that return a row although they found nothing: locks, the version of the gateways, and the announcement of the relay. */
-const ALWAYS_A_ROW = /pg_advisory_xact_lock|from gateways|insert into relays/i;
+const ALWAYS_A_ROW = /pg_advisory_xact_lock|from gateways|insert into relays|pg_control_system/i;
 const BEGIN = /^(begin|start transaction)/i;
 const END = /^(commit|rollback)/i;
 const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from))/i;
