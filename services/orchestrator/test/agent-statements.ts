@@ -4,6 +4,17 @@ import { createAgentStatusStore } from '../src/features/agents/agent-status.stor
 import { createAgentStore } from '../src/features/agents/agents.store.js';
 import { createMemoryStore } from '../src/features/agents/memories.store.js';
 
+/** The leased job of a turn. */
+const jobOf = (turnId: string) => ({
+  kind: 'turn',
+  subjectId: turnId,
+  workspaceId: turnId,
+  leaseId: turnId,
+  attempts: 1,
+  failures: 0,
+  takenOver: false,
+});
+
 interface Place {
   userId: string;
   workspaceId: string;
@@ -74,6 +85,10 @@ export function agentStatements(place: () => Place): [string, (database: Databas
         await statuses.lock({ agentId: place().agentId }, database);
         await statuses.derive({ agentId: place().agentId }, database);
       },
+    ],
+    [
+      'the status of an agent that writes',
+      (database) => createAgentStatusStore(database).setWriting(jobOf(place().messageId), database),
     ],
     [
       'the statuses of the agents of a workspace',

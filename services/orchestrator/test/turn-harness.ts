@@ -194,7 +194,7 @@ export function createTurnHarness(
     turns: {
       get: readTurn,
       getToRun: readTurn,
-      start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
+      start: async (_id, { replyId }) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
       setInstance: async (_job, { id, context: stored }) => {
         turn.runtime_instance = id;
         context ??= stored;
@@ -224,16 +224,15 @@ export function createTurnHarness(
     },
     journal,
     bodies,
-    agents: {
-      members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
-    },
     statuses: {
+      begun: async () => undefined,
       setActivity: async () => undefined,
       showWriting: async () => true,
       refreshAgent: async () => undefined,
     },
     users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
     loadAgentContext: async () => ({
+      members: [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
       model: null,
       responseLength: 'auto',
       prompts: more.prompts ?? [],

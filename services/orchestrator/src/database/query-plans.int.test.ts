@@ -237,6 +237,23 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'the context of a message to send',
       (database) => createSendContextStore(database).find([{ ...place, localId: 'l7' }], '2026-01'),
     ],
+    ['a turn that begins to run', (database) => createTurnStore(database).getToRun(place.messageId)],
+    ['what a turn has left unfinished', (database) => createTurnStore(database).unfinished(place.messageId, database)],
+    ['the end of a turn', (database) => createTurnStore(database).finish(place.messageId, 'done', null, database)],
+    [
+      'the change of a message with its events',
+      async (database) => {
+        const { workspaceId, messageId: id } = place;
+        const changed = {
+          workspaceId,
+          id,
+          change: { status: 'read' },
+          from: ['sent'],
+          types: ['message.updated'],
+        } as const;
+        await createEventStore(database).changeMessage(changed, withoutAfterCommit(database));
+      },
+    ],
     [
       'the insertion of a turn into a full queue',
       (database) =>

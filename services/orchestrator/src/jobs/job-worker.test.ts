@@ -78,6 +78,14 @@ describe('createJobWorker', () => {
     expect(await logged(store, 1)).toEqual([entry]);
   });
 
+  it('leaves a job alone that its handler has completed', async () => {
+    const store = listStore(['a', 'b']);
+    start(store, async ({ subjectId }) => ({ done: true, ...(subjectId === 'a' ? { isCompleted: true } : {}) }), {
+      concurrency: 1,
+    });
+    expect(await logged(store, 1)).toEqual(['complete b']);
+  });
+
   it.each([
     [0, 500, 1_000],
     [2, 2_000, 4_000],

@@ -162,6 +162,7 @@ export class FaultRun {
       client: process.client(this.runtime),
       platformTools: tools,
       loadAgentContext: async () => ({
+        members: [],
         model: null,
         responseLength: 'auto',
         prompts: [],

@@ -30,6 +30,7 @@ function loadAgentContext(row: Partial<AgentSettingsRow> | undefined, connected:
     prompts: [],
     toolSettings: {},
     hasMemories: true,
+    members: [],
     ...row,
   };
   const context = createAgentContextLoader({
@@ -52,6 +53,7 @@ describe('the context of an agent', () => {
   it('is the model, the length, the tools and the memories of the agent', async () => {
     const { context, recalls } = loadAgentContext({ model: 'opus', response_length: 'short' });
     expect(await context).toEqual({
+      members: [],
       model: 'opus',
       responseLength: 'short',
       prompts: [],

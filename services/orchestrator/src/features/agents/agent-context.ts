@@ -5,6 +5,7 @@ import type { PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsStore } from './agent-settings.store.js';
 import { toolsOf } from './agent-tools.js';
+import type { SwarmMember } from './agents.store.js';
 import { chooseMemories } from './choose-memories.js';
 import type { MemoryStore, NewMemory } from './memories.store.js';
 
@@ -23,6 +24,9 @@ export interface AgentContext {
   askedTools: string[];
   memories: NewMemory[];
 }
+
+/** With the agents of the workspace. */
+export type LoadedAgent = AgentContext & { members: SwarmMember[] };
 
 export interface AgentContextDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
@@ -53,7 +57,7 @@ export function createAgentContextLoader({ settings, memories, tools, platformTo
     return switchedOn.filter(({ provider }) => provider === undefined || connected.includes(provider));
   }
 
-  return async (agentId: string, question: Question): Promise<AgentContext> => {
+  return async (agentId: string, question: Question): Promise<LoadedAgent> => {
     const row = await settings.ofAgent(agentId);
     if (row === undefined) throw new Error('the agent of the turn does not exist');
     const switched = toolsOf(tools, row.toolSettings);
@@ -61,6 +65,7 @@ export function createAgentContextLoader({ settings, memories, tools, platformTo
     const requested = await usable(agentId, enabled);
     const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
     return {
+      members: row.members,
       model: row.model,
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),

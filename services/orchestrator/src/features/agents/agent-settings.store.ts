@@ -1,6 +1,7 @@
 import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { MEMBER, type SwarmMember } from './agents.store.js';
 import type { ToolSetting, ToolSettings } from './agent-tools.js';
 
 export interface AgentSettingsRow {
@@ -10,6 +11,8 @@ export interface AgentSettingsRow {
   prompts: AgentPrompt[];
   toolSettings: ToolSettings;
   hasMemories: boolean;
+  /** The agents of its workspace. */
+  members: SwarmMember[];
 }
 
 export interface AgentSettingsStore {
@@ -32,7 +35,8 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
       SELECT a.model, a.response_length, a.prompts, coalesce(
         (SELECT jsonb_object_agg(t.name, jsonb_build_object('enabled', t.enabled, 'permission', t.permission))
           FROM agent_tools t WHERE t.agent_id = a.id), '{}'
-      ) AS "toolSettings", EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id) AS "hasMemories"
+      ) AS "toolSettings", EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id) AS "hasMemories",
+        (SELECT jsonb_agg(${MEMBER} ORDER BY m.sort_order) FROM agents m WHERE m.workspace_id = a.workspace_id) AS members
       FROM agents a WHERE ${where}`.execute(database);
     return rows[0];
   }

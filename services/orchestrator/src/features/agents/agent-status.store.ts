@@ -60,6 +60,14 @@ const selected = (selection: AgentSelection): RawBuilder<boolean> =>
 
 /** How long an activity counts without a renewal. */
 const ACTIVITY = sql`interval '2 minutes'`;
+/** Sets the activity of a turn. */
+export const activityColumns = (activity: AgentActivity | null): RawBuilder<unknown> => sql`
+  activity = ${activity}::text, activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END`;
+
+/** Locks the agent of the turn that this CTE has changed. Messages and turns that reference the agent need not wait. */
+export const lockAgentOf = (turn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  SELECT FROM agents a WHERE a.id = (SELECT agent_id FROM ${turn}) FOR NO KEY UPDATE`;
+
 /** How long an agent shows that its last turn failed. */
 const ERROR = sql`interval '5 minutes'`;
 /** How long an agent waits for a choice on a card that no turn needs to continue. The card can be used later as well. */
@@ -148,11 +156,9 @@ export function createAgentStatusStore(database: Database): AgentStatusStore {
     async setActivity(turnId, activity, db) {
       await sql`
         WITH turn AS (
-          UPDATE turns SET activity = ${activity}::text,
-            activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END
-          WHERE id = ${turnId} RETURNING agent_id
+          UPDATE turns SET ${activityColumns(activity)} WHERE id = ${turnId} RETURNING agent_id
         )
-        SELECT FROM agents a WHERE a.id = (SELECT agent_id FROM turn) FOR NO KEY UPDATE`.execute(db);
+        ${lockAgentOf(sql`turn`)}`.execute(db);
     },
 
     async setWriting(job, db) {

@@ -21,6 +21,8 @@ export interface ActiveTurn {
 export interface AgentStatuses {
   /** Stores what a running turn does, or renews it; null if the turn waits. */
   setActivity(turn: ActiveTurn, activity: AgentActivity | null, tx: Transaction): Promise<void>;
+  /** Derives the status of the agent of a turn whose start has stored an activity and locked the agent. */
+  begun(turn: ActiveTurn, tx: Transaction): Promise<void>;
   /**
    * As `setActivity` for a turn that writes, in one statement that checks its lease.
    *
@@ -89,6 +91,10 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
         isForemost(activity) ? store.deriveActive(agentId, sender) : store.derive({ agentId }, sender),
       ]);
       publishLater(changed, conversationId, tx);
+    },
+
+    async begun({ agent_id: agentId, conversation_id: conversationId }, tx) {
+      publishLater(await store.deriveActive(agentId, tx), conversationId, tx);
     },
 
     async showWriting({ conversation_id: conversationId }, job, tx) {

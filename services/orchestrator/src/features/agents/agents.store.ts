@@ -31,6 +31,11 @@ export interface AgentStore {
   slug(agentId: string, db: Database): Promise<string | undefined>;
 }
 
+/** The agent `m` as a `SwarmMember`. */
+export const MEMBER = sql<SwarmMember>`jsonb_build_object(
+  'id', m.id, 'slug', m.slug, 'name', m.name, 'kind', m.kind, 'description', m.description, 'skills', m.skills
+)`;
+
 /** The columns of AgentRow: `a` is the agent, `r` the runtime of its workspace. */
 const AGENT_COLUMNS = [
   'a.id',

@@ -29,6 +29,21 @@ describe('the sequence of a workspace', () => {
       .execute();
     return rows.map(({ seq }) => seq);
   };
+  /** A message of the user that is sent. */
+  const messageOf = async (workspaceId: string) => {
+    const id = crypto.randomUUID();
+    await sql`
+      WITH added AS (
+        INSERT INTO conversations (id, workspace_id, type) VALUES (gen_random_uuid(), ${workspaceId}, 'group') RETURNING id
+      )
+      INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
+      SELECT ${id}::uuid, ${workspaceId}::uuid, id, 1, 'user', '{"type": "text", "text": "hi"}', 'sent' FROM added`.execute(
+      db.database,
+    );
+    const row = () =>
+      db.database.selectFrom('messages').select(['status', 'rev', 'shown_seq']).where('id', '=', id).executeTakeFirst();
+    return { id, row };
+  };
   const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
   it('has no gaps under twenty concurrent writers', async () => {
@@ -70,6 +85,39 @@ describe('the sequence of a workspace', () => {
       looks.filter((look) => look.length > 0).map((look) => look.length),
     );
     expect(await seqs(id)).toEqual(upTo(20));
+  });
+
+  it('is taken by all events of a change of a message, which is shown by the first of them', async () => {
+    const workspaceId = await workspace();
+    const message = await messageOf(workspaceId);
+    const types = ['message.updated', 'message.done'] as const;
+    const change = { status: 'delivered', errorCode: null } as const;
+    const changed = { workspaceId, id: message.id, change, isShown: true, types };
+    expect(await db.withTransaction((tx) => store.changeMessage(changed, tx))).toEqual([1, 2]);
+    expect(await message.row()).toEqual({ status: 'delivered', rev: 2, shown_seq: 1 });
+    const events = await db.database
+      .selectFrom('workspace_events')
+      .select(['seq', 'type', 'subject_id'])
+      .where('workspace_id', '=', workspaceId)
+      .orderBy('seq')
+      .execute();
+    expect(events).toEqual(types.map((type, index) => ({ seq: index + 1, type, subject_id: message.id })));
+    const outbox = await db.database
+      .selectFrom('event_outbox')
+      .select(['from_seq', 'upto_seq'])
+      .where('workspace_id', '=', workspaceId)
+      .execute();
+    expect(outbox).toEqual([{ from_seq: 1, upto_seq: 2 }]);
+  });
+
+  it('does not change if a message does not have one of the statuses that change', async () => {
+    const workspaceId = await workspace();
+    const message = await messageOf(workspaceId);
+    const before = await message.row();
+    const types = ['message.updated'] as const;
+    const changed = { workspaceId, id: message.id, change: { status: 'read' }, from: ['delivered'], types } as const;
+    expect(await db.withTransaction((tx) => store.changeMessage(changed, tx))).toBeUndefined();
+    expect([await message.row(), await seqs(workspaceId)]).toEqual([before, []]);
   });
 
   it('is separate per workspace', async () => {

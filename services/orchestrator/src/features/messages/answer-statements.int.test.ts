@@ -6,7 +6,7 @@ import { recordStatements, type RecordedStatement } from '../../../test/recorded
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 /** The present numbers. They only decrease: the aims are 45 statements and 9 transactions. */
-const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 50, transactions: 9 } };
+const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 48, transactions: 9 } };
 
 const isMore = ({ send, all }: typeof MOST, most: typeof MOST): boolean =>
   send.statements > most.send.statements ||

@@ -6,7 +6,7 @@ import { ReplyLimitExceeded } from './reply-limit.js';
 
 /** Writes of a turn, whose transactions are recorded. */
 function setUp() {
-  const seen = { commits: [] as string[][], holds: true, broken: 0, written: [] as string[] };
+  const seen = { commits: [] as string[][], holds: true, ends: 0, broken: 0, written: [] as string[] };
   const writes = createFencedWrites(
     {
       async withTransaction(run) {
@@ -20,7 +20,13 @@ function setUp() {
         return result;
       },
       withStatement: (run) => run(NO_TRANSACTION),
-      jobs: { holds: async () => seen.holds, end: async () => seen.holds },
+      jobs: {
+        holds: async () => seen.holds,
+        end: async () => {
+          seen.ends += 1;
+          return seen.holds;
+        },
+      },
     },
     {} as LeasedJob,
   );
@@ -87,6 +93,33 @@ describe('writes of a turn', () => {
     await expect(writes.together(write('attempt'))).rejects.toThrow(LeaseLost);
     await expect(writes.alone(write('activity'))).rejects.toThrow(LeaseLost);
     expect([seen.commits, committed]).toEqual([[], []]);
+  });
+
+  it('include an activity in the transaction of those that wait, and store it alone if none does', async () => {
+    const { seen, writes, write, later } = setUp();
+    const alone: string[] = [];
+    const showAlone = async () => void alone.push('alone');
+    await writes.activity(write('writing'), showAlone);
+    expect([seen.commits, alone]).toEqual([[], ['alone']]);
+    later('read');
+    await writes.activity(write('writing'), showAlone);
+    expect([seen.commits, alone]).toEqual([[['read', 'writing']], ['alone']]);
+  });
+
+  it('that wait follow the first one of the last transaction, which completes the job', async () => {
+    const { seen, writes, write, later } = setUp();
+    later('usage');
+    await writes.last(write('finish'), async () => void (await write('follow-up')()));
+    expect(seen.commits).toEqual([['follow-up', 'usage', 'finish']]);
+    expect(seen.ends).toBe(1);
+    seen.holds = false;
+    await expect(writes.last(write('finish'))).rejects.toThrow(LeaseLost);
+  });
+
+  it('in one statement fail without the lease', async () => {
+    const { writes } = setUp();
+    expect(await writes.single(async () => 'stored')).toBe('stored');
+    await expect(writes.single(async () => undefined)).rejects.toThrow(LeaseLost);
   });
 
   it('that exceed a limit are reported to the next one, and do not prevent the end of the turn', async () => {

@@ -1,8 +1,7 @@
 import { ACTION_CARD_TOOL, DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
 import type { RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Clock } from '@uswarm/service-kit';
-import type { AgentContext, Question } from '../agents/agent-context.js';
-import type { AgentStore } from '../agents/agents.store.js';
+import type { AgentContext, LoadedAgent, Question } from '../agents/agent-context.js';
 import type { ModelCatalog } from '../core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { ToolTokens } from '../runtimes/tool-tokens.js';
@@ -29,13 +28,12 @@ export interface TurnRequestDeps {
   journal: Pick<JournalStore, 'entries' | 'recent' | 'calls'>;
   bodies: Pick<JournalBodies, 'read'>;
   contexts: Pick<TurnContextStore, 'find'>;
-  agents: Pick<AgentStore, 'members'>;
   users: Pick<UserStore, 'reader'>;
   summaries: Pick<SummaryStore, 'find'>;
   receipts: Pick<ReceiptLog, 'ofConversation'>;
   reports: WorkflowReports;
-  /** The agent's current settings, tools and memories. */
-  loadAgentContext: (agentId: string, question: Question) => Promise<AgentContext>;
+  /** The agent's current settings, tools and memories, and the agents of its workspace. */
+  loadAgentContext: (agentId: string, question: Question) => Promise<LoadedAgent>;
   models: Pick<ModelCatalog, 'limits' | 'price'>;
   /** All tools that the orchestrator executes. */
   platformTools: readonly PlatformTool[];
@@ -81,10 +79,9 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     question: Question,
   ): Promise<{ context: TurnContext; recentCalls: CallRecord[] }> {
     const isTask = isBackground(turn);
-    const [members, loaded, reader, recent, sentCalls] = await Promise.all([
-      deps.agents.members(turn.workspace_id),
+    const [{ members, ...loaded }, reader, recent, sentCalls] = await Promise.all([
       deps.loadAgentContext(turn.agent_id, question),
-      deps.users.reader(turn.user_id),
+      turn.known?.reader ?? deps.users.reader(turn.user_id),
       isTask ? NO_TURNS : deps.journal.recent(turn.user_message_id, { turns: RECENT_TURNS, calls: RECENT_CALLS }),
       isTask || turn.known?.receipts === false ? [] : deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
     ]);

@@ -19,7 +19,6 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   bodies: JournalBodies;
   markdown: SafeMarkdown;
   progress: TurnWriterDeps['progress'] & Pick<TurnProgressStore, 'find'>;
-  agents: TurnRequestDeps['agents'];
   receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;

@@ -64,7 +64,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'suspend'
   >;
   journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
-  statuses: Pick<AgentStatuses, 'setActivity' | 'showWriting' | 'refreshAgent'>;
+  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
@@ -130,11 +130,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const isFirst = turn.reply_message_id === null;
       // Another process may have begun the turn.
       const activity = turn.activity ?? 'reading';
-      const begun = await fenced(async (tx) => {
-        const reply = await beginning.begin(tx);
-        await statuses.setActivity(turn, activity, tx);
-        return reply;
-      });
+      const begun = await fenced((tx) => beginning.begin(activity, tx));
       turn.reply_message_id = begun.replyId;
       replySeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);

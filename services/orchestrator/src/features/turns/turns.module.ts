@@ -187,7 +187,6 @@ function turnJob(
       contents: createContentObjects({ ...background, job: JOURNAL_OBJECT_JOB, objects: deps.objects }),
       logger,
     }),
-    agents: createAgentStore(database),
     statuses: deps.statuses,
     messages: createMessageStore(database),
     users: createUserStore(database),

@@ -5,6 +5,8 @@ import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
+import { activityColumns, lockAgentOf } from '../agents/agent-status.store.js';
+import { type Reader, READER } from '../users/users.store.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
@@ -67,12 +69,13 @@ export interface TurnRow {
   task_depth: number | null;
   /** The only message of the history of a background turn. */
   task_prompt: string | null;
-  /** What the conversation had when the row was read; absent if unknown. */
-  known?: KnownOfConversation | undefined;
+  /** What was known when the row was read; absent if unknown. */
+  known?: KnownOfTurn | undefined;
 }
 
-/** Whether a conversation has a summary, receipts and content of others. */
-export interface KnownOfConversation {
+/** The user of a turn, and whether its conversation has a summary, receipts and content of others. */
+export interface KnownOfTurn {
+  reader: Reader;
   summary: boolean;
   receipts: boolean;
   untrusted: boolean;
@@ -91,10 +94,18 @@ export interface TurnStore {
   /** Adds a background turn. */
   insertTask(id: string, task: NewTask, db: Database): Promise<void>;
   get(id: string, db?: Database): Promise<TurnRow | undefined>;
-  /** As `get`, with what is known of its conversation. */
+  /** As `get`, with what is known of its user and its conversation. */
   getToRun(id: string): Promise<TurnRow | undefined>;
-  /** `budget`: the tokens that the turn may use, unless it continues another one; null without a limit */
-  start(id: string, replyMessageId: string, budget: number | null, db: Database): Promise<void>;
+  /**
+   * Marks the turn as running, and locks its agent, so that its status can be derived.
+   *
+   * @param started `budget`: the tokens that the turn may use, unless it continues another one; null without a limit
+   */
+  start(
+    id: string,
+    started: { replyId: string; budget: number | null; activity?: AgentActivity },
+    db: Database,
+  ): Promise<void>;
   /**
    * Stores which runtime has the turn, and its context unless it has one. `budgeted`: whether the runtime can suspend the turn
    * because of its budget. Otherwise it has none.
@@ -158,8 +169,9 @@ export interface TurnStore {
   lock(id: string, db: Database): Promise<void>;
 }
 
-/** What the conversation of the turn `t` has. */
-const KNOWN = sql<KnownOfConversation>`jsonb_build_object(
+/** What is known of the turn `t` and its user `u`. */
+const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
+  'reader', ${READER},
   'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
   'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id),
   'untrusted', EXISTS (SELECT FROM untrusted_contents c WHERE c.conversation_id = t.conversation_id)
@@ -224,19 +236,16 @@ export function createTurnStore(database: Database): TurnStore {
 
     getToRun: (id) => rows().select(KNOWN.as('known')).where('t.id', '=', id).executeTakeFirst(),
 
-    async start(id, replyMessageId, budget, db) {
-      await db
-        .updateTable('turns')
-        .set({
-          status: 'running',
-          reply_message_id: replyMessageId,
-          started_at: sql<Date>`now()`,
-          tokens_budget: sql<number | null>`coalesce(tokens_budget, ${budget})`,
-          // A background turn can be stopped while it is queued.
-          stop_requested: sql<boolean>`stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = turns.id)`,
-        })
-        .where('id', '=', id)
-        .execute();
+    async start(id, { replyId, budget, activity = null }, db) {
+      // A background turn can be stopped while it is queued.
+      await sql`
+        WITH turn AS (
+          UPDATE turns t SET status = 'running', reply_message_id = ${replyId}, started_at = now(),
+            tokens_budget = coalesce(t.tokens_budget, ${budget}::bigint), ${activityColumns(activity)},
+            stop_requested = t.stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+          WHERE t.id = ${id} RETURNING t.agent_id
+        )
+        ${lockAgentOf(sql`turn`)}`.execute(db);
     },
 
     async setInstance(job, { id, budgeted, context }, db) {

@@ -60,6 +60,15 @@ export interface UserStore {
   delete(userId: string, db: Database): Promise<void>;
 }
 
+/** The user `u` as a `Reader`. */
+export const READER = sql<Reader>`jsonb_build_object(
+  'name', coalesce(nullif(u.nickname, ''), u.name),
+  'language', u.platform_language,
+  'time_zone', coalesce((
+    SELECT d.timezone FROM devices d WHERE d.user_id = u.id AND d.timezone <> '' ORDER BY d.last_seen_at DESC LIMIT 1
+  ), u.time_zone)
+)`;
+
 const COLUMNS = [
   'id',
   'email',
@@ -123,16 +132,9 @@ export function createUserStore(database: Database): UserStore {
     },
 
     async reader(userId) {
-      const { rows } = await sql<Reader>`
-        SELECT coalesce(nullif(u.nickname, ''), u.name) AS name, u.platform_language AS language,
-          coalesce(seen.timezone, u.time_zone) AS time_zone
-        FROM users u
-        LEFT JOIN LATERAL (
-          SELECT d.timezone FROM devices d WHERE d.user_id = u.id AND d.timezone <> ''
-          ORDER BY d.last_seen_at DESC LIMIT 1
-        ) seen ON true
-        WHERE u.id = ${userId}`.execute(database);
-      return rows[0];
+      const { rows } = await sql<{ reader: Reader }>`
+        SELECT ${READER} AS reader FROM users u WHERE u.id = ${userId}`.execute(database);
+      return rows[0]?.reader;
     },
 
     async setEmail(userId, email, db) {
