@@ -160,7 +160,7 @@ export function createTurnHarness(
   };
   const readTurn = async () => {
     recorded.reads += 1;
-    return deleted ? undefined : { ...turn };
+    return deleted ? undefined : { ...turn, runtime: { ...RUNTIME, ...more.runtime } };
   };
   const updateMessage = (id: string, { content, status }: MessageChange): void => {
     if (content?.type === 'tool_status') showLine(id, content.state);

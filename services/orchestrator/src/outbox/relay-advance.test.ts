@@ -61,7 +61,7 @@ describe('a relay that has published the events of its process', () => {
   };
 
   it('removes those of a short time from the outbox together', async () => {
-    start(100);
+    start(1_000);
     for (const seq of [1, 2, 3]) await publish(seq);
     expect(removed).toEqual([]);
     await eventually(() => removed.length, { until: (count) => count > 0 });

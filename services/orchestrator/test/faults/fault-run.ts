@@ -142,11 +142,15 @@ export class FaultRun {
     const { stores, schedule } = this;
     const tools = createSimulatedTools(process, this.other, schedule, this.uswarm.database);
     const requestedTools = tools.map(({ name }) => name);
+    const getToRun: typeof stores.turns.getToRun = async (id) => {
+      const row = await stores.turns.getToRun(id);
+      return row?.runtime && { ...row, runtime: { ...row.runtime, phase: 'Ready', address: 'http://127.0.0.1:1' } };
+    };
     const run = createTurnRunner({
       ...stores,
       ...tasksOf(stores),
       reports: createWorkflowReports(stores.workflows),
-      turns: process.reads(stores.turns, 'get', 'getToRun', 'stopRequested'),
+      turns: process.reads({ ...stores.turns, getToRun }, 'get', 'getToRun', 'stopRequested'),
       journal: process.reads(stores.journal, 'entries'),
       contexts: process.reads(stores.contexts, 'find'),
       progress: process.reads(stores.progress, 'find'),
@@ -161,8 +165,8 @@ export class FaultRun {
       },
       client: process.client(this.runtime),
       platformTools: tools,
-      loadAgentContext: async () => ({
-        members: [],
+      loadAgentContext: async (agentId) => ({
+        members: (await stores.agentSettings.ofAgent(agentId))?.members ?? [],
         model: null,
         responseLength: 'auto',
         prompts: [],

@@ -33,13 +33,9 @@ describe('the sequence of a workspace', () => {
   const messageOf = async (workspaceId: string) => {
     const id = crypto.randomUUID();
     await sql`
-      WITH added AS (
-        INSERT INTO conversations (id, workspace_id, type) VALUES (gen_random_uuid(), ${workspaceId}, 'group') RETURNING id
-      )
       INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
-      SELECT ${id}::uuid, ${workspaceId}::uuid, id, 1, 'user', '{"type": "text", "text": "hi"}', 'sent' FROM added`.execute(
-      db.database,
-    );
+      SELECT ${id}::uuid, ${workspaceId}::uuid, id, 1, 'user', '{"type": "text", "text": "hi"}', 'sent' FROM conversations
+      WHERE workspace_id = ${workspaceId} LIMIT 1`.execute(db.database);
     const row = () =>
       db.database.selectFrom('messages').select(['status', 'rev', 'shown_seq']).where('id', '=', id).executeTakeFirst();
     return { id, row };

@@ -8,7 +8,10 @@ export class RuntimeSuspended extends Error {
 }
 
 /** The address of the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
-export function targetOf(workspaceId: string, runtime: RuntimeRow | undefined): RuntimeTarget | undefined {
+export function targetOf(
+  workspaceId: string,
+  runtime: Pick<RuntimeRow, 'phase' | 'reason' | 'address'> | undefined,
+): RuntimeTarget | undefined {
   if (runtime?.phase === 'Suspended' || runtime?.reason === QUEUED) throw new RuntimeSuspended();
   if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
   return { workspaceId, address: runtime.address };

@@ -362,7 +362,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       return giveUp(writer, 'internal_error');
     }
     try {
-      const waiting = await waitOf(turn, runtimes, clock);
+      const waiting = waitOf(turn, clock);
       if (waiting === 'too late') return giveUp(writer, 'runtime_not_ready');
       if ('againInMs' in waiting) return waiting;
       // The task was stopped, or its message was deleted.

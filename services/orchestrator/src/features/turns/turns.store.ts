@@ -6,10 +6,10 @@ import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { activityColumns, lockAgentOf } from '../agents/agent-status.store.js';
-import { type Reader, READER } from '../users/users.store.js';
 import { type HistoryRow, readHistory } from './history.store.js';
 import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
+import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
 import type { TurnContext } from './turn-contexts.store.js';
 import { finishTurn, suspendTurn, type Unfinished, unfinishedOf } from './turn-ends.store.js';
 
@@ -73,13 +73,7 @@ export interface TurnRow {
   known?: KnownOfTurn | undefined;
 }
 
-/** The user of a turn, and whether its conversation has a summary, receipts and content of others. */
-export interface KnownOfTurn {
-  reader: Reader;
-  summary: boolean;
-  receipts: boolean;
-  untrusted: boolean;
-}
+export type TurnToRun = TurnRow & { runtime: RuntimeOfTurn | undefined };
 
 /** A running turn. */
 export interface RunningTurn {
@@ -94,8 +88,8 @@ export interface TurnStore {
   /** Adds a background turn. */
   insertTask(id: string, task: NewTask, db: Database): Promise<void>;
   get(id: string, db?: Database): Promise<TurnRow | undefined>;
-  /** As `get`, with what is known of its user and its conversation. */
-  getToRun(id: string): Promise<TurnRow | undefined>;
+  /** As `get`, with what is known of its user and its conversation, and with its runtime. */
+  getToRun(id: string): Promise<TurnToRun | undefined>;
   /**
    * Marks the turn as running, and locks its agent, so that its status can be derived.
    *
@@ -169,14 +163,6 @@ export interface TurnStore {
   lock(id: string, db: Database): Promise<void>;
 }
 
-/** What is known of the turn `t` and its user `u`. */
-const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
-  'reader', ${READER},
-  'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
-  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id),
-  'untrusted', EXISTS (SELECT FROM untrusted_contents c WHERE c.conversation_id = t.conversation_id)
-)`;
-
 export function createTurnStore(database: Database): TurnStore {
   const rows = (db = database) =>
     db
@@ -234,7 +220,17 @@ export function createTurnStore(database: Database): TurnStore {
 
     get: (id, db) => rows(db).where('t.id', '=', id).executeTakeFirst(),
 
-    getToRun: (id) => rows().select(KNOWN.as('known')).where('t.id', '=', id).executeTakeFirst(),
+    async getToRun(id) {
+      const row = await rows()
+        .leftJoin('runtimes as r', 'r.workspace_id', 't.workspace_id')
+        .select([KNOWN.as('known'), 'r.phase', 'r.reason', 'r.address', 'r.identified_at', 'r.wanted_at'])
+        .where('t.id', '=', id)
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { phase, reason, address, identified_at, wanted_at, ...turn } = row;
+      const hasRuntime = phase !== null && reason !== null && wanted_at !== null;
+      return { ...turn, runtime: hasRuntime ? { phase, reason, address, identified_at, wanted_at } : undefined };
+    },
 
     async start(id, { replyId, budget, activity = null }, db) {
       // A background turn can be stopped while it is queued.
