@@ -237,9 +237,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'the context of a message to send',
       (database) => createSendContextStore(database).find([{ ...place, localId: 'l7' }], '2026-01'),
     ],
-    ['a turn that begins to run', (database) => createTurnStore(database).getToRun(place.messageId)],
     ['what a turn has left unfinished', (database) => createTurnStore(database).unfinished(place.messageId, database)],
-    ['the end of a turn', (database) => createTurnStore(database).finish(place.messageId, 'done', null, database)],
     [
       'the change of a message with its events',
       async (database) => {

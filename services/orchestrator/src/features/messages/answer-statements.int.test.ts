@@ -18,6 +18,8 @@ const isMore = ({ send, all }: typeof MOST, most: typeof MOST): boolean =>
 const IDLE_MS = 1_500;
 /** Longer than the longest pause between two polls. */
 const POLLS_MS = 6_000;
+/** What the driver of runtimes reads less often than all other polls. */
+const RARE_POLL = /turnWaits|from "runtime_processes"/;
 const BEGIN = /^(begin|start transaction)/i;
 const END = /^(commit|rollback)/i;
 const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from))/i;
@@ -71,7 +73,7 @@ it(`a question and its answer take at most ${MOST.all.statements} statements and
   stop();
 
   /** A poll that finds nothing does not belong to the answer. */
-  const isPoll = ({ text, rows = 0 }: RecordedStatement) => rows <= (polls.get(text) ?? -1);
+  const isPoll = ({ text, rows = 0 }: RecordedStatement) => RARE_POLL.test(text) || rows <= (polls.get(text) ?? -1);
   const count = (recorded: readonly RecordedStatement[]) => {
     const units = unitsOf(recorded).filter((unit) => !unit.every((one) => isPoll(one)));
     const transactions = units.filter(([first]) => BEGIN.test(first?.text ?? '') || WRITES.test(first?.text ?? ''));
