@@ -50,7 +50,7 @@ export interface SendCallDeps {
 }
 
 type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
-/** The other system could not be asked. The call is looked up after its turn. */
+/** There is no trace of it yet. Another process may still send it, so the call is looked up again after its turn. */
 type NotLookedUp = ToolOutcome & { status: 'sent' };
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
@@ -124,13 +124,8 @@ export async function sendCall(
   }
 
   async function lookUp(key: string): Promise<SentOutcome | NotLookedUp> {
-    let isLookedUp = false;
-    const outcome = await repeat(LOOK_UPS, async () => {
-      const result = await tool.lookUp(input, key, call);
-      isLookedUp = true;
-      return result;
-    });
-    return outcome ?? { ...unknown, status: isLookedUp ? 'unknown' : 'sent' };
+    const outcome = await repeat(LOOK_UPS, () => tool.lookUp(input, key, call));
+    return outcome ?? { ...unknown, status: 'sent' };
   }
 
   async function finish(key: string, isNew: boolean): Promise<SentOutcome | NotLookedUp> {
