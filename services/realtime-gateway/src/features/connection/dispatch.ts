@@ -25,7 +25,7 @@ export type ClientEventHandlers = Partial<Record<ClientEventName, ClientEventHan
 
 export interface DispatchDeps {
   handlers: ClientEventHandlers;
-  /** Called for a refusal, so that an idle socket has no logger of its own. */
+  /** Called for a refusal only: an idle socket has no logger. */
   logger: () => Pick<Logger, 'error' | 'debug'>;
   metrics: Pick<GatewayMetrics, 'throttled'>;
   /** Maximum number of queued events per socket; further ones are answered `rate_limited`. */
