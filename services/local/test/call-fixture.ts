@@ -68,11 +68,11 @@ export const EVENT_CREATED: AtTheEnd = {
   receipts: [{ tool: 'create_calendar_event', status: 'succeeded' }],
   left: {},
 };
-/** A mail whose fate is reported as unknown. */
+/** A mail whose outcome is reported as unknown. Its receipt stays open for a later look-up. */
 export const mailUnknown = (mails: 0 | 1): AtTheEnd => ({
   ...MAIL_SENT,
   mails,
-  receipts: [{ tool: 'send_mail', status: 'unknown' }],
+  receipts: [{ tool: 'send_mail', status: 'sent' }],
 });
 
 /** Processes, servers, and for each test a user whose agents may send mails and create events without asking. */
