@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import type { ModelServer } from '@uswarm/dev-servers';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { eventually } from '@uswarm/testkit/eventually';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startCountingModel } from '../test/counted-answer.js';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { modelSettings } from '../test/model-settings.js';
 import { type Program, runProgram } from '../test/program.js';
 
 describe('npm run chat that is killed in the middle of an answer and started again', () => {
@@ -17,18 +19,9 @@ describe('npm run chat that is killed in the middle of an answer and started aga
   let chats: Program[];
 
   beforeAll(async () => {
-    model = await startModelServer({
-      script: (_request, index) => [
-        ...words('one two three '),
-        { hold: `middle-${index}` },
-        ...words('four five six'),
-        { usage: { prompt: 40, completion: 6 } },
-      ],
-    });
+    model = await startCountingModel();
     local = await runLocalMode({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'of this test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
     });
   });

@@ -14,6 +14,7 @@ import {
 } from '@uswarm/dev-servers';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { runProgram } from '../test/program.js';
+import { modelSettings } from '../test/model-settings.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const EVENT = { title: 'Dentist', start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
@@ -74,9 +75,7 @@ describe('apps that the user has connected', () => {
       api_url: `${google.url}${path}`,
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
       WORK_LEASE_MS: '3000',
       INTEGRATION_PROVIDERS: JSON.stringify({

@@ -3,11 +3,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import type { ModelServer } from '@uswarm/dev-servers';
 import { describeWith, startPythonClient } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type SeenEvent, startTestClient, streamedText, type TestClient } from '@uswarm/testkit/test-client';
 import { io } from 'socket.io-client';
+import { startCountingModel } from '../test/counted-answer.js';
+import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 /** A client with the default options of its library, which uses only events of the specification. */
@@ -59,18 +61,9 @@ describeWith('valkey', 'default clients of two languages', () => {
     const clients: DefaultClient[] = [];
 
     beforeAll(async () => {
-      model = await startModelServer({
-        script: (_request, index) => [
-          ...words('one two three '),
-          { hold: `middle-${index}` },
-          ...words('four five six'),
-          { usage: { prompt: 40, completion: 6 } },
-        ],
-      });
+      model = await startCountingModel();
       services = await startSeparateServices({
-        OPENAI_BASE_URL: model.baseUrl,
-        OPENAI_API_KEY: 'test',
-        OPENAI_MODEL: 'scripted',
+        ...modelSettings(model),
         SUMMARY_WORKERS: '0',
       });
     });

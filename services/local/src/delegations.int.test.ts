@@ -4,6 +4,7 @@ import type { MessageData, UsageReportPage } from '@uswarm/contract';
 import { type ModelServer, type ModelServerRequest, type ModelStep, startModelServer } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 /** What the model of an agent does: `results` are the results of its tool calls so far. */
@@ -42,9 +43,7 @@ describe('a manager that delegates', () => {
       },
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
     });
   });

@@ -7,6 +7,7 @@ import { describeWith } from '@uswarm/testkit';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { type ControlledSearch, startControlledSearch } from '../test/search.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { modelSettings } from '../test/model-settings.js';
 import { startSearchPart } from './search-part.js';
 
 const LABEL = 'Tool calls for earlier messages';
@@ -34,9 +35,7 @@ describeWith('searxng', 'a question about an earlier search', () => {
       },
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SVC_MCP_ENDPOINT: tools.mcpEndpoint,
       SVC_MCP_SIGNING_KEY: signingKey,
       SUMMARY_WORKERS: '0',

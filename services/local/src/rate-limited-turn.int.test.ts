@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const LIMITED = 'Say hello when you can';
@@ -26,9 +27,7 @@ describe('a turn whose model provider limits requests for minutes', () => {
       },
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
       TURN_WORKERS: '1',
     });

@@ -5,6 +5,7 @@ import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { io, type Socket } from 'socket.io-client';
 import { developmentToken, type TestClient, type SeenEvent, startTestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 
 describe('the realtime interface', () => {
@@ -21,9 +22,7 @@ describe('the realtime interface', () => {
           : [{ text: 'An answer.' }, { usage: { prompt: 1, completion: 2 } }],
     });
     local = await runLocalMode({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'of this test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
     });
   });
   afterAll(async () => {

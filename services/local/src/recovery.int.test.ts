@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import type { ModelServer } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
 import { type TestClient, startTestClient, streamedText } from '@uswarm/testkit/test-client';
+import { ANSWER, startCountingModel } from '../test/counted-answer.js';
+import { modelSettings } from '../test/model-settings.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
-const ANSWER = 'one two three four five six';
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
 describeWith('valkey', 'services as separate processes', () => {
@@ -17,18 +18,9 @@ describeWith('valkey', 'services as separate processes', () => {
   let held = 0;
 
   beforeAll(async () => {
-    model = await startModelServer({
-      script: (_request, index) => [
-        ...words('one two three '),
-        ...(held > 0 && held-- > 0 ? [{ hold: `middle-${index}` }] : []),
-        ...words('four five six'),
-        { usage: { prompt: 40, completion: 6 } },
-      ],
-    });
+    model = await startCountingModel(() => held > 0 && held-- > 0);
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
     });
   });
   afterAll(async () => {

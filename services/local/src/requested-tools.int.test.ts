@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const MEMORY = { key: 'tea', content: 'The user drinks green tea.' };
@@ -23,9 +24,7 @@ describe('a memory that is saved while a process is killed', () => {
       },
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
     });
   });

@@ -7,6 +7,7 @@ import { describeWith } from '@uswarm/testkit';
 import { startTestClient, streamedText, type TestClient } from '@uswarm/testkit/test-client';
 import { type ControlledSearch, startControlledSearch } from '../test/search.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { modelSettings } from '../test/model-settings.js';
 import { startSearchPart } from './search-part.js';
 
 /** Steps with a search; the runtime is killed after each. */
@@ -42,9 +43,7 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
       },
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SVC_MCP_ENDPOINT: tools.mcpEndpoint,
       SVC_MCP_SIGNING_KEY: signingKey,
       SUMMARY_WORKERS: '0',

@@ -4,6 +4,7 @@ import type { Conversation } from '@uswarm/contract';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
 import { KILLED, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 describe('a model call after a turn, for the title', () => {
@@ -21,9 +22,7 @@ describe('a model call after a turn, for the title', () => {
       },
     });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       WORK_LEASE_MS: '3000',
       SUMMARY_WORKERS: '1',
     });

@@ -9,6 +9,7 @@ import {
 } from '@uswarm/dev-servers';
 import { randomUUID } from 'node:crypto';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
 import { KILLED, type Killed, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 type WorkflowMessage = MessageData & { content: Extract<MessageContent, { type: 'workflow' }> };
@@ -68,9 +69,7 @@ describe('a workflow in the product', () => {
   beforeAll(async () => {
     model = await startModelServer({ script: stepsFor });
     services = await startSeparateServices({
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
       WORK_LEASE_MS: '3000',
     });

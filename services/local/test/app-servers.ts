@@ -10,6 +10,7 @@ import {
 } from '@uswarm/dev-servers';
 import { type App, type ConnectedApps, startConnectedApps } from '@uswarm/testkit/connected-apps';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from './model-settings.js';
 import type { SeparateServices } from './separate.js';
 
 /** A tool call that the model makes when the last message of the user contains the word. */
@@ -66,9 +67,7 @@ export async function startAppServers(
     connect: apps.connect,
     results,
     env: {
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
       WORK_LEASE_MS: '3000',
       INTEGRATION_PROVIDERS: apps.providers,

@@ -13,6 +13,7 @@ import {
 } from '@uswarm/dev-servers';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { runLocalMode } from './local.js';
+import { modelSettings } from './model-settings.js';
 import { type SeparateServices, startSeparateServices } from './separate.js';
 
 const BUDGET = 1_000;
@@ -98,9 +99,7 @@ export async function withGateway(environment: Record<string, string> = {}): Pro
   const plans = writePlans();
   const model = await startModelServer({ script: scriptOf });
   const local = await runLocalMode({
-    OPENAI_BASE_URL: model.baseUrl,
-    OPENAI_API_KEY: 'test',
-    OPENAI_MODEL: 'scripted',
+    ...modelSettings(model),
     PLANS_FILE: plans.file,
     ...environment,
   });
@@ -122,9 +121,7 @@ export async function withoutGateway(): Promise<Installation & { services: Separ
   const plans = writePlans();
   const model = await startModelServer({ script: scriptOf });
   const services = await startSeparateServices({
-    OPENAI_BASE_URL: model.baseUrl,
-    OPENAI_API_KEY: 'test',
-    OPENAI_MODEL: 'scripted',
+    ...modelSettings(model),
     SUMMARY_WORKERS: '0',
     PLANS_FILE: plans.file,
   });

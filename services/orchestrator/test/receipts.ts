@@ -1,10 +1,27 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { ReceiptStatus } from '@uswarm/contract';
+import type { MessageData, ReceiptStatus } from '@uswarm/contract';
 import { callHash } from '../src/features/approvals/approval-card.js';
 import { createStores } from './stores.js';
-import { first, type Home, type TestOrchestrator } from './test-orchestrator.js';
+import { first, type Home, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 
 export const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };
+
+/** Sends a message whose turn runs. @returns the id of the turn */
+export async function startTurn(
+  { database }: Pick<TestOrchestrator, 'database'>,
+  user: TestUser,
+  { messages }: Pick<Home, 'messages'>,
+): Promise<string> {
+  const content = { type: 'text', text: 'Invite Bob to lunch' };
+  const { body } = await user.post<{ data: MessageData }>(messages, { content }, 201);
+  const { id } = await database
+    .updateTable('turns')
+    .set({ status: 'running' })
+    .where('user_message_id', '=', body.data.id)
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
 
 /** Stores the receipt of a sent mail, as a turn does. @returns its id */
 export async function storeReceipt(

@@ -1,6 +1,9 @@
 import { ApiError, type ErrorBody } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 
+/** Whether the same request may succeed later. An error without a code is a bug, which a new release may fix. */
+export const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
+
 /**
  * The documented error object for a thrown value. An error without a code becomes `internal_error`; server errors are
  * logged.

@@ -253,7 +253,7 @@ export const SERVER_EVENTS = {
         }),
         limits: z.strictObject({
           subscriptions: z.int().positive(),
-          events_per_second: z.number().nonnegative().meta({ description: '0 if there is no limit.' }),
+          events_per_second: z.number().nonnegative().meta({ description: '0 means unlimited.' }),
           events_burst: z.int().positive(),
           event_bytes: z.int().positive(),
           unread_bytes: z.int().positive(),

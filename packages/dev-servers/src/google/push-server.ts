@@ -16,7 +16,7 @@ export interface SentPush {
 
 /**
  * The answer to a request: an HTTP status, Firebase's error code, and headers. `lose-answer`: the connection breaks after the
- * notification was accepted. `hang`: there is no answer after it was accepted.
+ * notification was accepted. `hang`: no response follows after it was accepted.
  */
 export type PushFault = { status: number; code: string; headers?: Record<string, string> } | 'lose-answer' | 'hang';
 

@@ -17,6 +17,7 @@ import { type BusProxy, startBusProxy } from '@uswarm/testkit/bus-proxy';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
 import { type Program, runProgram } from '../program.js';
+import { modelSettings } from '../model-settings.js';
 import {
   createServiceSecrets,
   gatewayEnvironment,
@@ -133,9 +134,7 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
         secrets,
       }),
       ...rates,
-      OPENAI_BASE_URL: model.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'scripted',
+      ...modelSettings(model),
       SUMMARY_WORKERS: '0',
       WORK_LEASE_MS: '3000',
       HTTP_PORT: String(http),

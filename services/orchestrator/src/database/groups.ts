@@ -9,6 +9,9 @@ export interface GroupsOptions<Item, Result> {
   patienceMs: number;
 }
 
+/** For reads that many clients need together after a gateway has ended. */
+export const READS_OF_RECONNECTS = { maxItems: 256, maxGroups: 2, patienceMs: 50 };
+
 interface Waiting<Item, Result> {
   item: Item;
   resolve: (result: Result) => void;

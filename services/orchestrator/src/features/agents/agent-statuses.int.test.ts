@@ -120,7 +120,7 @@ describe('statuses of agents', () => {
     const { stores } = world.turnWorker;
     const [{ id } = { id: '' }] = await stores.turns.ofMessage(world.home.workspaceId, begun.replyId);
     const suspended = await stores.turns.get(id);
-    if (suspended === undefined) throw new Error('there is no turn');
+    if (suspended === undefined) throw new Error('the turn does not exist');
     published.length = 0;
     await createWithTransaction(world.uswarm.database)(async (tx) => {
       await tasksOf(stores).queue.continue(suspended, begun.seq, tx);

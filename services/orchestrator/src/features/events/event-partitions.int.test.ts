@@ -110,12 +110,12 @@ describe('the partitions of the event log', () => {
 it('the job of an orchestrator drops old partitions of the log and is due again', async () => {
   const uswarm = await startTestOrchestrator({ environment: { UPKEEP_WORKERS: '1' } });
   try {
-    await startNineDaysAgo(uswarm.database);
-    for (const offset of [-9, -6]) await insert(uswarm.database, 10 + offset, offset);
     const job = () =>
       uswarm.database.selectFrom('work').selectAll().where('kind', '=', 'event-pruning').executeTakeFirstOrThrow();
-    // Not while its first run, at the start, is about to make it due later.
+    // After its first run, at the start: it would drop the old partitions before they have events.
     await eventually(job, { until: ({ lease_id, run_at }) => lease_id === null && run_at.getTime() > Date.now() });
+    await startNineDaysAgo(uswarm.database);
+    for (const offset of [-9, -6]) await insert(uswarm.database, 10 + offset, offset);
     await uswarm.database
       .updateTable('work')
       .set({ run_at: new Date(0), attempts: 0 })

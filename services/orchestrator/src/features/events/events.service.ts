@@ -9,7 +9,7 @@ import type { PositionStore } from './positions.store.js';
 export interface EventServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<EventStore, 'after'>;
-  positions: Pick<PositionStore, 'ownedHeads'>;
+  positions: Pick<PositionStore, 'heads'>;
   render: RenderEvents;
 }
 
@@ -35,9 +35,9 @@ export const REPLAY_PAGE_SIZE = 500;
 export function createEventService({ withTransaction, store, positions, render }: EventServiceDeps): EventService {
   return {
     async after(userId, workspaceId, position) {
-      const { epoch, heads } = await positions.ownedHeads(userId, [workspaceId]);
+      const { epoch, heads } = await positions.heads([workspaceId]);
       const [head] = heads;
-      if (head === undefined) throw new ApiError('workspace_not_found');
+      if (head?.ownerId !== userId) throw new ApiError('workspace_not_found');
       const lastSeq = head.lastSeq;
       const resync = () => new ApiError('resync_required', { extra: { last_seq: lastSeq, epoch } });
       const [seqText = '', epochOfClient = epoch] = position.split(':').toReversed();

@@ -18,8 +18,6 @@ export interface Heads {
 export interface PositionStore {
   /** Deleted workspaces are absent. Does not check the owner. */
   heads(workspaceIds: readonly string[], db?: Database): Promise<Heads>;
-  /** The workspaces of the list that the user owns. */
-  ownedHeads(userId: string, workspaceIds: readonly string[]): Promise<Heads>;
   /** The head of the workspace of an agent. Does not check the owner. */
   headOfAgent(agentId: string): Promise<Heads>;
 }
@@ -37,11 +35,8 @@ export function createPositionStore(database: Database, epochs: Epochs): Positio
     };
   }
 
-  const among = (ids: readonly string[]) => sql`w.id = ANY(${[...ids]}::uuid[])`;
-
   return {
-    heads: (workspaceIds, db) => read(among(workspaceIds), db),
-    ownedHeads: (userId, workspaceIds) => read(sql`${among(workspaceIds)} AND w.owner_id = ${userId}`),
+    heads: (workspaceIds, db) => read(sql`w.id = ANY(${[...workspaceIds]}::uuid[])`, db),
     headOfAgent: (agentId) => read(sql`w.id = (SELECT a.workspace_id FROM agents a WHERE a.id = ${agentId})`),
   };
 }

@@ -1,7 +1,7 @@
 import type { PositionsAnswer, SubscriptionsAnswer } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
-import { createGroups } from '../../database/groups.js';
+import { createGroups, READS_OF_RECONNECTS } from '../../database/groups.js';
 import { isId } from '../../database/id.js';
 import type { ReadAgentStates } from './agent-states.store.js';
 import type { PositionStore } from './positions.store.js';
@@ -26,9 +26,6 @@ interface Subscribe {
   userId: string;
   workspaceIds: readonly string[];
 }
-
-/** Many clients subscribe together after a gateway has ended. */
-const GROUPS = { maxItems: 256, maxGroups: 2, patienceMs: 50 };
 
 export function createSubscriptionService(deps: SubscriptionServiceDeps): SubscriptionService {
   const { positions, agentStates, streams, database, clock } = deps;
@@ -69,7 +66,7 @@ export function createSubscriptionService(deps: SubscriptionServiceDeps): Subscr
     });
   }
 
-  const group = createGroups({ run: read, ...GROUPS });
+  const group = createGroups({ run: read, ...READS_OF_RECONNECTS });
   return {
     subscriptions: (userId, workspaceIds) => group({ userId, workspaceIds }),
 

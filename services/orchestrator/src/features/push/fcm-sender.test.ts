@@ -105,7 +105,7 @@ describe('the sender of push notifications', () => {
     expect(await sendWith('lose-answer')).toEqual({ retryInMs: 10_000 });
   });
 
-  it('tries again if there is no server', async () => {
+  it('tries again if the server is down', async () => {
     const other = await startPushServer();
     await other.close();
     expect(await send(createSender({}, other.url))).toEqual({ retryInMs: 10_000 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { MessageContent, MessageData, Receipt, ReceiptKeySet } from '@uswarm/contract';
 import { verifyReceiptSignature } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { MAIL, storeReceipt } from '../../../test/receipts.js';
+import { MAIL, startTurn, storeReceipt } from '../../../test/receipts.js';
 import { settleReceipts } from '../../../test/settle-receipts.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import {
@@ -43,15 +43,7 @@ describe('a call that was sent and has no outcome when its turn ends', () => {
     answer = () => Promise.resolve(FOUND);
     user = await uswarm.user();
     home = await uswarm.home(user);
-    const content = { type: 'text', text: 'Invite Bob to lunch' };
-    const { body } = await user.post<{ data: MessageData }>(home.messages, { content }, 201);
-    const { id } = await uswarm.database
-      .updateTable('turns')
-      .set({ status: 'running' })
-      .where('user_message_id', '=', body.data.id)
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    turnId = id;
+    turnId = await startTurn(uswarm, user, home);
     receiptId = await storeReceipt(uswarm, home, { status: 'sent', turnId });
     await showLine();
   });

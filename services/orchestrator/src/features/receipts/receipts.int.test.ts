@@ -1,20 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { MessageData, Receipt, ReceiptKeySet, ReceiptPage } from '@uswarm/contract';
+import type { Receipt, ReceiptKeySet, ReceiptPage } from '@uswarm/contract';
 import { verifyReceiptSignature } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { MAIL, storeReceipt } from '../../../test/receipts.js';
+import { MAIL, startTurn, storeReceipt } from '../../../test/receipts.js';
 import { settleReceipts } from '../../../test/settle-receipts.js';
 import { createStores } from '../../../test/stores.js';
 import { insertTurnContext } from '../../../test/turn-context.js';
-import {
-  first,
-  type Home,
-  startTestOrchestrator,
-  type TestOrchestrator,
-  type TestUser,
-} from '../../../test/test-orchestrator.js';
+import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createWithTransaction } from '../../database/transaction.js';
 
 const RECEIPTS = '/v1/receipts';
@@ -33,18 +27,6 @@ describe('receipts', () => {
   const read = async (user: TestUser, query = '') => (await user.get<ReceiptPage>(`${RECEIPTS}${query}`)).body;
   const idsOf = ({ data }: ReceiptPage) => data.map(({ id }) => id);
   const keys = async () => (await uswarm.anonymous.get<ReceiptKeySet>('/v1/receipt-keys')).body.keys;
-  /** Inserts a running turn. @returns its id */
-  const startTurn = async (user: TestUser, home: Home): Promise<string> => {
-    const content = { type: 'text', text: 'hello' };
-    const { body } = await user.post<{ data: MessageData }>(home.messages, { content }, 201);
-    const { id } = await uswarm.database
-      .updateTable('turns')
-      .set({ status: 'running' })
-      .where('user_message_id', '=', body.data.id)
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    return id;
-  };
   const settle = () =>
     settleReceipts(createStores(uswarm.database), { withTransaction: createWithTransaction(uswarm.database) });
   const statusOf = async (user: TestUser, id: string) =>
@@ -119,10 +101,10 @@ describe('receipts', () => {
 
   it('stay as they were signed if another turn continues theirs', async () => {
     const { user, home } = await withHome();
-    const turnId = await startTurn(user, home);
+    const turnId = await startTurn(uswarm, user, home);
     const id = await storeReceipt(uswarm, home, { turnId });
     const before = await read(user);
-    const later = await startTurn(user, home);
+    const later = await startTurn(uswarm, user, home);
     const { turns } = createStores(uswarm.database);
     await insertTurnContext(uswarm.database, turnId);
     await turns.resume(later, turnId, uswarm.database);
@@ -161,7 +143,7 @@ describe('receipts', () => {
   describe('whose call has not ended', () => {
     it.each(['conversation', 'workspace'] as const)('become unknown after their %s was deleted', async (what) => {
       const { user, home } = await withHome();
-      const id = await storeReceipt(uswarm, home, { status: 'sent', turnId: await startTurn(user, home) });
+      const id = await storeReceipt(uswarm, home, { status: 'sent', turnId: await startTurn(uswarm, user, home) });
       await user.delete(what === 'workspace' ? home.workspace : home.conversation, undefined, 204);
       await settle();
       const { jws, ...receipt } = (await user.get<{ data: Receipt }>(`${RECEIPTS}/${id}`)).body.data;
@@ -171,7 +153,7 @@ describe('receipts', () => {
 
     it.each(['queued', 'running'] as const)('stay if their turn is %s', async (status) => {
       const { user, home } = await withHome();
-      const turnId = await startTurn(user, home);
+      const turnId = await startTurn(uswarm, user, home);
       await uswarm.database.updateTable('turns').set({ status }).where('id', '=', turnId).execute();
       const id = await storeReceipt(uswarm, home, { status: 'sent', turnId });
       await settle();
@@ -180,7 +162,7 @@ describe('receipts', () => {
 
     it.each(['done', 'failed', 'stopped'] as const)('become unknown if their turn is %s', async (status) => {
       const { user, home } = await withHome();
-      const turnId = await startTurn(user, home);
+      const turnId = await startTurn(uswarm, user, home);
       await uswarm.database.updateTable('turns').set({ status }).where('id', '=', turnId).execute();
       const id = await storeReceipt(uswarm, home, { status: 'sent', turnId });
       await settle();

@@ -119,7 +119,7 @@ export interface ExternalTool extends ToolBase {
    * @throws UncertainOutcome
    */
   send(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome>;
-  /** What the request with this key changed; undefined if there is no trace of it. Changes nothing. */
+  /** What the request with this key changed; undefined if it left no trace. Changes nothing. */
   lookUp(input: unknown, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 

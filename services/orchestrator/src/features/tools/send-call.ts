@@ -50,7 +50,7 @@ export interface SendCallDeps {
 }
 
 type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
-/** There is no trace of it yet. Another process may still send it, so the call is looked up again after its turn. */
+/** No trace of it was found yet. Another process may still send it, so the call is looked up again after its turn. */
 type NotLookedUp = ToolOutcome & { status: 'sent' };
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });

@@ -4,6 +4,7 @@ import { LIMITS, type MessageContent } from '@uswarm/contract';
 import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
+import { QUEUED } from '../../../test/turn-rows.js';
 import type { LiveEvents } from './live-events.js';
 import { createSafeMarkdown } from './reply-text.js';
 import { finishedReply } from './finished-reply.js';
@@ -72,27 +73,11 @@ describe('finishedReply', () => {
 });
 
 const TURN: TurnRow = {
-  id: 't',
-  workspace_id: 'w',
-  conversation_id: 'c',
-  agent_id: 'a',
-  user_message_id: 'm',
-  reply_message_id: 'r',
+  ...QUEUED,
   status: 'running',
-  generation: 1,
+  reply_message_id: 'r',
   activity: 'reading',
   runtime_instance: 'i',
-  created_at: new Date(0),
-  started_at: null,
-  user_id: 'u',
-  user_banned: false,
-  stop_requested: false,
-  resumes_message_id: null,
-  shown_entries: 0,
-  waits_until: null,
-  usage_turn_id: 't',
-  task_depth: null,
-  task_prompt: null,
 };
 
 const BEGUN = { replyId: 'r', seq: 1, activity: 'reading' } as const;

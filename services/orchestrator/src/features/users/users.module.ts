@@ -1,6 +1,6 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { Connections } from '../../database/connections.js';
-import { createGroups } from '../../database/groups.js';
+import { createGroups, READS_OF_RECONNECTS } from '../../database/groups.js';
 import { createLegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
 import { userHandlers } from './users.routes.js';
@@ -28,9 +28,7 @@ export function createUsersModule({ connections, plans, clock }: UsersModuleDeps
   /** Undefined if the user does not exist. */
   const isBanned = createGroups({
     run: (userIds: readonly string[]) => store.areBanned(userIds),
-    maxItems: 256,
-    maxGroups: 2,
-    patienceMs: 50,
+    ...READS_OF_RECONNECTS,
   });
   return { store, isBanned, service, routes: userHandlers(service) };
 }

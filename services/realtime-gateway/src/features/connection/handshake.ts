@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, type ErrorBody } from '@uswarm/contract';
 import { type ClientAddress, deviceLogFields, type Logger, readDevice, retry } from '@uswarm/service-kit';
-import { toErrorBody } from '../../error-body.js';
+import { isTransient, toErrorBody } from '../../error-body.js';
 import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { type Credentials, readCredentials } from './credentials.js';
@@ -42,8 +42,6 @@ export interface Refusal {
 }
 
 const RETRY = { initialMs: 100, maxMs: 2_000 };
-/** An error without a code is a bug, which a new release may fix. */
-export const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
 
 function retryAfter(error: unknown): number {
   const ms = error instanceof ApiError ? error.extra['retry_after_ms'] : undefined;

@@ -1,7 +1,7 @@
 import type { SubscriptionsAnswer } from '@uswarm/contract';
+import { isTransient } from '../../error-body.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Hubs } from '../hub/hubs.js';
-import { isTransient } from './handshake.js';
 import type { OwnedWorkspaces } from './owned-workspaces.js';
 
 export interface SubscriptionCheckDeps {

@@ -280,16 +280,18 @@ export class Hub implements HistoryOwner {
 
   /** Until it succeeds or the hub is closed, with an upper limit of concurrent requests of all hubs. */
   #request<T>(send: () => Promise<T>): Promise<T> {
-    const signal = this.#signal;
-    const attempt = async (): Promise<T> => {
-      const release = await this.#deps.slots.take(signal);
-      try {
-        return await send();
-      } finally {
-        release();
-      }
-    };
-    return retry(attempt, { ...RETRY, deadlineMs: Infinity, signal, retryable: (error) => !isDeleted(error) });
+    const attempt = (): Promise<T> => this.#inSlot(send);
+    const options = { ...RETRY, deadlineMs: Infinity, signal: this.#signal };
+    return retry(attempt, { ...options, retryable: (error) => !isDeleted(error) });
+  }
+
+  async #inSlot<T>(send: () => Promise<T>): Promise<T> {
+    const release = await this.#deps.slots.take(this.#signal);
+    try {
+      return await send();
+    } finally {
+      release();
+    }
   }
 
   #readFailed(error: unknown): void {
@@ -324,19 +326,19 @@ export class Hub implements HistoryOwner {
     if (member === undefined) return;
     const { moment } = this;
     const { workspaceId } = this.state;
-    const { orchestrator, logger, slots } = this.#deps;
+    const { orchestrator, logger } = this.#deps;
     const ask = async (): Promise<void> => {
-      const release = await slots.take(this.#signal);
       try {
         const { accepted } = await orchestrator.subscriptions(member.userId, [workspaceId], randomUUID());
         for (const snapshot of accepted) this.restore(snapshot, moment);
       } finally {
-        release();
         // A text that is still incomplete is asked for again.
         this.#after('subscribe');
       }
     };
-    ask().catch((error: unknown) => logger.debug({ err: error, workspaceId }, 'asking for the state failed'));
+    this.#inSlot(ask).catch((error: unknown) =>
+      logger.debug({ err: error, workspaceId }, 'asking for the state failed'),
+    );
   }
 }
 

@@ -75,7 +75,7 @@ export function createReportPosition({ userId, deviceId, reports, cursor }: Repo
       }
       acknowledge({});
     },
-    // There is no event for this error; only the acknowledgement callback reports it.
+    // No event reports this error, only the acknowledgement callback.
     refused: () => undefined,
   };
 }

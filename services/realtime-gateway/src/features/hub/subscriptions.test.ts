@@ -46,6 +46,22 @@ function countingBus(): EventBus & { open(): number } {
     },
   };
 }
+/** A memory bus that is unavailable until `connect` is called. */
+function lateBus(): { bus: EventBus; connect: () => void } {
+  const bus = createMemoryBus();
+  const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
+  return {
+    bus: {
+      ...bus,
+      async subscribe(workspaceId, listener) {
+        await connection;
+        return bus.subscribe(workspaceId, listener);
+      },
+    },
+    connect,
+  };
+}
+
 describe('workspace.subscribe', () => {
   it('RT-001 subscribes with a token for the user, and delivers events from then on', async () => {
     const requests: unknown[] = [];
@@ -203,17 +219,10 @@ describe('workspace.subscribe', () => {
   });
 
   it('accepts while the bus is unavailable, and delivers what was published until it is available', async () => {
-    const bus = createMemoryBus();
-    const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
+    const { bus, connect } = lateBus();
     const client = await connected({
       settings: { busTimeoutMs: 20 },
-      bus: {
-        ...bus,
-        async subscribe(workspaceId, listener) {
-          await connection;
-          return bus.subscribe(workspaceId, listener);
-        },
-      },
+      bus,
     });
     expect(await subscribe(client, WORKSPACE)).toMatchObject({ workspace_ids: [WORKSPACE], rejected: [] });
     await gateway.publish(messageNew(1), messageNew(2));
@@ -223,17 +232,10 @@ describe('workspace.subscribe', () => {
   });
 
   it('delivers what was published between the snapshot and a late confirmation of the bus', async () => {
-    const bus = createMemoryBus();
-    const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
+    const { bus, connect } = lateBus();
     const client = await connected({
       settings: { busTimeoutMs: 20 },
-      bus: {
-        ...bus,
-        async subscribe(workspaceId, listener) {
-          await connection;
-          return bus.subscribe(workspaceId, listener);
-        },
-      },
+      bus,
       orchestrator: {
         async subscriptions(userId, ids, requestId) {
           const answer = await gateway.log.orchestrator.subscriptions(userId, ids, requestId);

@@ -10,6 +10,7 @@ import {
   WorkspaceUnsubscribe,
 } from '@uswarm/contract';
 import { z } from 'zod';
+import { isTransient } from '../../error-body.js';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
@@ -166,7 +167,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const since = new Map([...waiting].flatMap(([id, one]) => (one.since === undefined ? [] : [[id, one.since]])));
       const isWanted = (id: string): boolean => pending.isWaiting(id, waiting.get(id));
       const settled = await subscribe([...waiting.keys()], since, randomUUID(), isWanted).catch((error: unknown) => {
-        if (!(error instanceof ApiError) || error.retryable) throw error;
+        if (!(error instanceof ApiError) || isTransient(error)) throw error;
         const { code } = error;
         const wanted = [...waiting.keys()].filter(isWanted);
         return { ...nothing(), rejected: wanted.map((workspace_id) => ({ workspace_id, code })) };
@@ -206,8 +207,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
           );
           answer({ ...settled, rejected: [...settled.rejected, ...rejected] }, acknowledge);
         } catch (error) {
-          const isTransient = !(error instanceof ApiError) || error.retryable;
-          if (isTransient && !closed) postpone(admitted.filter(isId), since);
+          if (isTransient(error) && !closed) postpone(admitted.filter(isId), since);
           throw error;
         }
       },
@@ -228,7 +228,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         ids.forEach(drop);
         acknowledge({ workspace_ids: ids });
       },
-      // There is no event for this error; only the acknowledgement callback reports it.
+      // No event reports this error, only the acknowledgement callback.
       refused: () => undefined,
     },
     hold: (workspaceId) => active.get(canonical(workspaceId))?.hold() ?? (() => undefined),
