@@ -64,15 +64,22 @@ const ANSWER = Array.from({ length: 40 }, (_, index) => `word${index}`).join(' '
 
 function createProcess(start: () => Program, url: string, message: string): ServiceProcess & { stop(): Promise<void> } {
   let program: Program | undefined;
+  /** Overlapping faults start a service only once: a second process would find its ports in use. */
+  let starting: Promise<void> | undefined;
   const signal = (name: NodeJS.Signals): void => {
     if (program !== undefined) process.kill(program.pid, name);
   };
   return {
     url,
     async start() {
-      program ??= await listening(start(), message);
+      if (program !== undefined) return;
+      starting ??= listening(start(), message)
+        .then((started) => void (program = started))
+        .finally(() => (starting = undefined));
+      await starting;
     },
     async kill() {
+      await starting;
       const ending = program;
       program = undefined;
       await ending?.stop('SIGKILL');

@@ -12,7 +12,6 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
 import { allRows } from '../../test/database-rows.js';
-import { recordStatements } from '../../test/recorded-statements.js';
 import {
   E2E_TOKEN,
   type Home,
@@ -197,28 +196,23 @@ describe('the internal API', () => {
     });
   });
 
-  it('subscriptions of many clients share their statements, and each accepts only workspaces of its user', async () => {
+  it('subscriptions of many clients at a time accept only workspaces of their user', async () => {
     const other = await uswarm.user();
     const foreign = await uswarm.home(other);
     const [owners, ids] = [
       [userId, await uswarm.idOf(other)],
       [home.workspaceId, foreign.workspaceId],
     ];
-    const { statements, stop } = recordStatements();
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const subject = owners[index % 2]!;
         return (await call({ path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: ids }, subject })).body;
       }),
-    ).finally(stop);
+    );
     const accepted = answers.map((answer) =>
       SubscriptionsAnswer.parse(answer).accepted.map(({ workspace_id }) => workspace_id),
     );
     expect(accepted).toEqual(answers.map((_, index) => [ids[index % 2]]));
-    // Alone, each call has four.
-    expect(statements.filter(({ text }) => /last_seq|is_banned|activity|chunk_seq/.test(text)).length).toBeLessThan(
-      120,
-    );
   });
 
   describe('send', () => {
