@@ -92,8 +92,10 @@ export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, leftovers:
     } as const;
     // Cards and tasks of the turn end before the reply is done.
     const isBefore = unfinished.approvals || unfinished.tasks;
-    if (isBefore) await events.lock(workspaceId, tx);
-    if (isBefore) await endTurn(reply, unfinished, tx, isSuspended);
+    if (isBefore) {
+      await events.lock(workspaceId, tx);
+      await endTurn(reply, unfinished, tx, isSuspended);
+    }
     const types = ['message.updated', 'message.done'] as const;
     const seqs = await events.changeMessage({ workspaceId, id: replyId, change, isShown: true, types }, tx);
     if (!isBefore) await endTurn(reply, unfinished, tx, isSuspended);
