@@ -67,7 +67,12 @@ function createProcess(start: () => Program, url: string, message: string): Serv
   /** Overlapping faults start a service only once: a second process would find its ports in use. */
   let starting: Promise<void> | undefined;
   const signal = (name: NodeJS.Signals): void => {
-    if (program !== undefined) process.kill(program.pid, name);
+    if (program === undefined) return;
+    try {
+      process.kill(program.pid, name);
+    } catch (cause) {
+      throw new Error(`the service at ${url} has ended:\n${program.output().slice(-5_000)}`, { cause });
+    }
   };
   return {
     url,
