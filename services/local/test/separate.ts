@@ -228,8 +228,12 @@ export async function startSeparateServices(
 }
 
 export function killIfAlive(pid: number): void {
+  signalIfAlive(pid, 'SIGKILL');
+}
+
+export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // The process has ended.
   }

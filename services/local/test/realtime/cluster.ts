@@ -24,6 +24,7 @@ import {
   killIfAlive,
   listening,
   orchestratorEnvironment,
+  signalIfAlive,
 } from '../separate.js';
 
 /** A service that is started again at the same ports. */
@@ -180,6 +181,8 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
   });
   const owned = stack.move();
 
+  /** Restarts of Valkey, one after another. While one runs, there can be no process. */
+  let restarting = Promise.resolve();
   return {
     restUrls: orchestrators.map(({ url }) => url),
     socketUrls: gateways.map(({ url }) => url),
@@ -188,7 +191,7 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     busProxies,
     databaseProxy,
     model,
-    restartValkey: () => valkey.restart(),
+    restartValkey: () => (restarting = restarting.then(() => valkey.restart())),
     pauseValkey: () => void process.kill(valkey.pid, 'SIGSTOP'),
     resumeValkey: () => void process.kill(valkey.pid, 'SIGCONT'),
     async killRuntimes(workspaceIds) {
@@ -197,7 +200,8 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     newToken: () => issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' }),
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
     async heal() {
-      process.kill(valkey.pid, 'SIGCONT');
+      signalIfAlive(valkey.pid, 'SIGCONT');
+      await restarting;
       for (const proxy of busProxies) proxy.heal();
       databaseProxy.thaw();
       await databaseProxy.restore();
