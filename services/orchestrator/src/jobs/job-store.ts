@@ -47,7 +47,7 @@ export interface JobStore {
   /**
    * Makes the jobs of these workspaces due now, and adds missing ones; the workspace is the subject. Jobs that are due
    * within `withinMs` stay unchanged. A job whose handler is running is handled again if `withinMs` is 0. Wakes the
-   * workers if a job changed.
+   * workers if a job was not due.
    *
    * @returns the number of changed jobs
    */
@@ -190,13 +190,24 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
 
     async ensureDue(kind, workspaceIds, withinMs) {
       if (workspaceIds.length === 0) return 0;
-      const { numAffectedRows } = await sql`
-        INSERT INTO work (kind, subject_id, workspace_id, serial_key)
-        SELECT ${kind}, id, id, id FROM unnest(${[...workspaceIds]}::uuid[]) AS ids (id) ORDER BY id
-        ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = now(), attempts = 0
-        WHERE work.run_at > ${inMs(withinMs)} OR (${withinMs} = 0 AND work.lease_id IS NOT NULL)`.execute(database);
-      const changed = Number(numAffectedRows ?? 0n);
-      if (changed > 0) wakeUps.notifier(kind)();
+      const isDue = sql`work.run_at <= ${inMs(withinMs)} AND (${withinMs} > 0 OR work.lease_id IS NULL)`;
+      // Does not lock jobs that are due: a claim skips locked jobs.
+      const { rows } = await sql<{ wanted: number; changed: number }>`
+        WITH wanted AS MATERIALIZED (
+          SELECT id FROM unnest(${[...workspaceIds]}::uuid[]) AS ids (id)
+          WHERE NOT EXISTS (SELECT FROM work WHERE kind = ${kind} AND subject_id = id AND ${isDue})
+        ), changed AS (
+          INSERT INTO work (kind, subject_id, workspace_id, serial_key)
+          SELECT ${kind}, id, id, id FROM wanted ORDER BY id
+          ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = now(), attempts = 0 WHERE NOT (${isDue})
+          RETURNING subject_id
+        )
+        SELECT (SELECT count(*)::int FROM wanted) AS wanted, (SELECT count(*)::int FROM changed) AS changed`.execute(
+        database,
+      );
+      const [{ wanted, changed } = { wanted: 0, changed: 0 }] = rows;
+      // Another transaction can have made the job due meanwhile, and its claim can have skipped the lock of this one.
+      if (wanted > 0) wakeUps.notifier(kind)();
       return changed;
     },
 

@@ -10,6 +10,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
+import { untilBlocked } from '../../../test/lock-waits.js';
 import { storeWorkflow } from '../../../test/workflows.js';
 import type { Transaction } from '../../database/database.js';
 import { createAuditStore } from '../admin/audit.store.js';
@@ -109,7 +110,7 @@ describe('account deletion', () => {
     const { deleting } = await uswarm.database.transaction().execute(async (tx) => {
       await write(withoutAfterCommit(tx));
       const started = user.delete(DELETE, {}, 204);
-      await eventually(() => waiting(uswarm), { until: (count) => count > 0 });
+      await untilBlocked(uswarm.database);
       await tx
         .updateTable('workspaces')
         .set({ last_seq: sql`last_seq + 1` })
@@ -158,14 +159,6 @@ describe('account deletion', () => {
     expect(await turns.execute()).toEqual([]);
   });
 });
-
-/** The number of statements in the database that wait for a lock. */
-async function waiting({ database }: TestOrchestrator): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(database);
-  return rows[0]?.count ?? 0;
-}
 
 describe('account deletion with a runtime', () => {
   let uswarm: TestOrchestrator;

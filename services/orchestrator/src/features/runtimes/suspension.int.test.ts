@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { AgentSummary, BusEnvelope, MessageData, Workspace } from '@uswarm/contract';
 import { createMetrics } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { sql } from 'kysely';
 import {
   type Home,
   startTestOrchestrator,
@@ -11,6 +10,7 @@ import {
 } from '../../../test/test-orchestrator.js';
 import type { WithTransaction } from '../../database/database.js';
 import { createIdleReconciler, IDLE_RUNTIME } from '../../../test/idle-reconciler.js';
+import { untilBlocked } from '../../../test/lock-waits.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
@@ -134,14 +134,6 @@ describe('a suspension concurrent with a message', () => {
     }
   }
   const desired = async () => (await stores.runtimes.get(home.workspaceId))?.desired;
-  const hasLockWait = async () => {
-    const { rows } = await sql`
-      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(
-      uswarm.database,
-    );
-    return rows.length > 0;
-  };
-  const blocked = () => eventually(hasLockWait, { until: (waits) => waits });
 
   it('does not happen while the message is being stored', async () => {
     const requests = createRuntimeRequests({
@@ -154,7 +146,7 @@ describe('a suspension concurrent with a message', () => {
     await withTransaction(async (tx) => {
       expect(await requests.ensureResumed(home.workspaceId, tx)).toBe(false);
       reconciling = reconcileNow();
-      expect(await blocked()).toBe(true);
+      await untilBlocked(uswarm.database);
       const { workspaceId, conversationId } = home;
       const turn = { kind: TURN_JOB, subjectId: crypto.randomUUID(), workspaceId, serialKey: conversationId };
       await stores.jobs.enqueue(turn, tx);
@@ -172,7 +164,7 @@ describe('a suspension concurrent with a message', () => {
       await stores.runtimes.lock(home.workspaceId, tx);
       await stores.runtimes.update(home.workspaceId, { desired: 'suspended', phase: 'Suspended' }, tx);
       sending = user.post(home.messages, draft('wake up'), 201);
-      expect(await blocked()).toBe(true);
+      await untilBlocked(uswarm.database);
     });
     await sending;
     expect(await desired()).toBe('running');

@@ -15,6 +15,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
+import { untilBlocked } from '../../../test/lock-waits.js';
 import { download, linkRefusal, upload } from '../../../test/uploads.js';
 import type { WithTransaction } from '../../database/database.js';
 import { createWithTransaction } from '../../database/transaction.js';
@@ -234,9 +235,7 @@ describe('the retention of uploads', () => {
       const attachments = createAttachments({ store: stores.uploads, links });
       await attachments.attach(message, await attachments.resolve(userId, [id], tx), tx);
       const started = keeping()(work);
-      const waiting = () =>
-        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(tx);
-      expect((await eventually(waiting, { until: ({ rows }) => rows.length > 0 })).rows).toHaveLength(1);
+      await untilBlocked(tx);
       return { removing: started };
     });
     await removing;

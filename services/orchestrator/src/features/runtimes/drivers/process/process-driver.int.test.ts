@@ -119,7 +119,7 @@ describe('runtimes as processes', () => {
     const replaced = await driver.ensure(spec, { unresponsive: true });
     expect(await instance(replaced.address)).not.toBe(instanceBefore);
     expect(await pidNow()).not.toBe(pid);
-    expect(runs(pid)).toBe(false);
+    await exited(pid);
   });
 
   it('stops a runtime on suspension, and starts it on resume', async () => {
@@ -132,7 +132,7 @@ describe('runtimes as processes', () => {
         address: null,
       });
     }
-    expect(runs(pid)).toBe(false);
+    await exited(pid);
     expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(instanceBefore);
   });
 
@@ -235,7 +235,7 @@ describe('runtimes as processes', () => {
       proceed();
       expect(await starting).toMatchObject({ phase: 'Ready' });
       await suspending;
-      expect(runs(pid)).toBe(false);
+      await exited(pid);
       expect(woken.at(-1)).toBe(other.workspaceId);
     });
 
@@ -257,7 +257,7 @@ describe('runtimes as processes', () => {
     await driver.ensure(spec, RESPONSIVE);
     const pid = await pidNow();
     expect(await driver.remove(spec.workspaceId)).toBe(true);
-    expect(runs(pid)).toBe(false);
+    await exited(pid);
     expect(await store.get(spec.workspaceId)).toBeUndefined();
   });
 
