@@ -245,8 +245,8 @@ export function createTurnHarness(
     platformTools: more.platformTools ?? [],
     progress: {
       find: async () => saved,
-      save: async (_job, progress, texts) =>
-        void (saved = { ...progress, text: '', received: '', ...saved, ...progress, ...texts }),
+      save: async (_job, progress, texts) => void (saved = { text: '', received: '', ...saved, ...progress, ...texts }),
+      saveText: async (_job, progress, texts) => Boolean((saved = { ...progress, ...texts })),
     },
     contexts: { find: async () => context },
     approvals: {

@@ -3,8 +3,13 @@ import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from './turns.store.js';
 import type { TurnWriter } from './turn-writes.js';
 
-/** Milliseconds between two times at which the text is saved; longer for long texts, which are saved whole. */
-const saveTextMs = (length: number): number => 2_000 * (1 + length / 32_768);
+const SAVE_EVERY_MS = 2_000;
+/** Long texts, which are saved whole, skip one time for each of these characters. */
+const SKIP_CHARACTERS = 32_768;
+
+/** Milliseconds until the text is saved. All turns of a process save at the same times, so that they share a statement. */
+const untilSaveMs = (length: number): number =>
+  SAVE_EVERY_MS * (1 + Math.floor(length / SKIP_CHARACTERS)) - (performance.now() % SAVE_EVERY_MS);
 
 export interface ReplyProgressDeps {
   turn: Pick<TurnRow, 'id'>;
@@ -27,7 +32,7 @@ export interface ReplyProgress {
   begin(event: number): void;
   /** The effects of the current event are complete. */
   applied(): void;
-  /** The text has changed. It is saved after a short time, or with the next event that is stored. */
+  /** The text has changed. It is saved soon, or with the next event that is stored. */
   changed(): void;
   /** Saves nothing more. */
   end(): void;
@@ -64,7 +69,7 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
     applied: () => void (applied = reply.event()),
     changed() {
       versions.text += 1;
-      timer ??= setTimeout(save, saveTextMs(reply.texts().received.length));
+      timer ??= setTimeout(save, untilSaveMs(reply.texts().received.length));
     },
     end() {
       clearTimeout(timer);

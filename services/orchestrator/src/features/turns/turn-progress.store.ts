@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { createGroups } from '../../database/groups.js';
 import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 
 /** The text of a reply. */
@@ -23,31 +24,88 @@ export interface Progress {
   announcedStep: number;
 }
 
+/** The text of a turn that the job runs. */
+interface TextSave {
+  job: LeasedJob;
+  progress: Progress;
+  texts: ReplyTexts;
+}
+
 export interface TurnProgressStore {
   /**
    * Has no effect without the lease.
    *
    * @param texts undefined if they did not change since they were saved in this generation
    */
-  save(job: LeasedJob, progress: Progress, texts: ReplyTexts | undefined, db?: Database): Promise<void>;
+  save(job: LeasedJob, progress: Progress, texts: ReplyTexts | undefined, db: Database): Promise<void>;
+  /**
+   * As `save`, in one statement with the texts of other turns that are saved at the same time.
+   *
+   * @returns false if the lease is lost, or if another transaction has locked the job
+   */
+  saveText(job: LeasedJob, progress: Progress, texts: ReplyTexts): Promise<boolean>;
   find(turnId: string): Promise<(Progress & ReplyTexts) | undefined>;
 }
 
+/** A text has at most some 100 KiB, and a group that waits for Postgres does not stop the ones behind it. */
+const TEXT_GROUPS = { maxItems: 64, maxGroups: 2, patienceMs: 1_000 };
+
+/** What is stored of the received text. */
+const receivedColumn = ({ text, received }: ReplyTexts): string | null => (received === text ? null : received);
+
+/** Skips jobs that are locked: their next text is saved soon, and must not delay the others. */
+async function saveTexts(database: Database, saves: readonly TextSave[]): Promise<boolean[]> {
+  const column = (value: (save: TextSave) => number | string | null) => saves.map(value);
+  const { rows } = await sql<{ turnId: string }>`
+    WITH saves AS (
+      SELECT * FROM unnest(
+        ${column(({ job }) => job.kind)}::text[],
+        ${column(({ job }) => job.subjectId)}::uuid[],
+        ${column(({ job }) => job.leaseId)}::uuid[],
+        ${column(({ progress }) => progress.generation)}::int[],
+        ${column(({ progress }) => progress.appliedEvent)}::int[],
+        ${column(({ progress }) => progress.resumeFrom)}::int[],
+        ${column(({ progress }) => progress.chunkSeq)}::int[],
+        ${column(({ progress }) => progress.announcedStep)}::int[],
+        ${column(({ texts }) => texts.text)}::text[],
+        ${column(({ texts }) => receivedColumn(texts))}::text[]
+      ) AS saves (kind, turn_id, lease_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
+    ), held AS MATERIALIZED (
+      SELECT s.* FROM work w
+      JOIN saves s ON w.kind = s.kind AND w.subject_id = s.turn_id AND w.lease_id = s.lease_id
+      FOR UPDATE OF w SKIP LOCKED
+    )
+    INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
+    SELECT turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received FROM held
+    ON CONFLICT (turn_id) DO UPDATE SET generation = excluded.generation, applied_event = excluded.applied_event,
+      resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step,
+      text = excluded.text, received = excluded.received
+    RETURNING turn_id AS "turnId"`.execute(database);
+  const saved = new Set(rows.map(({ turnId }) => turnId));
+  return saves.map(({ job }) => saved.has(job.subjectId));
+}
+
 export function createTurnProgressStore(database: Database): TurnProgressStore {
+  const saveInGroup = createGroups<TextSave, boolean>({
+    ...TEXT_GROUPS,
+    run: (saves) => saveTexts(database, saves),
+  });
+
   return {
-    async save(job, progress, texts, db = database) {
+    async save(job, progress, texts, db) {
       const { generation, appliedEvent, resumeFrom, chunkSeq, announcedStep } = progress;
-      const received = texts === undefined || texts.received === texts.text ? null : texts.received;
       const changed = texts === undefined ? sql`` : sql`, text = excluded.text, received = excluded.received`;
       await sql`
         WITH ${heldLease(job)}
         INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
         SELECT subject_id, ${generation}, ${appliedEvent}, ${resumeFrom}, ${chunkSeq}, ${announcedStep},
-          ${texts?.text ?? ''}, ${received} FROM held
+          ${texts?.text ?? ''}, ${texts === undefined ? null : receivedColumn(texts)} FROM held
         ON CONFLICT (turn_id) DO UPDATE SET generation = excluded.generation, applied_event = excluded.applied_event,
           resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step
           ${changed}`.execute(db);
     },
+
+    saveText: (job, progress, texts) => saveInGroup({ job, progress, texts }),
 
     async find(turnId) {
       const { rows } = await sql<Progress & { text: string; received: string | null }>`

@@ -68,7 +68,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
-  progress: Pick<TurnProgressStore, 'save'>;
+  progress: Pick<TurnProgressStore, 'save' | 'saveText'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
@@ -216,18 +216,20 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     track(source) {
       let written: SavedProgress | undefined;
-      const save = async (completes: boolean, tx?: Transaction): Promise<void> => {
-        written = source.current(completes);
-        if (written !== undefined) await deps.progress.save(job, written.progress, written.texts, tx);
-      };
-      const committed = (): void => {
-        if (written !== undefined) source.saved(written.version);
-      };
-      writes.track({ write: (tx, completes) => save(completes, tx), committed });
+      writes.track({
+        async write(tx, completes) {
+          written = source.current(completes);
+          if (written !== undefined) await deps.progress.save(job, written.progress, written.texts, tx);
+        },
+        committed() {
+          if (written !== undefined) source.saved(written.version);
+        },
+      });
       saveProgress = () =>
         writes.saveProgress(async () => {
-          await save(false);
-          committed();
+          const current = source.current(false);
+          if (current?.texts === undefined) return;
+          if (await deps.progress.saveText(job, current.progress, current.texts)) source.saved(current.version);
         });
     },
 
