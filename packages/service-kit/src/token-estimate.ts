@@ -94,6 +94,27 @@ function withoutImages(content: unknown, onImage: () => void, depth = 0): unknow
   });
 }
 
+/** Characters of the messages whose estimates are kept: those of some conversations. */
+const KEPT_CHARACTERS = 256 * 1024;
+const kept = new Map<string, number>();
+let keptCharacters = 0;
+
+/** Most messages of a request were in the one before it. */
+function estimateMessage(message: string): number {
+  const known = kept.get(message);
+  if (known !== undefined) return known;
+  const tokens = estimateTokens(message);
+  if (message.length > KEPT_CHARACTERS) return tokens;
+  kept.set(message, tokens);
+  keptCharacters += message.length;
+  for (const oldest of kept.keys()) {
+    if (keptCharacters <= KEPT_CHARACTERS) break;
+    kept.delete(oldest);
+    keptCharacters -= oldest.length;
+  }
+  return tokens;
+}
+
 /**
  * Estimates the prompt tokens of a request of the chat completions or the Messages protocol. An image counts as `IMAGE_TOKENS`,
  * whatever its size in bytes.
@@ -101,10 +122,12 @@ function withoutImages(content: unknown, onImage: () => void, depth = 0): unknow
 export function estimatePromptTokens(body: string): number {
   const request = parseJson(body);
   if (!isObject(request) || !Array.isArray(request['messages'])) return estimateTokens(body);
-  let images = 0;
-  const onImage = (): void => void (images += 1);
-  const messages = request['messages'].map((message: unknown) =>
-    isObject(message) ? { ...message, content: withoutImages(message['content'], onImage) } : message,
-  );
-  return images * IMAGE_TOKENS + estimateTokens(JSON.stringify({ ...request, messages }));
+  let tokens = estimateTokens(JSON.stringify({ ...request, messages: [] }));
+  const onImage = (): void => void (tokens += IMAGE_TOKENS);
+  for (const message of request['messages'] as unknown[]) {
+    const text = isObject(message) ? { ...message, content: withoutImages(message['content'], onImage) } : message;
+    // One more for the comma between two messages.
+    tokens += 1 + estimateMessage(JSON.stringify(text));
+  }
+  return tokens;
 }

@@ -9,24 +9,40 @@ const LONG_DATE = { weekday: 'long', day: 'numeric', month: 'long', year: 'numer
 
 const TIME = { hour: '2-digit', minute: '2-digit', timeZoneName: 'longOffset' } as const;
 
-const format = (at: Date, timeZone: string, options: Intl.DateTimeFormatOptions): string =>
-  new Intl.DateTimeFormat('en-GB', { timeZone, ...options }).format(at);
+interface ZoneFormats {
+  timeZone: string;
+  date: Intl.DateTimeFormat;
+  time: Intl.DateTimeFormat;
+}
 
-/** The zone itself, or UTC if it is empty or unknown to Node.js. */
-function knownZone(zone: string): string {
+function formatsOf(timeZone: string): ZoneFormats {
+  return {
+    timeZone,
+    date: new Intl.DateTimeFormat('en-GB', { timeZone, ...LONG_DATE }),
+    time: new Intl.DateTimeFormat('en-GB', { timeZone, ...TIME }),
+  };
+}
+
+/** Formats are slow to create. A runtime has one user, whose zone rarely changes. */
+let last: { zone: string; formats: ZoneFormats } | undefined;
+
+/** In the zone itself, or in UTC if it is empty or unknown to Node.js. */
+function formatsIn(zone: string): ZoneFormats {
+  if (last?.zone === zone) return last.formats;
+  let formats: ZoneFormats;
   try {
-    format(new Date(0), zone, TIME);
-    return zone;
+    formats = formatsOf(zone);
   } catch {
-    return FALLBACK_ZONE;
+    formats = formatsOf(FALLBACK_ZONE);
   }
+  last = { zone, formats };
+  return formats;
 }
 
 function dateLine(nowMs: number, zone: string): string {
-  const now = new Date(nowMs);
-  const timeZone = knownZone(zone);
+  const { timeZone, date, time } = formatsIn(zone);
   const unknown = zone === '' ? " The user's own time zone is not known." : '';
-  return `It is ${format(now, timeZone, LONG_DATE)}, ${format(now, timeZone, TIME)}, in the time zone ${timeZone}.${unknown}`;
+  return `It is ${date.format(nowMs)}, ${time.format(nowMs)}, in the time zone ${timeZone}.${unknown}`;
 }
 
 function languageName(tag: string): string {
