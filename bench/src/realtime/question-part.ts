@@ -20,6 +20,8 @@ const PACE_MS = 20;
 /** The token of a plan. */
 const TOKEN_BYTES = 5;
 const CHUNK_EVENT = '"message.chunk"';
+/** Questions at the same time, each in its own conversation. */
+const CONCURRENT = 20;
 const REST_MS = 10_000;
 /** After the end of an answer, until its last statements were sent. */
 const SETTLE_MS = 500;
@@ -37,6 +39,8 @@ interface Question extends Counted {
 
 export interface QuestionFigures {
   questions: readonly Question[];
+  /** Of each of `CONCURRENT` questions at the same time. */
+  concurrent: Pick<Counted, 'statements' | 'transactions'>;
   restPerS: number;
   peers: readonly PeerBytes[];
 }
@@ -49,7 +53,7 @@ async function readPublications(redisUrl: string, stack: CloseStack): Promise<()
   return async () => Number(/cmdstat_spublish:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
 }
 
-export function questionResult({ questions, restPerS, peers }: QuestionFigures): PartResult {
+export function questionResult({ questions, concurrent, restPerS, peers }: QuestionFigures): PartResult {
   const of = (pick: (question: Question) => number): number => median(questions.map(pick));
   const [statements, transactions, publications] = [
     of((each) => each.statements),
@@ -62,6 +66,14 @@ export function questionResult({ questions, restPerS, peers }: QuestionFigures):
     heads: ['server', 'statements', 'transactions', 'SPUBLISH', 'bus / text', 'socket / text'],
     rows: [
       ['uswarm', String(statements), String(transactions), String(publications), bus.toFixed(1), socket.toFixed(1)],
+      [
+        `uswarm, each of ${CONCURRENT} at a time`,
+        concurrent.statements.toFixed(1),
+        concurrent.transactions.toFixed(1),
+        '-',
+        '-',
+        '-',
+      ],
       ['uswarm, chunks only', '-', '-', '-', busChunks.toFixed(1), socketChunks.toFixed(1)],
       ...peers.map((peer) => [
         `${peer.server}, an event per token`,
@@ -75,12 +87,19 @@ export function questionResult({ questions, restPerS, peers }: QuestionFigures):
     goals: [
       atMost('question and answer: statements', statements, GOALS.statements, ''),
       atMost('question and answer: transactions', transactions, GOALS.transactions, ''),
+      atMost(`each of ${CONCURRENT} questions at a time: statements`, concurrent.statements, GOALS.statements, ''),
+      atMost(
+        `each of ${CONCURRENT} questions at a time: transactions`,
+        concurrent.transactions,
+        GOALS.transactions,
+        '',
+      ),
       atMost('question and answer: SPUBLISH', publications, GOALS.publications, ''),
       atMost('bytes of the chunks to Valkey', busChunks, GOALS.bus, '× the text'),
       atMost('bytes of the chunks to the socket', socketChunks, GOALS.socket, '× the text'),
       atMost('statements at rest per replica', restPerS, GOALS.restPerS, '/s'),
     ],
-    figures: { questions, restPerS, peers },
+    figures: { questions, concurrent, restPerS, peers },
   };
 }
 
@@ -98,14 +117,13 @@ export const questionPart: RealtimePart = {
     const cluster = await startTurnCluster(
       {
         folder,
-        turnWorkers: 4,
-        conversations: 1,
+        turnWorkers: CONCURRENT,
+        conversations: CONCURRENT,
         busTap: () => ({ there: createCommandSplitter(add('bus')) }),
       },
       stack,
     );
     const { user, statements } = cluster;
-    const conversation = user.conversations[0] ?? '';
     const publications = await readPublications(cluster.valkey.url, stack);
     const host = await startTapProxy(
       () => cluster.gatewayUrl,
@@ -119,7 +137,7 @@ export const questionPart: RealtimePart = {
     await client.open();
     stack.defer('client', async () => client.close());
 
-    const ask = async (id: string, chunks: number): Promise<void> => {
+    const ask = async (id: string, chunks: number, conversation = user.conversations[0] ?? ''): Promise<void> => {
       const plan = { id, calls: 0, tool: 'remember' as const, stalls: false, chunks, paceMs: PACE_MS };
       await cluster.completed(await user.send(conversation, messageOf(plan)));
     };
@@ -146,10 +164,18 @@ export const questionPart: RealtimePart = {
         socketChunks: (bytes.socketChunks - before.socketChunks) / text,
       });
     }
+    statements.take();
+    await Promise.all(user.conversations.map((conversation, n) => ask(`concurrent-${n}`, tokens, conversation)));
+    await sleep(SETTLE_MS);
+    const together = countStatements(statements.take(), atRest);
+    const concurrent = {
+      statements: together.statements / user.conversations.length,
+      transactions: together.transactions / user.conversations.length,
+    };
     for (const [count, text] of questions[0]?.most ?? []) say(`${count} × ${text}`);
     const peers: PeerBytes[] = [];
     for (const peer of PEERS)
       peers.push(await measurePeerBytes(peer, cluster.valkey.url, { tokens, paceMs: PACE_MS }, stack));
-    return questionResult({ questions, restPerS, peers });
+    return questionResult({ questions, concurrent, restPerS, peers });
   },
 };

@@ -46,7 +46,17 @@ it('judges a restart by lost sockets, missing events, statements and the longest
 it('judges the median of questions, and of their bytes only the chunks', () => {
   const question = { statements: 40, transactions: 9, most: [], publications: 130, bus: 12, busChunks: 7 };
   const questions = [{ ...question, socket: 9, socketChunks: 6.1 }];
-  expect(met(questionResult({ questions, restPerS: 3, peers: [] }))).toEqual([true, true, false, true, false, true]);
+  const concurrent = { statements: 46, transactions: 9 };
+  expect(met(questionResult({ questions, concurrent, restPerS: 3, peers: [] }))).toEqual([
+    true,
+    true,
+    false,
+    true,
+    false,
+    true,
+    false,
+    true,
+  ]);
 });
 
 it('judges lost events and takeovers by the slowest one, and takeovers by their model calls', () => {

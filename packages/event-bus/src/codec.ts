@@ -1,11 +1,13 @@
 import { type BusEnvelope, type BusVersion, parseEnvelope, SessionEnd, UserEvent } from '@uswarm/contract';
 import { toVersion1 } from './version-1.js';
 
-/** Version 1 is undefined for envelopes that it cannot express. */
+/** Version 2 omits the workspace, which the channel names. Version 1 is undefined for envelopes that it cannot express. */
 export function encodeEnvelope(envelope: BusEnvelope, version: 2): string;
 export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): string | undefined;
 export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): string | undefined {
-  return JSON.stringify(version === 1 ? toVersion1(envelope) : envelope);
+  if (version === 1) return JSON.stringify(toVersion1(envelope));
+  const { workspace_id: _channel, ...content } = envelope;
+  return JSON.stringify(content);
 }
 
 /**
@@ -14,7 +16,7 @@ export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): stri
  */
 export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope | undefined {
   try {
-    const envelope = parseEnvelope(JSON.parse(text));
+    const envelope = parseEnvelope({ workspace_id: workspaceId, ...(JSON.parse(text) as object) });
     return envelope.workspace_id === workspaceId ? envelope : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 const SHORTEST_MS = 50;
-const LONGEST_MS = 320;
+const LONGEST_MS = 350;
 const RISE_MS = 2_000;
 
 /**
