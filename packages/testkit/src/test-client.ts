@@ -20,7 +20,8 @@ export interface TestClient {
   api: Api;
   /** Resolves with the first matching event, including past ones. @throws Error on timeout */
   saw(name: ServerEventName, fits?: (payload: never) => boolean): Promise<SeenEvent>;
-  send(text: string): Promise<string>;
+  /** Sends a message, by default to the first conversation. @returns its id, once it is acknowledged */
+  send(text: string, conversationId?: string): Promise<string>;
   /** Sends a message, waits for `message.done` of the reply, and returns the text that the client shows. */
   ask(text: string): Promise<{ answer: MessageData; done: SeenEvent; streamed: string }>;
   close(): void;
@@ -120,11 +121,11 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
     });
   }
 
-  async function send(text: string): Promise<string> {
+  async function send(text: string, toConversationId = conversationId): Promise<string> {
     const localId = randomUUID();
     socket.emit('message.send', {
       workspace_id: workspaceId,
-      conversation_id: conversationId,
+      conversation_id: toConversationId,
       local_id: localId,
       content: { type: 'text', text },
       mentions: [],
