@@ -107,11 +107,17 @@ export function createGateway({
     now,
   });
   namespace.use(async (socket, next) => {
-    pendingConnections.credentialsReceived(socket.conn);
+    // A connection has one socket. An app that calls `connect()` twice would get two, which share the request and its end.
+    if (!pendingConnections.credentialsReceived(socket.conn)) {
+      socket.conn.close();
+      next(new Error('the connection has a socket'));
+      return;
+    }
     const refusal = await handshake(socket);
     // A default client never reconnects after a CONNECT_ERROR, but it does after its transport is closed.
     if (refusal?.transient === true) socket.conn.close();
     else if (refusal === undefined) pendingConnections.authenticated(socket.conn);
+    else pendingConnections.refused(socket.conn);
     next(refusal?.error);
   });
 

@@ -41,6 +41,16 @@ describe('pending connections', () => {
     expect(pending.full(other.request)).toBe(true);
   });
 
+  it('check the credentials of a connection once, and others after a refusal', () => {
+    const { pending, conn } = setUp();
+    const received = [pending.credentialsReceived(conn), pending.credentialsReceived(conn)];
+    pending.refused(conn);
+    received.push(pending.credentialsReceived(conn));
+    pending.authenticated(conn);
+    received.push(pending.credentialsReceived(conn));
+    expect(received).toEqual([true, false, true, false]);
+  });
+
   it('close a connection whose credentials do not arrive in time', () => {
     const { timers, pending, conn } = setUp();
     timers.advance(5_000);

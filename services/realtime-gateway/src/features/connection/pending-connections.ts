@@ -25,13 +25,20 @@ export interface PendingConnections {
   full(request: IncomingMessage): boolean;
   /** Counts a connection until it is authenticated or closed, and closes it if the credentials do not arrive in time. */
   add(conn: PendingConnection): void;
-  /** The credentials arrived: stops the timeout. */
-  credentialsReceived(conn: object): void;
+  /**
+   * The credentials arrived: stops the timeout.
+   *
+   * @returns false if the connection is authenticated or closed, or if its credentials are being checked already
+   */
+  credentialsReceived(conn: object): boolean;
   authenticated(conn: object): void;
+  /** The client may send other credentials. */
+  refused(conn: object): void;
 }
 
 interface Entry {
   stopTimeout: () => void;
+  isChecking: boolean;
   remove: () => void;
 }
 
@@ -58,10 +65,20 @@ export function createPendingConnections({
         if (remaining > 0) counts.set(key, remaining);
         else counts.delete(key);
       };
-      entries.set(conn, { stopTimeout, remove });
+      entries.set(conn, { stopTimeout, isChecking: false, remove });
       conn.once('close', remove);
     },
-    credentialsReceived: (conn) => entries.get(conn)?.stopTimeout(),
+    credentialsReceived(conn) {
+      const entry = entries.get(conn);
+      if (entry === undefined || entry.isChecking) return false;
+      entry.isChecking = true;
+      entry.stopTimeout();
+      return true;
+    },
     authenticated: (conn) => entries.get(conn)?.remove(),
+    refused(conn) {
+      const entry = entries.get(conn);
+      if (entry !== undefined) entry.isChecking = false;
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, type ErrorCode } from '@uswarm/contract';
@@ -15,7 +16,7 @@ afterEach(async () => {
 
 /** An orchestrator that can be unavailable and accepts one token. */
 async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions['settings'] = {}) {
-  const orchestrator = { fault, concurrent: 0, mostConcurrent: 0, requests: 0 };
+  const orchestrator = { fault, answer: Promise.resolve(), concurrent: 0, mostConcurrent: 0, requests: 0 };
   gateway = await startTestGateway({
     settings: { handshakePatienceMs: 500, socketsPerUser: 0, ...settings },
     orchestrator: {
@@ -23,7 +24,7 @@ async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions[
         orchestrator.requests += 1;
         orchestrator.concurrent += 1;
         orchestrator.mostConcurrent = Math.max(orchestrator.mostConcurrent, orchestrator.concurrent);
-        await sleep(1);
+        await Promise.all([sleep(1), orchestrator.answer]);
         orchestrator.concurrent -= 1;
         if (orchestrator.fault !== undefined) throw new ApiError(orchestrator.fault);
         if (credentials['x-token'] !== 'good') throw new ApiError('token_invalid');
@@ -51,6 +52,42 @@ const refusalOf = (client: Socket): Promise<Error & { data?: unknown }> =>
   new Promise((resolve) => client.on('connect_error', (error) => client.active || resolve(error)));
 
 describe('a client with default options', () => {
+  it('has one socket if its app connects again during the handshake, and other clients keep theirs', async () => {
+    const orchestrator = await start(undefined);
+    const other = defaultClient();
+    await eventually(() => other.connected);
+    const { promise: both, resolve: release } = Promise.withResolvers<void>();
+    orchestrator.answer = both;
+    const client = io(`${gateway.url}/v1`, { auth: { 'x-token': 'good' }, transports: ['websocket'] });
+    clients.push(client);
+    client.io.once('open', () => client.connect());
+    await eventually(() => orchestrator.requests > 1);
+    // The gateway has both packets when it has answered a ping of the connection after them.
+    const { ws } = client.io.engine.transport as unknown as { ws: NodeJS.EventEmitter & { ping(): void } };
+    const answered = once(ws, 'pong');
+    ws.ping();
+    await Promise.race([answered, once(ws, 'close')]);
+    release();
+    await eventually(() => client.connected);
+    expect(other.connected).toBe(true);
+    await eventually(async () => (await gateway.metric('uswarm_gateway_sockets')).endsWith(' 2'));
+  });
+
+  it('may send other credentials over the same connection after a refusal', async () => {
+    await start(undefined);
+    let token = 'bad';
+    const client = io(`${gateway.url}/v1`, { auth: (answer) => answer({ 'x-token': token }) });
+    clients.push(client);
+    // Keeps the connection, which the last socket closes.
+    client.io.socket('/other');
+    await refusalOf(client);
+    const { id } = client.io.engine;
+    token = 'good';
+    client.connect();
+    await eventually(() => client.connected);
+    expect(client.io.engine.id).toBe(id);
+  });
+
   it('reconnects after an outage of the orchestrator together with 499 others', async () => {
     const orchestrator = await start('service_unavailable');
     const all = Array.from({ length: 500 }, () => defaultClient());
