@@ -20,7 +20,7 @@ export interface RelayDeps {
   /** The events of this process. */
   committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
   metrics?: RelayMetrics | undefined;
-  logger: Pick<Logger, 'warn'>;
+  logger: Pick<Logger, 'info' | 'warn'>;
   /** Milliseconds between two reads of the outbox. */
   pollMs?: number;
   /** Milliseconds after a round with events of this process. */
@@ -66,6 +66,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const { store, publish, committed, metrics, logger } = deps;
   const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, advanceMs = ADVANCE_MS } = deps;
   const id = randomUUID();
+  logger.info({ relayId: id }, 'relay started');
   const published = createPublishedRanges();
   let shards: number[] = [];
   let announcedAt = -Infinity;
