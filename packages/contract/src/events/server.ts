@@ -32,7 +32,7 @@ const changes = {
     'x-extension': true,
   }),
   workspace: WorkspaceChange.optional().meta({
-    description: 'Replaces the fields of a copy of the workspace that has a lower `rev`. Absent if they do not change.',
+    description: 'Replaces the fields of a copy of the workspace that has a lower `rev`.',
     'x-extension': true,
   }),
 };

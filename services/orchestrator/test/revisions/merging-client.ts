@@ -10,12 +10,12 @@ export type Received =
 
 /** A value with the revision of the object that it is from. */
 class Field<Value> {
-  #rev = -1;
+  rev = -1;
   value: Value | undefined;
 
   merge(rev: number, value: Value): void {
-    if (rev <= this.#rev) return;
-    this.#rev = rev;
+    if (rev <= this.rev) return;
+    this.rev = rev;
     this.value = value;
   }
 }
@@ -28,8 +28,11 @@ class ConversationCopy {
 
 /** What a client shows; without what `rev` does not cover. */
 export interface Shown {
-  workspace: { name: string; unread: number; phase: string; preview: string | null };
-  conversations: Record<string, { title: string; unread: number; lastRead: string | null; last: string | null }>;
+  workspace: { rev: number; name: string; unread: number; phase: string; preview: string | null };
+  conversations: Record<
+    string,
+    { rev: number; title: string; unread: number; lastRead: string | null; last: string | null }
+  >;
   messages: Record<string, unknown>;
 }
 
@@ -131,6 +134,7 @@ export class MergingClient {
     const previewed = messages.find(({ content }) => content.type !== 'tool_status' && content.type !== 'loading');
     return {
       workspace: {
+        rev: Math.max(this.#workspace.rev, this.#unread.rev),
         name: workspace.name,
         unread: this.#unread.value ?? 0,
         phase: workspace.runtime.phase,
@@ -140,6 +144,7 @@ export class MergingClient {
         [...this.#conversations].map(([id, { object, title, unread }]) => [
           id,
           {
+            rev: Math.max(object.rev, title.rev),
             title: title.value ?? '',
             unread: unread.value ?? 0,
             lastRead: object.value?.last_read_message_id ?? null,
@@ -160,15 +165,22 @@ export function shownBy(
 ): Shown {
   return {
     workspace: {
+      rev: revOf(workspace),
       name: workspace.name,
       unread: workspace.unread_count,
       phase: workspace.runtime.phase,
       preview: workspace.runtime.last_message_preview?.text ?? null,
     },
     conversations: Object.fromEntries(
-      conversations.map(({ id, title, unread_count: unread, last_read_message_id: lastRead, last_message: last }) => [
-        id,
-        { title, unread, lastRead, last: last?.id ?? null },
+      conversations.map((one) => [
+        one.id,
+        {
+          rev: revOf(one),
+          title: one.title,
+          unread: one.unread_count,
+          lastRead: one.last_read_message_id,
+          last: one.last_message?.id ?? null,
+        },
       ]),
     ),
     messages: Object.fromEntries(messages.map((message) => [message.id, shownMessage(message)])),

@@ -133,7 +133,7 @@ function changesOf(row: ChangedMessageRow, seq: number) {
   const { conversation_title: title, conversation_unread: unread, workspace_unread: total } = row;
   return {
     conversation: { rev: seq, title, unread_count: unread },
-    ...(total === null ? {} : { workspace: { rev: seq, unread_count: total } }),
+    workspace: { rev: seq, unread_count: total },
   };
 }
 

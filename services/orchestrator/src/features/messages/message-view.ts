@@ -46,8 +46,7 @@ export interface MessageRow extends Position {
 export interface ChangedMessageRow extends MessageRow {
   conversation_title: string;
   conversation_unread: number;
-  /** Null for a message that is never unread. */
-  workspace_unread: number | null;
+  workspace_unread: number;
 }
 
 /** A message of a page. */

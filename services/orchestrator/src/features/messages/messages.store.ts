@@ -175,9 +175,7 @@ export function createMessageStore(database: Database): MessageStore {
       if (ids.length === 0) return [];
       const { rows } = await sql<ChangedMessageRow>`
         SELECT ${MESSAGE_COLUMNS}, coalesce(c.title, p.name, w.name) AS conversation_title,
-          ${UNREAD} AS conversation_unread,
-          CASE WHEN m.role = 'agent' AND m.content ->> 'type' NOT IN ('loading', 'tool_status')
-            THEN ${WORKSPACE_UNREAD} END AS workspace_unread
+          ${UNREAD} AS conversation_unread, ${WORKSPACE_UNREAD} AS workspace_unread
         FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
         JOIN conversations c ON c.id = m.conversation_id
         JOIN workspaces w ON w.id = m.workspace_id
