@@ -6,8 +6,8 @@ import { type RunningPostgres, type RunningStandby, startPostgres, startStandby 
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
-import { FoldingClient, signUp } from '../test/realtime/folding-client.js';
-import { differencesFromSnapshot } from '../test/realtime/run-schedule.js';
+import { FoldingClient, signUp, USER_NAME } from '../test/realtime/folding-client.js';
+import { differencesFromSnapshot } from '../test/realtime/judge.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 describeWith('valkey', 'a failover to an asynchronous standby that lacks the last messages', () => {
@@ -32,7 +32,7 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
     standby = await startStandby({ primary, source: { host, port: Number(port) }, directory: join(folder, 'standby') });
   });
   afterAll(async () => {
-    for (const client of clients) client.close();
+    await Promise.all(clients.map((client) => client.close()));
     // Its database is on the primary server.
     await services?.close({ keepDatabase: true });
     await replication?.close();
@@ -43,12 +43,12 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
   });
 
   it('I5: is announced to every device, also to one that comes back later, and all of them have what is left', async () => {
-    const token = await services.issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
+    const token = await services.issuer.issueToken({ email: 'ada@example.com', name: USER_NAME });
     const place = { restUrls: [services.restUrl], socketUrls: [services.socketUrl] };
     await signUp(place, token);
     clients.push(...[0, 1].map((number) => new FoldingClient(place, token, number)));
     const [connected, away] = clients as [FoldingClient, FoldingClient];
-    for (const client of clients) void client.refresh();
+    for (const client of clients) void client.join();
     await eventually(() => clients.every(({ known }) => known.size === 1), {
       description: 'both clients have the workspace',
     });
@@ -56,7 +56,7 @@ describeWith('valkey', 'a failover to an asynchronous standby that lacks the las
     const [conversationId = ''] = conversations.keys();
     const sends = async (count: number) => {
       for (let number = 1; number <= count; number += 1) {
-        void connected.send(workspaceId, conversationId, { twice: false });
+        void connected.send(workspaceId, conversationId);
         const sent = connected.sent.at(-1)!;
         await eventually(() => sent.messageId, { description: `message ${number} of ${count} is acknowledged` });
       }

@@ -10,33 +10,17 @@ import {
   startModelServer,
   startOidcIssuer,
   startValkey,
-  words,
 } from '@uswarm/dev-servers';
-import { createTestDatabase } from '@uswarm/testkit';
 import { type BusProxy, startBusProxy } from '@uswarm/testkit/bus-proxy';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
-import { type Program, runProgram } from '../program.js';
+import { runProgram } from '../program.js';
 import { modelSettings } from '../model-settings.js';
-import {
-  createServiceSecrets,
-  gatewayEnvironment,
-  killIfAlive,
-  listening,
-  orchestratorEnvironment,
-  signalIfAlive,
-} from '../separate.js';
-
-/** A service that is started again at the same ports. */
-export interface ServiceProcess {
-  url: string;
-  start(): Promise<void>;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-  pause(): void;
-  resume(): void;
-  output(): string;
-}
+import { createServiceSecrets, gatewayEnvironment, orchestratorEnvironment, signalIfAlive } from '../separate.js';
+import { type OwnPostgres, startOwnPostgres } from './own-postgres.js';
+import { USER_NAME } from './folding-client.js';
+import { scriptedAnswers } from './scripted-answers.js';
+import { createServiceProcess, type ServiceProcess } from './service-process.js';
 
 /** Two orchestrators and two gateways, each with its own connection to a real Valkey, and a real Postgres. */
 export interface RealtimeCluster {
@@ -47,56 +31,20 @@ export interface RealtimeCluster {
   /** Between each gateway and Valkey, then between each orchestrator and Valkey. */
   busProxies: readonly BusProxy[];
   databaseProxy: FaultInjectionProxy;
+  postgres: Pick<OwnPostgres, 'restart'>;
   model: ModelServer;
   restartValkey(): Promise<void>;
   pauseValkey(): void;
   resumeValkey(): void;
-  /** Kills the runtimes of these workspaces, if they run. */
-  killRuntimes(workspaceIds: readonly string[]): Promise<void>;
+  /** Sends a signal to the runtimes of these workspaces that run. @returns their process ids */
+  signalRuntimes(workspaceIds: readonly string[], signal: NodeJS.Signals): Promise<number[]>;
+  /** The orchestrator that publishes the late events of a workspace; undefined if none does. */
+  relayOf(workspaceId: string): Promise<ServiceProcess | undefined>;
   newToken(): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Ends all faults; what was killed runs again. */
   heal(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** Models stream this many words, one every 30 ms. */
-const ANSWER = Array.from({ length: 40 }, (_, index) => `word${index}`).join(' ');
-
-function createProcess(start: () => Program, url: string, message: string): ServiceProcess & { stop(): Promise<void> } {
-  let program: Program | undefined;
-  /** Overlapping faults start a service only once: a second process would find its ports in use. */
-  let starting: Promise<void> | undefined;
-  const signal = (name: NodeJS.Signals): void => {
-    if (program === undefined) return;
-    try {
-      process.kill(program.pid, name);
-    } catch (cause) {
-      throw new Error(`the service at ${url} has ended:\n${program.output().slice(-5_000)}`, { cause });
-    }
-  };
-  return {
-    url,
-    async start() {
-      if (program !== undefined) return;
-      starting ??= listening(start(), message)
-        .then((started) => void (program = started))
-        .finally(() => (starting = undefined));
-      await starting;
-    },
-    async kill() {
-      await starting;
-      const ending = program;
-      program = undefined;
-      await ending?.stop('SIGKILL');
-    },
-    pause: () => signal('SIGSTOP'),
-    resume: () => signal('SIGCONT'),
-    output: () => program?.output() ?? '',
-    async stop() {
-      await program?.stop('SIGKILL');
-    },
-  };
 }
 
 /** @param random the source of chance of the bus */
@@ -106,17 +54,15 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
   stack.defer(() => rm(directory, { recursive: true, force: true }));
   const valkey = await startValkey({ directory });
   stack.defer(() => valkey.close());
-  const model = await startModelServer({
-    script: () => words(ANSWER).flatMap((step) => [step, { delayMs: 30 }]),
-  });
+  const model = await startModelServer({ script: scriptedAnswers });
   stack.defer(() => model.close());
   const issuer: OidcIssuer = await startOidcIssuer();
   stack.defer(() => issuer.close());
-  const database = await createTestDatabase();
-  stack.defer(() => database.drop());
-  const databaseProxy = await startFaultInjectionProxy(database.url);
+  const postgres = await startOwnPostgres();
+  stack.defer(() => postgres.close());
+  const databaseProxy = await startFaultInjectionProxy(postgres.url);
   stack.defer(() => databaseProxy.close());
-  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });
   pool.on('error', () => undefined);
   stack.defer(() => pool.end());
 
@@ -134,14 +80,25 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     ]),
   );
 
-  const services: (ServiceProcess & { stop(): Promise<void> })[] = [];
+  async function signalRuntimes(signal: NodeJS.Signals, workspaceIds?: readonly string[]): Promise<number[]> {
+    const { rows } = await pool.query<{ pid: number; workspace_id: string }>(
+      'SELECT pid, workspace_id FROM runtime_processes',
+    );
+    const pids = rows.filter((row) => workspaceIds?.includes(row.workspace_id) ?? true).map(({ pid }) => pid);
+    for (const pid of pids) signalIfAlive(pid, signal);
+    return pids;
+  }
+  // After the services, which would start others.
+  stack.defer(async () => void (await signalRuntimes('SIGKILL')));
+
+  const services: ServiceProcess[] = [];
   const internalPorts: number[] = [];
   for (let index = 0; index < 2; index += 1) {
     const [http, internal] = [await freePort(), await freePort()];
     internalPorts.push(internal);
     const env = {
       ...orchestratorEnvironment({
-        databaseUrl: databaseProxy.redirect(database.url),
+        databaseUrl: databaseProxy.redirect(postgres.url),
         issuer,
         redis: busProxies[2 + index]!.url,
         secrets,
@@ -154,7 +111,7 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
       INTERNAL_PORT: String(internal),
     };
     const start = () => runProgram('services/orchestrator/dist/main.js', [], env);
-    services.push(createProcess(start, `http://127.0.0.1:${http}`, 'listening'));
+    services.push(createServiceProcess(start, `http://127.0.0.1:${http}`, 'listening'));
   }
   for (let index = 0; index < 2; index += 1) {
     const port = await freePort();
@@ -163,22 +120,13 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
       GATEWAY_PORT: String(port),
     };
     const start = () => runProgram('services/realtime-gateway/dist/main.js', [], env);
-    services.push(createProcess(start, `http://127.0.0.1:${port}`, 'serving /socket.io/'));
+    services.push(createServiceProcess(start, `http://127.0.0.1:${port}`, 'serving /socket.io/'));
   }
   for (const service of services) stack.defer(() => service.stop());
   for (const service of services) await service.start();
   const orchestrators = services.slice(0, 2);
   const gateways = services.slice(2);
 
-  const runtimesOf = async (workspaceIds?: readonly string[]): Promise<number[]> => {
-    const { rows } = await pool.query<{ pid: number; workspace_id: string }>(
-      'SELECT pid, workspace_id FROM runtime_processes',
-    );
-    return rows.filter((row) => workspaceIds?.includes(row.workspace_id) ?? true).map(({ pid }) => pid);
-  };
-  stack.defer(async () => {
-    for (const pid of await runtimesOf()) killIfAlive(pid);
-  });
   const owned = stack.move();
 
   /** Restarts of Valkey, one after another. While one runs, there can be no process. */
@@ -190,18 +138,27 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     gateways,
     busProxies,
     databaseProxy,
+    postgres,
     model,
     restartValkey: () => (restarting = restarting.then(() => valkey.restart())),
     pauseValkey: () => void process.kill(valkey.pid, 'SIGSTOP'),
     resumeValkey: () => void process.kill(valkey.pid, 'SIGCONT'),
-    async killRuntimes(workspaceIds) {
-      for (const pid of await runtimesOf(workspaceIds)) killIfAlive(pid);
+    signalRuntimes: (workspaceIds, signal) => signalRuntimes(signal, workspaceIds),
+    async relayOf(workspaceId) {
+      const { rows } = await pool.query<{ id: string }>(
+        `SELECT (array_agg(id ORDER BY id))[(uuid_hash_extended($1::uuid, 0) & 63) % count(*) + 1] AS id
+         FROM relays WHERE seen_at >= now() - interval '10 seconds'`,
+        [workspaceId],
+      );
+      const [relay] = rows;
+      return relay && orchestrators.find((service) => service.output().includes(relay.id));
     },
-    newToken: () => issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' }),
+    newToken: () => issuer.issueToken({ email: `${randomUUID()}@example.com`, name: USER_NAME }),
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
     async heal() {
       signalIfAlive(valkey.pid, 'SIGCONT');
       await restarting;
+      await postgres.restarted();
       for (const proxy of busProxies) proxy.heal();
       databaseProxy.thaw();
       await databaseProxy.restore();

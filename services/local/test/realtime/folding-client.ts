@@ -1,33 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
+import {
+  type Conversation,
+  fold,
+  type FoldedWorkspace,
+  type Message,
+  type Payload,
+  restore,
+  type Workspace,
+} from './folded-workspace.js';
 import { RestClient } from './rest-client.js';
-
-/** An object of the API with its revision. */
-export interface Revised {
-  id: string;
-  rev: number;
-}
-interface Message extends Revised {
-  conversation_id: string;
-  local_id: string | null;
-}
-interface Stream {
-  generation: number;
-  text: string;
-}
-
-/** What a client knows of a workspace. */
-export interface FoldedWorkspace {
-  epoch: string;
-  position: number;
-  workspace: Revised;
-  conversations: Map<string, Revised>;
-  messages: Map<string, Message>;
-  deleted: Set<string>;
-  streams: Map<string, Stream>;
-  statuses: Map<string, { status: string; until: number }>;
-}
 
 export interface Place {
   restUrls: readonly string[];
@@ -36,26 +20,49 @@ export interface Place {
 
 export interface SentMessage {
   localId: string;
+  /** The text, which is different for each message. */
+  text: string;
   conversationId: string;
   workspaceId: string;
   /** The id of the stored message, once it was acknowledged. */
   messageId?: string;
 }
 
-type Payload = Record<string, unknown>;
+/** An acknowledged choice on a card. */
+export interface Choice {
+  workspaceId: string;
+  conversationId: string;
+  messageId: string;
+  actionId: string;
+  label: string;
+}
 
+export interface SendOptions {
+  /** Sends the acknowledged message again. */
+  twice?: boolean;
+  /** With a request instead of the socket. */
+  overRest?: boolean;
+  /** The beginning of the text. */
+  prefix?: string;
+}
+
+/** The name of the user of all clients. */
+export const USER_NAME = 'Ada';
 const ATTEMPT_MS = 5_000;
 const RETRYABLE = new Set(['service_unavailable', 'rate_limited', 'internal_error', 'turn_queue_full']);
-const WORKING = new Set(['reading', 'thinking', 'writing', 'pending']);
+
+/** Whether a message was stored or finally refused, or is sent again after a time. */
+type Attempt = { messageId?: string } | { retryAfterMs: number };
 
 /**
- * A client as the documentation of the realtime API asks for: it reads a snapshot, subscribes from its position, replaces an object
- * only by one with a higher `rev`, continues after a reconnect from its position, and reads a new snapshot after
- * `workspace.resync`. It records what breaks the promises of the API.
+ * A client as the documentation of the realtime API asks for: it reads the list of workspaces after each connect, and follows hints
+ * in between; it reads a snapshot, subscribes from its position, replaces an object only by one with a higher `rev`, continues
+ * after a reconnect from its position, and reads a new snapshot after `workspace.resync`. It records what breaks the promises of the API.
  */
 export class FoldingClient {
   readonly known = new Map<string, FoldedWorkspace>();
   readonly sent: SentMessage[] = [];
+  readonly choices: Choice[] = [];
   readonly violations: string[] = [];
   /** Why the server ended connections. */
   readonly endings: string[] = [];
@@ -63,44 +70,54 @@ export class FoldingClient {
   readonly resyncs: string[] = [];
   private readonly socket: Socket;
   private readonly loading = new Map<string, Promise<void>>();
-  private gone = new Set<string>();
-  private closed = false;
+  private readonly gone = new Set<string>();
+  private readonly closing = new AbortController();
 
   readonly token: string;
   readonly rest: RestClient;
 
   constructor(place: Place, token: string, number: number) {
     this.token = token;
-    this.rest = new RestClient({ urls: place.restUrls, token, first: number, isClosed: () => this.closed });
+    this.rest = new RestClient({ urls: place.restUrls, token, first: number, signal: this.closing.signal });
     this.socket = io(`${place.socketUrls[number % place.socketUrls.length]}/v1`, {
       auth: (answer) => answer({ 'x-token': token }),
+      autoConnect: false,
       forceNew: true,
       reconnectionDelay: 200,
       reconnectionDelayMax: 1_000,
       timeout: 5_000,
     });
-    this.socket.on('connect', () => void this.subscribeAll());
+    this.socket.on('connect', () => {
+      this.subscribe([...this.known.keys()].filter((id) => !this.loading.has(id)));
+      // The next connect reads the list again.
+      this.refresh().catch(() => undefined);
+    });
     this.socket.onAny((name: string, payload: Payload) => this.receive(name, payload));
+  }
+
+  /** Connects, and reads all workspaces. */
+  async join(): Promise<void> {
+    this.socket.connect();
+    await this.refresh();
   }
 
   /** A workspace as REST returns it; undefined if it was deleted. */
   async snapshot(workspaceId: string): Promise<FoldedWorkspace | undefined> {
-    const { status, body, position = '' } = await this.rest.read(`/v1/workspaces/${workspaceId}`);
+    const path = `/v1/workspaces/${workspaceId}`;
+    const { status, body, position = '' } = await this.rest.read(path);
     if (status === 404) return undefined;
     const [epoch = '', seq = ''] = position.split(':');
     if (!/^\d+$/.test(seq)) this.violations.push(`the position of ${workspaceId} is "${position}"`);
-    const conversations = await this.rest.readAll<Revised>(`/v1/workspaces/${workspaceId}/conversations`);
+    const conversations = await this.rest.readAll<Conversation>(`${path}/conversations`);
     const messages = await Promise.all(
-      conversations.map(({ id }) =>
-        this.rest.readAll<Message>(`/v1/workspaces/${workspaceId}/conversations/${id}/messages`),
-      ),
+      conversations.map(({ id }) => this.rest.readAll<ListedMessage>(`${path}/conversations/${id}/messages`)),
     );
     return {
       epoch,
       position: Number(seq),
-      workspace: (body as { data: Revised }).data,
+      workspace: (body as { data: Workspace }).data,
       conversations: new Map(conversations.map((conversation) => [conversation.id, conversation])),
-      messages: new Map(messages.flat().map((message) => [message.id, message])),
+      messages: new Map(messages.flat().map((message) => [message.id, exactStatus(message)])),
       deleted: new Set(),
       streams: new Map(),
       statuses: new Map(),
@@ -115,9 +132,11 @@ export class FoldingClient {
   }
 
   /** Reads the list and every workspace that is new. */
-  async refresh(): Promise<void> {
+  private async refresh(): Promise<void> {
+    // A hint can add another one in the meantime.
+    const before = [...this.known.keys()];
     const ids = await this.workspaceIds();
-    for (const id of this.known.keys()) if (!ids.includes(id)) this.known.delete(id);
+    for (const id of before) if (!ids.includes(id)) this.known.delete(id);
     await Promise.all(ids.filter((id) => !this.known.has(id)).map((id) => this.load(id)));
   }
 
@@ -137,10 +156,6 @@ export class FoldingClient {
     return loading;
   }
 
-  private async subscribeAll(): Promise<void> {
-    this.subscribe([...this.known.keys()].filter((id) => !this.loading.has(id)));
-  }
-
   private subscribe(workspaceIds: string[]): void {
     if (!this.socket.connected || workspaceIds.length === 0) return;
     const since = Object.fromEntries(
@@ -156,9 +171,9 @@ export class FoldingClient {
     if (name === 'session.ending') this.endings.push(String(payload['code']));
     if (name === 'workspace.subscribed') return this.subscribed(payload);
     if (name === 'workspace.new') {
-      const { id } = payload['workspace'] as Revised;
+      const { id } = payload['workspace'] as Workspace;
       // Events of a workspace that is subscribed already would come twice.
-      if (!this.known.has(id)) void this.load(id).catch(() => undefined);
+      if (!this.known.has(id)) this.load(id).catch(() => undefined);
       return;
     }
     const workspaceId = String(payload['workspace_id']);
@@ -173,12 +188,13 @@ export class FoldingClient {
       // What follows belongs to another history.
       this.resyncs.push(String(payload['reason']));
       this.known.delete(workspaceId);
-      const load = () => this.load(workspaceId).catch(() => undefined);
-      setTimeout(() => void load(), Number(payload['in_ms'] ?? 0));
+      this.pause(Number(payload['in_ms'] ?? 0))
+        .then(() => this.load(workspaceId))
+        .catch(() => undefined);
       return;
     }
     if (typeof payload['seq'] === 'number') this.advance(folded, name, payload['seq']);
-    this.fold(folded, name, payload);
+    fold(folded, name, payload, (text) => this.violations.push(text));
   }
 
   /** I2: the position only grows. */
@@ -188,124 +204,80 @@ export class FoldingClient {
     folded.position = Math.max(folded.position, seq);
   }
 
-  private fold(folded: FoldedWorkspace, name: string, payload: Payload): void {
-    switch (name) {
-      case 'message.new':
-      case 'message.updated':
-        replace(folded.messages, payload['message'] as Message, folded.deleted);
-        change(folded, payload);
-        break;
-      case 'message.deleted':
-        folded.deleted.add(String(payload['message_id']));
-        folded.messages.delete(String(payload['message_id']));
-        change(folded, payload);
-        break;
-      case 'conversation.new':
-      case 'conversation.updated':
-        replace(folded.conversations, payload['conversation'] as Revised, folded.deleted);
-        break;
-      case 'conversation.deleted': {
-        const id = String(payload['conversation_id']);
-        folded.deleted.add(id);
-        folded.conversations.delete(id);
-        for (const message of folded.messages.values())
-          if (message.conversation_id === id) folded.messages.delete(message.id);
-        replaceWorkspace(folded, payload['workspace']);
-        break;
-      }
-      case 'workspace.updated':
-        replaceWorkspace(folded, payload['workspace']);
-        break;
-      case 'message.chunk':
-        this.stream(folded, payload);
-        break;
-      case 'message.done':
-        folded.streams.delete(String(payload['message_id']));
-        change(folded, payload);
-        break;
-      case 'agent.status':
-        setStatus(folded, payload, payload['expires_in_ms']);
-        break;
-      default:
-    }
-  }
-
   private subscribed(payload: Payload): void {
-    const state = (payload['state'] ?? {}) as Record<
-      string,
-      { agents: Payload[]; streams: (Stream & { message_id: string })[] }
-    >;
-    for (const [workspaceId, { agents, streams }] of Object.entries(state)) {
+    for (const [workspaceId, state] of Object.entries((payload['state'] ?? {}) as Record<string, unknown>)) {
       const folded = this.known.get(workspaceId);
-      if (folded === undefined) continue;
-      folded.statuses.clear();
-      for (const agent of agents) setStatus(folded, agent, agent['until_ms']);
-      folded.streams = new Map(streams.map(({ message_id: id, generation, text }) => [id, { generation, text }]));
+      if (folded !== undefined) restore(folded, state);
     }
   }
 
-  /** `text := text[0..offset) + chunk`. A hole is a violation: the text that a user sees would have one. */
-  private stream(folded: FoldedWorkspace, payload: Payload): void {
-    const {
-      message_id: id,
-      generation,
-      offset,
-      chunk,
-    } = payload as unknown as {
-      message_id: string;
-      generation: number;
-      offset: number;
-      chunk: string;
-    };
-    const known = folded.streams.get(id);
-    if (known !== undefined && generation < known.generation) return;
-    const text = known?.generation === generation ? known.text : '';
-    if (offset > text.length)
-      this.violations.push(`a chunk of ${id} begins at ${offset}, but the text ends at ${text.length}`);
-    folded.streams.set(id, { generation, text: text.slice(0, offset) + chunk });
-  }
-
-  /** Sends over the socket, and again with the same `local_id` until the message is stored or finally refused. */
-  async send(workspaceId: string, conversationId: string, { twice }: { twice: boolean }): Promise<void> {
-    const message: SentMessage = { localId: randomUUID(), conversationId, workspaceId };
+  /** Sends a message, and again with the same `local_id` until it is stored or finally refused. */
+  async send(workspaceId: string, conversationId: string, options: SendOptions = {}): Promise<void> {
+    const { twice = false, overRest = false, prefix = '' } = options;
+    const localId = randomUUID();
+    const message: SentMessage = { localId, text: `${prefix}${localId}`, conversationId, workspaceId };
     this.sent.push(message);
-    for (const _ of twice ? [1, 2] : [1]) await this.sendUntilKnown(message);
+    for (const _ of twice ? [1, 2] : [1]) await this.sendUntilKnown(message, overRest);
   }
 
-  private async sendUntilKnown(message: SentMessage): Promise<void> {
-    const { workspaceId, conversationId } = message;
-    const event = {
-      workspace_id: workspaceId,
-      conversation_id: conversationId,
-      local_id: message.localId,
-      // The model server tells calls apart by it.
-      content: { type: 'text', text: message.localId },
-    };
-    while (!this.closed) {
-      const answer = await this.attempt(event);
-      if (answer?.ok === true) {
-        if (message.messageId !== undefined && message.messageId !== answer.message_id)
-          this.violations.push(`${message.localId} is ${message.messageId} and ${answer.message_id}`);
-        if (answer.message_id !== undefined) message.messageId = answer.message_id;
-        return;
+  private async sendUntilKnown(message: SentMessage, overRest: boolean): Promise<void> {
+    while (!this.closing.signal.aborted) {
+      const attempt = overRest ? await this.post(message) : await this.emit(message);
+      if ('retryAfterMs' in attempt) {
+        await this.pause(attempt.retryAfterMs);
+        continue;
       }
-      if (answer !== undefined && !RETRYABLE.has(answer.code ?? '')) return;
-      await sleep(answer?.extra?.retry_after_ms ?? 500);
+      const { messageId } = attempt;
+      if (messageId === undefined) return;
+      if (message.messageId !== undefined && message.messageId !== messageId)
+        this.violations.push(`${message.localId} is ${message.messageId} and ${messageId}`);
+      message.messageId = messageId;
+      return;
     }
   }
 
-  private async attempt(event: object) {
+  private async emit({ workspaceId, conversationId, localId, text }: SentMessage): Promise<Attempt> {
     interface Answer {
       ok?: boolean;
       message_id?: string;
       code?: string;
       extra?: { retry_after_ms?: number };
     }
+    const content = { type: 'text', text };
+    const event = { workspace_id: workspaceId, conversation_id: conversationId, local_id: localId, content };
     try {
-      return (await this.socket.timeout(ATTEMPT_MS).emitWithAck('message.send', event)) as Answer;
+      const answer = (await this.socket.timeout(ATTEMPT_MS).emitWithAck('message.send', event)) as Answer;
+      if (answer.ok === true) return answer.message_id === undefined ? {} : { messageId: answer.message_id };
+      return RETRYABLE.has(answer.code ?? '') ? { retryAfterMs: answer.extra?.retry_after_ms ?? 500 } : {};
     } catch {
-      return undefined;
+      return { retryAfterMs: 500 };
     }
+  }
+
+  private async post({ workspaceId, conversationId, localId, text }: SentMessage): Promise<Attempt> {
+    const path = `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
+    const content = { type: 'text', text };
+    try {
+      const { status, body } = await this.rest.request('POST', path, { local_id: localId, content });
+      return status < 300 ? { messageId: (body as { data: Message }).data.id } : {};
+    } catch {
+      return { retryAfterMs: 500 };
+    }
+  }
+
+  /** Chooses an action of the newest open card of a workspace, if there is one. */
+  async choose(workspaceId: string, pick: number): Promise<void> {
+    const card = [...(this.known.get(workspaceId)?.messages.values() ?? [])].findLast(
+      ({ content }) => content.type === 'action_card' && (content.selected_action_id ?? null) === null,
+    );
+    const actions = card?.content.actions ?? [];
+    const action = actions[pick % Math.max(1, actions.length)];
+    if (card === undefined || action === undefined) return;
+    const { id: messageId, conversation_id: conversationId } = card;
+    const path = `/v1/workspaces/${workspaceId}/messages/${messageId}/action`;
+    const { status } = await this.rest.request('POST', path, { action_id: action.id });
+    if (status < 300)
+      this.choices.push({ workspaceId, conversationId, messageId, actionId: action.id, label: action.label });
   }
 
   /** Closes the connection without a disconnect packet, as a phone without a network does. */
@@ -315,7 +287,7 @@ export class FoldingClient {
   }
 
   goOnline(): void {
-    this.socket.connect();
+    if (!this.closing.signal.aborted) this.socket.connect();
   }
 
   /** The client reads nothing more from its connection, which fills. */
@@ -327,60 +299,50 @@ export class FoldingClient {
     this.connection()?.resume();
   }
 
-  private connection(): { pause(): void; resume(): void } | undefined {
-    const transport = this.socket.io.engine?.transport as { ws?: { pause(): void; resume(): void } };
-    return transport?.ws;
+  private connection(): WebSocketConnection | undefined {
+    return (this.socket.io.engine?.transport as { ws?: WebSocketConnection } | undefined)?.ws;
   }
 
   get isConnected(): boolean {
     return this.socket.connected;
   }
 
-  /** Agents that this client shows as working now. */
-  workingAgents(now = performance.now()): string[] {
-    return [...this.known.values()].flatMap(({ statuses }) =>
-      [...statuses].filter(([, { status, until }]) => WORKING.has(status) && until > now).map(([id]) => id),
-    );
+  private async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.closing.signal });
   }
 
-  close(): void {
-    this.closed = true;
+  /** Ends its connection and all that it waits for. */
+  async close(): Promise<void> {
+    if (this.closing.signal.aborted) return;
+    this.closing.abort(new Error('the client is closed'));
+    const connection = this.connection();
+    connection?.resume();
+    const closed = connection === undefined || connection.readyState > 1 ? undefined : once(connection, 'close');
+    this.socket.io.reconnection(false);
     this.socket.disconnect();
+    connection?.terminate();
+    await closed;
   }
 }
+
+/** The connection of socket.io's client in Node. */
+interface WebSocketConnection extends NodeJS.EventEmitter {
+  /** Above 1 if it closes or is closed. */
+  readyState: number;
+  pause(): void;
+  resume(): void;
+  terminate(): void;
+}
+
+type ListedMessage = Message & { extended_status: string };
+
+/** A message of a list as events contain it. */
+const exactStatus = ({ extended_status: status, ...message }: ListedMessage): Message =>
+  ({ ...message, status }) as Message;
 
 /** Creates the account. The gateway refuses users without one, and clients do not try again. */
 export async function signUp({ restUrls }: Place, token: string): Promise<void> {
-  const rest = new RestClient({ urls: restUrls, token, first: 0, isClosed: () => false });
+  const rest = new RestClient({ urls: restUrls, token, first: 0 });
   const { status, body } = await rest.request('POST', '/v1/auth/sign-up');
   if (status >= 300) throw new Error(`POST /v1/auth/sign-up returned ${status} ${JSON.stringify(body)}`);
-}
-
-/** I3: an object replaces another iff its `rev` is higher. */
-function replace<Item extends Revised>(items: Map<string, Item>, item: Item, deleted: ReadonlySet<string>): void {
-  if (deleted.has(item.id)) return;
-  const known = items.get(item.id);
-  if (known === undefined || item.rev > known.rev) items.set(item.id, item);
-}
-
-/** What an event about a message changes in its conversation and its workspace. */
-function change(folded: FoldedWorkspace, payload: Payload): void {
-  const conversationId = (payload['conversation_id'] ??
-    (payload['message'] as Message | undefined)?.conversation_id) as string;
-  const conversation = folded.conversations.get(conversationId);
-  const [ofConversation, ofWorkspace] = [payload['conversation'], payload['workspace']] as (Revised | undefined)[];
-  if (conversation !== undefined && ofConversation !== undefined && ofConversation.rev > conversation.rev)
-    folded.conversations.set(conversationId, { ...conversation, ...ofConversation });
-  if (ofWorkspace !== undefined && ofWorkspace.rev > folded.workspace.rev)
-    folded.workspace = { ...folded.workspace, ...ofWorkspace };
-}
-
-function replaceWorkspace(folded: FoldedWorkspace, workspace: unknown): void {
-  const newer = workspace as Revised | undefined;
-  if (newer !== undefined && newer.rev > folded.workspace.rev) folded.workspace = newer;
-}
-
-function setStatus(folded: FoldedWorkspace, payload: Payload, untilMs: unknown): void {
-  const until = typeof untilMs === 'number' ? performance.now() + untilMs : Infinity;
-  folded.statuses.set(String(payload['agent_id']), { status: String(payload['status']), until });
 }

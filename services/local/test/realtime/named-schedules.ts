@@ -1,9 +1,10 @@
 import type { Step } from './schedule.js';
 
 const send = (client: number, retry = false): Step => ({ do: 'send', client, retry });
+const overRest = (client: number): Step => ({ do: 'send', client, retry: true, overRest: true });
 const wait = (ms: number): Step => ({ do: 'wait', ms });
 
-/** Schedules that once broke a promise. They run before the generated ones. */
+/** Schedules that once broke a promise, or that generated ones rarely contain. They run before the generated ones. */
 export const NAMED_SCHEDULES: Readonly<Record<string, Step[]>> = {
   // The orchestrator of its gateway is unavailable when the last client subscribes.
   'a device joins while the orchestrator is unavailable': [
@@ -23,5 +24,44 @@ export const NAMED_SCHEDULES: Readonly<Record<string, Step[]>> = {
     send(1),
     wait(610),
     wait(96),
+  ],
+  // Hints must reach all devices.
+  'nothing but devices fails': [
+    { do: 'create workspace', client: 0 },
+    send(0),
+    overRest(1),
+    { do: 'ask for a card', client: 1 },
+    { do: 'go offline', client: 1, seconds: 2 },
+    wait(2_000),
+    { do: 'read slowly', client: 0, seconds: 2 },
+    { do: 'create conversation', client: 0 },
+    { do: 'create workspace', client: 1 },
+    wait(2_000),
+    // Both choose something else.
+    { do: 'choose', client: 0, pick: 0 },
+    { do: 'choose', client: 1, pick: 1 },
+    send(2),
+    wait(1_000),
+    { do: 'read', client: 0 },
+    { do: 'stop the answer', client: 2 },
+    { do: 'delete workspace', client: 2 },
+  ],
+  'Postgres, the relay and the runtime fail while answers are written': [
+    send(0),
+    { do: 'ask for a card', client: 1 },
+    wait(2_000),
+    { do: 'restart Postgres', how: 'kill' },
+    overRest(0),
+    wait(2_000),
+    { do: 'choose', client: 0, pick: 0 },
+    { do: 'kill relay', seconds: 3 },
+    send(1, true),
+    wait(2_000),
+    { do: 'pause runtimes', seconds: 5 },
+    send(0),
+    { do: 'create workspace', client: 1 },
+    wait(1_000),
+    { do: 'pause relay', seconds: 5 },
+    send(2),
   ],
 };

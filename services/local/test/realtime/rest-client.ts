@@ -17,7 +17,8 @@ export interface RestClientOptions {
   token: string;
   /** The index of the URL that is tried first. */
   first: number;
-  isClosed: () => boolean;
+  /** Ends all requests. */
+  signal?: AbortSignal;
 }
 
 /** A REST client that tries another orchestrator if one does not answer. */
@@ -25,13 +26,21 @@ export class RestClient {
   private readonly urls: readonly string[];
   private readonly token: string;
   private readonly first: number;
-  private readonly isClosed: () => boolean;
+  private readonly signal: AbortSignal | undefined;
 
-  constructor({ urls, token, first, isClosed }: RestClientOptions) {
+  constructor({ urls, token, first, signal }: RestClientOptions) {
     this.urls = urls;
     this.token = token;
     this.first = first;
-    this.isClosed = isClosed;
+    this.signal = signal;
+  }
+
+  private get signals(): AbortSignal[] {
+    return this.signal === undefined ? [] : [this.signal];
+  }
+
+  private get until(): { signal?: AbortSignal } {
+    return this.signal === undefined ? {} : { signal: this.signal };
   }
 
   /** One request, at the first orchestrator or, if that fails, at the others. @throws Error if all fail twice */
@@ -47,7 +56,7 @@ export class RestClient {
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          signal: AbortSignal.timeout(ATTEMPT_MS),
+          signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), ...this.signals]),
         });
         const text = await response.text();
         if (response.status < 500 && response.status !== 429) {
@@ -62,7 +71,7 @@ export class RestClient {
       } catch (error) {
         failure = error;
       }
-      await sleep(300);
+      await sleep(300, undefined, this.until);
     }
     throw new Error(`${method} ${path} failed`, { cause: failure });
   }
@@ -74,8 +83,8 @@ export class RestClient {
       try {
         return await this.request('GET', path);
       } catch (error) {
-        if (this.isClosed() || performance.now() - started > READ_WITHIN_MS) throw error;
-        await sleep(500);
+        if (this.signal?.aborted === true || performance.now() - started > READ_WITHIN_MS) throw error;
+        await sleep(500, undefined, this.until);
       }
     }
   }

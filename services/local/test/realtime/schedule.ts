@@ -5,62 +5,108 @@ export const CLIENTS = 3;
 
 /** A step of a schedule. Faults end by themselves after `seconds`, while later steps run. */
 export type Step =
-  | { do: 'send'; client: number; retry: boolean }
+  | { do: 'send'; client: number; retry: boolean; overRest?: boolean }
   | { do: 'read' | 'create conversation' | 'delete conversation' | 'stop the answer'; client: number }
-  | { do: 'create workspace' | 'delete workspace'; client: number }
+  | { do: 'ask for a card' | 'create workspace' | 'delete workspace'; client: number }
+  | { do: 'choose'; client: number; pick: number }
   | { do: 'go offline' | 'read slowly'; client: number; seconds: number }
+  | { do: 'wait'; ms: number }
+  | Fault;
+
+/** A fault of the installation, not of a client. */
+export type Fault =
   | { do: 'kill gateway' | 'kill orchestrator'; index: number; seconds: number }
   | { do: 'pause gateway' | 'pause orchestrator'; index: number; seconds: number }
+  | { do: 'kill relay' | 'pause relay'; seconds: number }
   | { do: 'kill runtimes' }
+  | { do: 'pause runtimes'; seconds: number }
   | { do: 'restart Valkey' }
+  | { do: 'restart Postgres'; how: 'kill' | 'shutdown' }
   | { do: 'pause Valkey' | 'delay the bus' | 'freeze Postgres' | 'lose bus messages'; seconds: number }
   | { do: 'cut off gateway'; index: number; seconds: number }
-  | { do: 'close connections to Postgres' }
-  | { do: 'wait'; ms: number };
+  | { do: 'close connections to Postgres' };
+
+/** What users do, and what happens to their devices. */
+const USER_STEPS = new Set<Step['do']>([
+  'send',
+  'read',
+  'create conversation',
+  'delete conversation',
+  'stop the answer',
+  'ask for a card',
+  'create workspace',
+  'delete workspace',
+  'choose',
+  'go offline',
+  'read slowly',
+  'wait',
+]);
+
+export const isFault = (step: Step): step is Fault => !USER_STEPS.has(step.do);
 
 const client = fc.nat({ max: CLIENTS - 1 });
 const index = fc.nat({ max: 1 });
 
-/** @param longestS the longest fault, in seconds */
-export function schedules(longestS: number, maxLength: number): fc.Arbitrary<Step[]> {
-  const seconds = fc.integer({ min: 1, max: longestS });
+/** The time in seconds for which processes are stopped, and other faults last. */
+export interface FaultSeconds {
+  pause: { min: number; max: number };
+  other: { min: number; max: number };
+}
+
+export function schedules(faults: FaultSeconds, maxLength: number): fc.Arbitrary<Step[]> {
+  const seconds = fc.integer(faults.other);
+  const pauseSeconds = fc.integer(faults.pause);
   const step = fc.oneof(
-    { weight: 10, arbitrary: fc.record({ do: fc.constant('send' as const), client, retry: fc.boolean() }) },
     {
-      weight: 5,
+      weight: 10,
+      arbitrary: fc.record({ do: fc.constant('send'), client, retry: fc.boolean(), overRest: fc.boolean() }),
+    },
+    {
+      weight: 6,
       arbitrary: fc.record({
-        do: fc.constantFrom('read', 'create conversation', 'delete conversation', 'stop the answer'),
+        do: fc.constantFrom('read', 'create conversation', 'delete conversation', 'stop the answer', 'ask for a card'),
         client,
       }),
     },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('choose'), client, pick: index }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('create workspace', 'delete workspace'), client }) },
     { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('go offline', 'read slowly'), client, seconds }) },
     {
-      weight: 4,
+      weight: 3,
       arbitrary: fc.record({
-        do: fc.constantFrom(
-          'kill gateway',
-          'kill orchestrator',
-          'pause gateway',
-          'pause orchestrator',
-          'cut off gateway',
-        ),
+        do: fc.constantFrom('kill gateway', 'kill orchestrator', 'cut off gateway'),
         index,
         seconds,
       }),
     },
     {
-      weight: 4,
+      weight: 2,
       arbitrary: fc.record({
-        do: fc.constantFrom('pause Valkey', 'delay the bus', 'freeze Postgres', 'lose bus messages'),
-        seconds,
+        do: fc.constantFrom('pause gateway', 'pause orchestrator'),
+        index,
+        seconds: pauseSeconds,
       }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constantFrom('pause Valkey', 'pause runtimes', 'pause relay', 'freeze Postgres'),
+        seconds: pauseSeconds,
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({ do: fc.constantFrom('delay the bus', 'lose bus messages', 'kill relay'), seconds }),
     },
     {
       weight: 2,
       arbitrary: fc.record({ do: fc.constantFrom('kill runtimes', 'restart Valkey', 'close connections to Postgres') }),
     },
-    { weight: 6, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 50, max: 2_000 }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('restart Postgres'), how: fc.constantFrom('kill', 'shutdown') }),
+    },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('wait'), ms: fc.integer({ min: 50, max: 2_000 }) }) },
   );
   return fc.array(step, { minLength: 5, maxLength }) as fc.Arbitrary<Step[]>;
 }

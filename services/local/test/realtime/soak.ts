@@ -1,16 +1,17 @@
+import { existsSync } from 'node:fs';
 import type fc from 'fast-check';
 import { NAMED_SCHEDULES } from './named-schedules.js';
-import type { Step } from './schedule.js';
+import type { FaultSeconds, Step } from './schedule.js';
 
 interface ScheduleParameters {
   parameters: fc.Parameters<[Step[]]>;
-  longestFaultS: number;
+  faults: FaultSeconds;
   maxSteps: number;
   isSoak: boolean;
 }
 
 /** The number of generated schedules that `npm test` runs after the named ones. */
-const SEEDS = 3;
+const SEEDS = 2;
 
 /** How many schedules run, and how hard they are. `npm run soak -- realtime` sets the variables. */
 export function scheduleParameters(env = process.env): ScheduleParameters {
@@ -24,7 +25,9 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
   if (minutes === undefined) {
     const examples = Object.values(NAMED_SCHEDULES).map((steps): [Step[]] => [steps]);
     const numRuns = examples.length + SEEDS;
-    return { parameters: { ...repeated, examples, numRuns }, longestFaultS: 8, maxSteps: 20, isSoak: false };
+    const seconds = { min: 1, max: 8 };
+    const faults = { pause: seconds, other: seconds };
+    return { parameters: { ...repeated, examples, numRuns }, faults, maxSteps: 20, isSoak: false };
   }
   return {
     parameters: {
@@ -33,8 +36,23 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
       interruptAfterTimeLimit: Number(minutes) * 60_000,
       markInterruptAsFailure: false,
     },
-    longestFaultS: 40,
+    faults: { pause: { min: 5, max: 40 }, other: { min: 1, max: 40 } },
     maxSteps: 40,
     isSoak: true,
   };
+}
+
+const STOP_CHECK_MS = 250;
+
+/** Aborted when `npm run soak` is interrupted. Signals do not reach the code of tests, so it creates a file. */
+export function interruption(file = process.env['USWARM_SOAK_STOP_FILE']): AbortSignal | undefined {
+  if (file === undefined) return undefined;
+  const controller = new AbortController();
+  const timer = setInterval(() => {
+    if (!existsSync(file)) return;
+    clearInterval(timer);
+    controller.abort(new Error('the soak test was interrupted'));
+  }, STOP_CHECK_MS);
+  timer.unref();
+  return controller.signal;
 }
