@@ -27,9 +27,11 @@ import type { UntrustedSource } from '../src/features/tools/untrusted-content.js
 import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
 import type { Progress, ReplyTexts } from '../src/features/turns/turn-progress.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
+import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryLimits } from './memory-limits.js';
 import { createMemoryReceipts } from './memory-receipts.js';
+import { createMemoryReservations } from './memory-reservations.js';
 import { NO_TRANSACTION } from './transaction.js';
 import { JOB, QUEUED, RUNTIME } from './turn-rows.js';
 
@@ -70,8 +72,8 @@ export function createTurnHarness(
     limited?: () => boolean;
     /** Whether other turns have reserved the remaining tokens. */
     reserved?: () => boolean;
-    /** Whether the turn has used its budget. */
-    spent?: () => boolean;
+    /** What is left of its budget. Default: some. */
+    left?: () => TurnTokens['left'];
     deadlineMs?: number;
     /** The runtime does not know the turn when it is stopped. */
     unstoppable?: boolean;
@@ -145,6 +147,7 @@ export function createTurnHarness(
     reads: 0,
   };
   const messages = new Map<string, { text?: string; status?: string }>();
+  let checkStop = (): void => undefined;
   let seq = 0;
   let instance = 'i';
   let tokens = 0;
@@ -259,13 +262,7 @@ export function createTurnHarness(
       },
       supersedeOf: async () => [],
     },
-    reservations: {
-      lock: async ({ step }) => recorded.reservations.includes(step),
-      tokensOf: async () => ({ used: more.spent?.() === true ? 1_000 : 0, budget: 1_000 }),
-      insert: async ({ step }) => void recorded.reservations.push(step),
-      settle: async () => undefined,
-      release: async ({ step }) => void recorded.releases.push(step),
-    },
+    reservations: createMemoryReservations(recorded, more.left),
     warnAboutBudget: async () => undefined,
     receipts: createMemoryReceipts(),
     toolCalls: {
@@ -344,7 +341,8 @@ export function createTurnHarness(
       `${listsOnly ? 'list ' : ''}token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
-    stopHints: { watch: () => () => undefined },
+    retryMs: 1,
+    stopHints: { watch: (_turn, check) => ((checkStop = check), () => undefined) },
     publish: async ({ event, payload }) => {
       if (event === 'message.chunk') recorded.chunks.push(payload as (typeof recorded.chunks)[number]);
       return true;
@@ -370,6 +368,8 @@ export function createTurnHarness(
     userMessage: () => messages.get('question'),
     calls: () => requests.map(({ generation, fromEvent }) => ({ generation, fromEvent: Number(fromEvent) })),
     requestStop: () => void (turn.stop_requested = true),
+    /** Also notifies the process that runs the turn. */
+    stopNow: () => ((turn.stop_requested = true), checkStop()),
     /** Changes the turn, or deletes it. @returns how often it was read before */
     change(changed: Partial<TurnRow> | undefined): number {
       if (changed === undefined) deleted = true;

@@ -39,7 +39,6 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
           ...CHARGED_CALL,
           userId,
           usageTurnId: messageId,
-          budget: 1,
         },
         {
           period: PERIOD,
@@ -56,6 +55,14 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
     run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, PERIOD, db),
   },
   { name: 'the tokens of a turn', run: (db, { messageId }) => createReservationStore().tokensOf(messageId, db) },
+  {
+    name: 'the tokens that a turn can give to tasks',
+    run: (db, { messageId }) => createReservationStore().unallotted(messageId, db),
+  },
+  {
+    name: 'the grant of tokens',
+    run: (db, { messageId }) => createReservationStore().grant(messageId, 1, db),
+  },
   {
     name: 'the settlement of a reserved model call',
     run: (db, { messageId }) =>

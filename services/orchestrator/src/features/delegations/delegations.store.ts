@@ -40,8 +40,6 @@ export interface DelegationStore {
   end(turnId: string, status: 'completed' | 'failed', db: Database): Promise<void>;
   /** The state of a turn whose task has ended. */
   waiting(turnId: string, db: Database): Promise<WaitingTurn | undefined>;
-  /** Moves tokens of the budget of a turn to another one. */
-  moveTokens(fromTurnId: string, toTurnId: string, tokens: number, db: Database): Promise<void>;
 }
 
 const COLUMNS = [
@@ -92,11 +90,5 @@ export function createDelegationStore(): DelegationStore {
         ])
         .where('t.id', '=', turnId)
         .executeTakeFirst(),
-
-    async moveTokens(fromTurnId, toTurnId, tokens, db) {
-      await sql`
-        UPDATE turns SET tokens_budget = tokens_budget + CASE WHEN id = ${toTurnId} THEN ${tokens}::bigint ELSE -${tokens}::bigint END
-        WHERE id IN (${fromTurnId}, ${toTurnId})`.execute(db);
-    },
   };
 }

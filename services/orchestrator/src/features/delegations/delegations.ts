@@ -25,7 +25,7 @@ export interface DelegationsDeps {
   turns: Pick<TurnStore, 'get' | 'finish' | 'requestStop'>;
   background: BackgroundTurns;
   queue: Pick<TurnQueue, 'continue'>;
-  reservations: Pick<ReservationStore, 'tokensOf'>;
+  reservations: Pick<ReservationStore, 'unallotted'>;
   toolCalls: Pick<ToolCallStore, 'insert'>;
   messages: Pick<MessageStore, 'insert' | 'find' | 'update'>;
   events: Pick<EventStore, 'append' | 'lock'>;
@@ -86,14 +86,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   async function budgetFor(turnId: string, open: number, tx: Transaction): Promise<number | null> {
-    const { used, budget } = await reservations.tokensOf(turnId, tx);
-    return budget === null ? null : shareOf(budget - used, open);
-  }
-
-  /** Returns the tokens that a task did not use, or charges those that it used in addition. */
-  async function settle({ turnId, parentTurnId }: OpenDelegation, tx: Transaction): Promise<void> {
-    const { used, budget } = await reservations.tokensOf(turnId, tx);
-    if (budget !== null) await store.moveTokens(turnId, parentTurnId, budget - used, tx);
+    const left = await reservations.unallotted(turnId, tx);
+    return left === null ? null : shareOf(left, open);
   }
 
   async function show(
@@ -116,7 +110,6 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   async function close(delegation: OpenDelegation, turn: TurnRow, status: 'completed' | 'failed', tx: Transaction) {
     const seq = await show(delegation, turn, status, tx);
     await store.end(delegation.turnId, status, tx);
-    await settle(delegation, tx);
     return seq;
   }
 
@@ -155,9 +148,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
         tx,
       );
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
-      const turnId = await background.start({ ...task, budget: budget === null ? null : 0 }, tx);
+      const turnId = await background.start({ ...task, budget }, tx);
       await store.insert({ turnId, parentTurnId, callId, messageId }, tx);
-      if (budget !== null) await store.moveTokens(parentTurnId, turnId, budget, tx);
       announce({ workspaceId, conversationId, messageId }, 'running', seq, tx);
       return seq;
     },

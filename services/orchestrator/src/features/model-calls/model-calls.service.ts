@@ -20,7 +20,7 @@ export interface ModelCallService {
    * Counts the estimated tokens of a call before it is made. Calls of one user reserve one after the other, so that
    * concurrent calls exceed a limit by at most the estimate of one call.
    *
-   * @returns undefined if the workspace does not have the turn; `budget_reached` if the turn has used its budget
+   * @returns undefined if the workspace does not have the turn; `budget_reached` if a budget that limits the turn is spent
    * @throws ApiError `turn_not_running`, `token_limit_reached`
    */
   reserve(call: ModelCallReservation): Promise<ModelCallTerms | 'budget_reached' | undefined>;
@@ -49,10 +49,10 @@ export function createModelCallService(deps: ModelCallServiceDeps) {
           throw new ApiError('turn_not_running');
         }
         const allowance = limits.allowanceOf(turn);
-        const { userId, conversationId, usageTurnId, budget } = turn;
+        const { userId, conversationId } = turn;
         const price = models.price(call.requested_model, call.provider);
-        const counted = call.purpose === 'turn' ? { usageTurnId, budget } : { usageTurnId: call.turn_id, budget: null };
-        const before = await store.reserve({ ...call, userId, conversationId, ...price, ...counted }, allowance, tx);
+        const usageTurnId = call.purpose === 'turn' ? turn.usageTurnId : call.turn_id;
+        const before = await store.reserve({ ...call, userId, conversationId, usageTurnId, ...price }, allowance, tx);
         requireWithin(before, allowance);
         if (before.budgetSpent) return 'budget_reached';
         const { context_window = null } = models.entry(call.requested_model, call.provider) ?? {};

@@ -6,6 +6,7 @@ import type { ModelPrice } from '../core/models.js';
 import type { StoredPlan } from '../plans/plans.js';
 import type { StoredBudget } from '../usage/budget.js';
 import { CHARGED_COLUMNS, chargedValues, releaseEntry, type SettledCall, settleEntry } from '../usage/settlement.js';
+import { limitingBudgets } from '../usage/turn-tokens.js';
 import type { Allowance, UsedBefore } from '../usage/usage-limits.js';
 
 /** The turn of a model call, the budget of its workspace, and the plan of its user. */
@@ -18,12 +19,10 @@ export interface TurnOfCall extends StoredPlan, StoredBudget {
   ending: boolean;
   /** The first turn of those that continue each other. */
   usageTurnId: string;
-  /** The tokens that the turn may use, with those that it continues; null without a limit. */
-  budget: number | null;
 }
 
 export interface UsedBeforeCall extends UsedBefore {
-  /** Whether the turn has used its budget, so that the call is not reserved. */
+  /** Whether a budget that limits the turn is spent, so that the call is not reserved. */
   budgetSpent: boolean;
 }
 
@@ -35,13 +34,13 @@ export interface ModelCallStore {
    */
   lockTurn(turn: { workspaceId: string; turnId: string }, db: Database): Promise<TurnOfCall | undefined>;
   /**
-   * Adds an estimated row at the next step of the turn, unless a limit of the allowance is reached or the budget of the
-   * turn is spent. Idempotent per call.
+   * Adds an estimated row at the next step of the turn, unless a limit of the allowance is reached or a budget that limits
+   * the turn is spent. Idempotent per call.
    *
    * @returns what was used before
    */
   reserve(
-    call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId' | 'budget'>,
+    call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId'>,
     allowance: Allowance,
     db: Database,
   ): Promise<UsedBeforeCall>;
@@ -57,7 +56,7 @@ export function createModelCallStore(database: Database): ModelCallStore {
       // The same lock as for the start of a turn.
       const { rows } = await sql<TurnOfCall>`
         SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
-          u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId", t.tokens_budget AS budget,
+          u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",
           pg_advisory_xact_lock(hashtextextended(w.owner_id::text, 4))
         FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
         WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId}`.execute(db);
@@ -68,7 +67,7 @@ export function createModelCallStore(database: Database): ModelCallStore {
       const charged = { ...call, agentId: call.agent_id };
       const estimate = { prompt: call.estimated_prompt_tokens, cached: 0, completion: call.max_output_tokens };
       const { rows } = await sql<UsedBeforeCall>`
-        WITH used AS MATERIALIZED (
+        WITH RECURSIVE ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
           SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
             coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint
               AS workspace,
@@ -76,8 +75,10 @@ export function createModelCallStore(database: Database): ModelCallStore {
           FROM usage_periods WHERE user_id = ${call.userId} AND period = ${period}
         ), turn AS MATERIALIZED (
           SELECT coalesce(max(step), 0) + 1 AS next_step,
-            coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE kind = 'step'), 0) >= ${call.budget}::bigint
-              AND NOT coalesce(bool_or(call_id = ${call.id}), false) AS spent
+            ${call.purpose === 'turn'} AND NOT coalesce(bool_or(call_id = ${call.id}), false)
+              -- The runtime of a turn without a budget cannot be told that it is spent.
+              AND (SELECT bool_or(used >= budget) AND bool_and(id <> ${call.turn_id} OR budget IS NOT NULL) FROM budgets)
+              AS spent
           FROM usage_entries WHERE turn_id = ${call.usageTurnId}
         ), reserved AS (
           INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens,

@@ -26,12 +26,13 @@ import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from
 import type { SafeMarkdown } from './reply-text.js';
 import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
 import { createTurnActivity } from './turn-activity.js';
-import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
+import { limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { AppendedEntry, EntryParts, ToolMessage } from './turn-entries.js';
 import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from './turns.store.js';
 import type { Ended } from './turn-ending.js';
 import type { Begun, TurnWriter } from './turn-writes.js';
+import { reserveWhenFree } from './wait-for-tokens.js';
 
 /** More parts than are published between two times at which the text is saved. */
 const UNSAVED_PARTS = 10_000;
@@ -343,10 +344,14 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (attempt.step <= announced && !value.metered)
       throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
     if (!value.metered) announced = attempt.step;
-    const reserved = await writer.reserve(attempt, value.metered, activity.take());
+    const reserved = await reserveWhenFree(() => writer.reserve(attempt, value.metered, activity.take()), {
+      isAborted: () => requests.aborted,
+      signal,
+      everyMs: deps.retryMs,
+    });
     if (reserved === 'reserved') return false;
     if (reserved !== 'budget_reached') {
-      reply.overLimit = reserved;
+      if (reserved !== 'busy') reply.overLimit = reserved;
       // Not committed: a runtime that is followed again must not send the request.
       reply.events -= 1;
       announced = attempt.step - 1;
@@ -354,7 +359,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     }
     if (isBackground(turn)) {
       reply.suspended = true;
-      await reply.finish(limitedReply(reply.text));
+      await reply.finish(spentTask(reply.text));
     } else finishEarly(await writer.askForTokens(reply.text));
     return true;
   }

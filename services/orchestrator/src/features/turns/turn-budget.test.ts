@@ -41,7 +41,7 @@ describe('an announced model call', () => {
 
   it('invariant 9: suspends the turn with a card if the budget is spent, and is never committed', async () => {
     const events = [chunk('So far.'), entry(1), attempt(1)];
-    const harness = createTurnHarness([{ events, barriers: [3] }], { ...RUNTIME, spent: () => true });
+    const harness = createTurnHarness([{ events, barriers: [3] }], { ...RUNTIME, left: () => 'none' });
     expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded).toMatchObject({ suspended: true, ended: undefined, reservations: [], commits: [] });
     expect(harness.recorded.cards).toEqual([
@@ -52,16 +52,50 @@ describe('an announced model call', () => {
   });
 
   it('suspends the turn if the model gateway refused it, and is repeated if tokens are left again', async () => {
-    let spent = false;
+    let left: 'some' | 'none' = 'some';
     const events = [attempt(1, { metered: true }), done('42')];
-    const granted = createTurnHarness([{ events, barriers: [1] }], { ...RUNTIME, spent: () => spent });
+    const granted = createTurnHarness([{ events, barriers: [1] }], { ...RUNTIME, left: () => left });
     await granted.run();
     expect(granted.recorded).toMatchObject({ reservations: [], commits: [1], ended: { status: 'done' } });
 
-    spent = true;
-    const refused = createTurnHarness([{ events, barriers: [1] }], { ...RUNTIME, spent: () => spent });
+    left = 'none';
+    const refused = createTurnHarness([{ events, barriers: [1] }], { ...RUNTIME, left: () => left });
     await refused.run();
     expect(refused.recorded).toMatchObject({ suspended: true, reservations: [], commits: [] });
+  });
+
+  it('waits while running calls of other turns have reserved what is left of the budget', async () => {
+    const left = ['reserved', 'reserved', 'some'] as const;
+    let checks = 0;
+    const harness = createTurnHarness([{ events: [attempt(1), usage(1), done('42')], barriers: [1] }], {
+      ...RUNTIME,
+      left: () => left[Math.min(checks++, left.length - 1)]!,
+    });
+    await harness.run();
+    expect(checks).toBe(3);
+    expect(harness.recorded).toMatchObject({ reservations: [1], commits: [1], cards: [], ended: { status: 'done' } });
+  });
+
+  it('asks with a card if the other calls never give tokens back', async () => {
+    const events = [attempt(1)];
+    const harness = createTurnHarness([{ events, barriers: [1] }], { ...RUNTIME, left: () => 'reserved' });
+    await harness.run();
+    expect(harness.recorded).toMatchObject({ suspended: true, reservations: [], commits: [] });
+    expect(harness.recorded.cards).toHaveLength(1);
+  });
+
+  it('is never committed if the user stops the turn while it waits', async () => {
+    let checks = 0;
+    const harness = createTurnHarness([{ events: [chunk('So far.'), attempt(1), stopped], barriers: [2] }], {
+      ...RUNTIME,
+      left() {
+        checks += 1;
+        if (checks === 2) harness.stopNow();
+        return 'reserved';
+      },
+    });
+    await harness.run();
+    expect(harness.recorded).toMatchObject({ reservations: [], commits: [], cards: [], ended: { status: 'stopped' } });
   });
 
   it('ends the turn without a card if the monthly limit is reached in its middle, and is never committed', async () => {

@@ -10,7 +10,7 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnBudgetDeps {
   limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
-  reservations: Omit<ReservationStore, 'grant'>;
+  reservations: Omit<ReservationStore, 'grant' | 'unallotted'>;
   turns: Pick<TurnStore, 'recordUsage'>;
   warnAboutBudget: WarnAboutBudget;
 }
@@ -18,7 +18,8 @@ export interface TurnBudgetDeps {
 /** `reserved`: the usage replaces the estimate; `refused`: the provider did not count the reserved call */
 export type UsageOf = 'unannounced' | 'reserved' | 'refused';
 
-export type Reserved = LimitReached | 'budget_reached' | 'reserved';
+/** `busy`: running model calls of other turns have reserved what is left of the budget, and can give tokens back */
+export type Reserved = LimitReached | 'budget_reached' | 'busy' | 'reserved';
 
 /** The tokens of a turn. All methods require its lease. */
 export interface TurnBudget {
@@ -35,14 +36,14 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
   return {
     async reserve(attempt, metered, tx) {
       // The transaction can be a pipelined one: all are read after the lock.
-      const [isRepeated, limit, { used, budget }] = await allInOrder([
+      const [isRepeated, limit, { left }] = await allInOrder([
         reservations.lock(attempt, tx),
         limits.reached(turn.workspace_id, tx),
         reservations.tokensOf(turn.id, tx),
       ]);
       if (isRepeated && !metered) return 'reserved';
       if (limit !== undefined) return limit;
-      if (budget !== null && used >= budget) return 'budget_reached';
+      if (left !== 'some') return left === 'reserved' ? 'busy' : 'budget_reached';
       if (!metered) await reservations.insert(attempt, tx);
       return 'reserved';
     },

@@ -19,6 +19,8 @@ export interface FinishedReply {
   messageStatus: MessageStatus;
   text: string;
   errorCode: string | null;
+  /** Why a task failed, for the agent that gave it. Default: the message of the error code. */
+  reason?: string;
 }
 
 export interface TurnEndingDeps {
@@ -38,10 +40,10 @@ const isAnnounced = ({ turnStatus, messageStatus }: FinishedReply, isSuspended: 
   !isSuspended && turnStatus !== 'stopped' && messageStatus !== 'silent' && messageStatus !== 'delegated';
 
 /** What a background turn reports about its end. Pure. */
-function taskResult({ turnStatus, text, errorCode }: FinishedReply): TaskResult {
+function taskResult({ turnStatus, text, errorCode, reason }: FinishedReply): TaskResult {
   if (turnStatus === 'done') return { status: 'completed', text };
   if (turnStatus === 'stopped') return { status: 'stopped', text };
-  const why = messageError(errorCode ?? 'internal_error').message;
+  const why = reason ?? messageError(errorCode ?? 'internal_error').message;
   return { status: 'failed', text: text === '' || text === why ? why : `${why}\n${text}` };
 }
 

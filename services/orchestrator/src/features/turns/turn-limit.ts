@@ -30,3 +30,10 @@ export function limitedReply(text: string): FinishedReply {
     errorCode: TOKEN_LIMIT_REACHED,
   };
 }
+
+/** The final state of a task that has used its share of the tokens. It keeps its text so far. Pure. */
+export const spentTask = (text: string): FinishedReply => ({
+  ...limitedReply(text),
+  text,
+  reason: 'The tokens for this task are used up.',
+});

@@ -201,7 +201,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         }
         await stopOverLimit(run, to);
         // A call that has no tokens must not be sent.
-        const isDenied = event.event.case === 'attempt' && run.stopped;
+        const isDenied = event.event.case === 'attempt' && (run.stopped || reply.requests.aborted);
         if (!reply.callsTools && reply.announcedCall && (await mayUseTools(turn.id))) {
           reply.callsTools = true;
           await deliver();

@@ -148,7 +148,8 @@ export interface TurnWriter {
    * Counts the estimate of a model call before it is sent. Has no effect on a call that was reserved before.
    *
    * @param metered whether the model gateway reserves it
-   * @returns the token limit that is reached; `budget_reached` if only the budget of the turn is spent
+   * @returns the token limit that is reached; `budget_reached` if only a budget that limits the turn is spent; `busy` if it may
+   *   not be spent when the running calls of other turns end
    */
   reserve(attempt: Attempt, metered: boolean, activity?: AgentActivity): Promise<Reserved>;
   /** Ends the turn until the user grants it more tokens. */

@@ -1,19 +1,20 @@
 import { expect, it } from '@jest/globals';
 import { ApiError, type Conversation, type MessagePage, type UsageReportPage } from '@uswarm/contract';
-import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
+import { giveTask } from '../../../test/delegated-turn.js';
+import {
+  countedOf,
+  createMeteredCalls,
+  type MeteredCall,
+  type Mode,
+  type Tokens,
+  type WrittenTurn,
+} from '../../../test/metered-calls.js';
 import { tasksOf } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
-import { createModelCallService } from '../model-calls/model-calls.service.js';
-import { createModelCallStore } from '../model-calls/model-calls.store.js';
-import { createPlans } from '../plans/plans.js';
 import { createTurnWriter } from '../turns/turn-writer.js';
-import type { TurnWriter } from '../turns/turn-writes.js';
-import type { TurnRow } from '../turns/turns.store.js';
-import { createUsageLimits } from './usage-limits.js';
-import { createUsageStore } from './usage.store.js';
 
 const TOKENS = 1_000_000_000;
 const PLAN = {
@@ -24,9 +25,10 @@ const PLAN = {
   turn_token_limit: TOKENS,
 };
 const SCHEDULES = 25;
-const TURNS = 3;
-
-type Mode = 'runtime' | 'gateway';
+/** Turns that answer the user. */
+const ANSWERS = 2;
+/** With the task of one of them, and a task of this task. */
+const TURNS = ANSWERS + 2;
 
 /** What happens in a workspace with parallel turns. */
 type Operation =
@@ -79,23 +81,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
 );
 
-interface Tokens {
-  prompt: number;
-  completion: number;
-}
-
 interface Prices {
   input: number;
   cached_input: number;
   output: number;
 }
 
-interface MadeCall {
+interface MadeCall extends MeteredCall {
   turn: number;
-  step: number;
-  id: string;
-  estimate: Tokens;
-  counted: Tokens;
   prices: Prices;
   /** What it counts as now, in micro US dollars. */
   cost: number;
@@ -105,7 +98,7 @@ const costOf = ({ prompt, completion }: Tokens, { input, output }: Prices): numb
   Math.ceil((prompt * input + completion * output) / 1e6);
 
 it.each<Mode>(['runtime', 'gateway'])(
-  'invariant 8, invariant 9: %s calls of parallel turns cost at most the budget of their workspace and one call, and warn once, in every schedule',
+  'invariant 8, invariant 9: %s calls of parallel turns and of their tasks cost at most the budget of their workspace and one call, and warn once, in every schedule',
   async (mode) => {
     const uswarm = await startTestOrchestrator();
     try {
@@ -127,46 +120,43 @@ it.each<Mode>(['runtime', 'gateway'])(
   120_000,
 );
 
-/** A workspace with running turns, each in its own conversation. */
+/** A workspace with running turns: answers, each in its own conversation, and tasks. */
 async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, mode: Mode) {
   const { database } = uswarm;
   const { stores } = worker;
   const withTransaction = createWithTransaction(database);
   const withStatement = createWithStatement(database);
-  const limits = createUsageLimits({
-    store: createUsageStore(database),
-    plans: createPlans([PLAN]),
-    clock: systemClock,
-  });
   let prices: Prices = { input: 1_500_000, cached_input: 0, output: 6_000_000 };
   const price = () => ({ modelId: 'flash', prices });
-  const gateway = createModelCallService({
-    withTransaction,
-    store: createModelCallStore(database),
-    limits,
-    models: { entry: () => undefined, price },
-    warnAboutBudget: stores.warnAboutBudget,
-    metrics: { used: () => undefined },
-  });
+  const calls = createMeteredCalls({ database, stores, plan: PLAN, mode, price });
   await database.deleteFrom('work').where('kind', '=', 'turn').execute();
   const user = await uswarm.user();
   const home = await uswarm.home(user);
-  const turns: { row: TurnRow; writer: TurnWriter; steps: number }[] = [];
+  const turns: (WrittenTurn & { steps: number })[] = [];
   const pages: string[] = [];
-  for (let number = 0; number < TURNS; number += 1) {
+
+  async function begin(): Promise<void> {
+    const job = await worker.claim();
+    const turn = await worker.turnOf(job);
+    const writer = createTurnWriter(
+      { ...stores, ...tasksOf(stores), withTransaction, withStatement, limits: calls.limits },
+      turn,
+      job,
+    );
+    await writer.begin();
+    turns.push({ turn, writer, steps: 0 });
+  }
+
+  for (let number = 0; number < ANSWERS; number += 1) {
     const path = `${home.workspace}/conversations`;
     const { body } = await user.post<{ data: Conversation }>(path, { type: 'swarm' }, 201);
     pages.push(`${path}/${body.data.id}/messages`);
     await user.post(pages[number] ?? '', { content: { type: 'text', text: 'hi' } }, 201);
-    const job = await worker.claim();
-    const row = await worker.turnOf(job);
-    const writer = createTurnWriter(
-      { ...stores, ...tasksOf(stores), withTransaction, withStatement, limits },
-      row,
-      job,
-    );
-    await writer.begin();
-    turns.push({ row, writer, steps: 0 });
+    await begin();
+  }
+  for (let from = ANSWERS - 1; from < TURNS - 1; from += 1) {
+    await giveTask(stores, turns[from]!, withTransaction);
+    await begin();
   }
 
   const made: MadeCall[] = [];
@@ -178,80 +168,26 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const warning = { due: false, possible: false };
   const total = (): number => made.reduce((sum, { cost }) => sum + cost, 0);
 
-  const attemptOf = ({ turn, step, estimate }: MadeCall) => {
-    const { row } = turns[turn]!;
-    return {
-      usageTurnId: row.usage_turn_id,
-      userId: row.user_id,
-      workspaceId: row.workspace_id,
-      agentId: row.agent_id,
-      conversationId: row.conversation_id,
-      step,
-      provider: 'p',
-      model: 'm',
-      promptTokens: estimate.prompt,
-      maxOutputTokens: estimate.completion,
-      ...price(),
-    };
-  };
-
   /** @returns whether the call may be sent */
   async function reserve(call: MadeCall): Promise<boolean> {
-    const { row, writer } = turns[call.turn]!;
-    if (mode === 'runtime') {
-      const reserved = await writer.reserve(attemptOf(call), false);
-      if (reserved !== 'reserved') expect(reserved).toMatchObject({ scope: 'budget', cost_limit_micros: budget });
-      return reserved === 'reserved';
-    }
-    const reservation = {
-      id: call.id,
-      workspace_id: row.workspace_id,
-      turn_id: row.id,
-      agent_id: row.agent_id,
-      purpose: 'turn',
-      provider: 'p',
-      model: 'm',
-      requested_model: 'flash',
-      estimated_prompt_tokens: call.estimate.prompt,
-      max_output_tokens: call.estimate.completion,
-    } as const;
-    try {
-      expect(await gateway.reserve(reservation)).toMatchObject({ prices });
-      return true;
-    } catch (error) {
-      expect(error).toMatchObject({
-        code: 'token_limit_reached',
-        extra: { scope: 'budget', cost_limit_micros: budget },
-      });
-      return !(error instanceof ApiError);
-    }
+    const reserved = await calls.reserve(turns[call.turn]!, call).catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === 'token_limit_reached') return error.extra;
+      throw error;
+    });
+    if (reserved !== 'reserved') expect(reserved).toMatchObject({ scope: 'budget', cost_limit_micros: budget });
+    return reserved === 'reserved';
   }
 
-  async function settle(call: MadeCall, outcome: 'completed' | 'refused'): Promise<void> {
-    const { prompt, completion } = outcome === 'refused' ? { prompt: 0, completion: 0 } : call.counted;
-    if (mode === 'gateway') {
-      const counts = { cached_tokens: 0, reasoning_tokens: 0, estimated: false };
-      await gateway.settle(call.id, { prompt_tokens: prompt, completion_tokens: completion, ...counts, outcome });
-      return;
-    }
-    const { usageTurnId: turnId, ...attempt } = attemptOf(call);
-    const counts = { cachedTokens: 0, reasoningTokens: 0, estimated: false };
-    const { writer } = turns[call.turn]!;
-    writer.usage(
-      { ...attempt, turnId, promptTokens: prompt, completionTokens: completion, ...counts },
-      outcome === 'refused' ? 'refused' : 'reserved',
-      () => undefined,
-    );
-    await writer.flush();
-  }
+  const settle = (call: MadeCall, outcome: 'completed' | 'refused') =>
+    calls.settle(turns[call.turn]!, call, call.counted, outcome === 'refused');
 
   async function callModels({ turns: of, prompt, output, used }: Operation & { kind: 'call' }): Promise<void> {
     const estimate = { prompt, completion: output };
-    const counted = { prompt: Math.floor((prompt * used) / 100), completion: Math.floor((output * used) / 100) };
+    const counted = countedOf(estimate, used);
     await Promise.all(
       of.map(async (turn) => {
         const step = (turns[turn]!.steps += 1);
-        const call: MadeCall = { turn, step, id: crypto.randomUUID(), estimate, counted, prices, cost: 0 };
+        const call: MadeCall = { turn, step, callId: crypto.randomUUID(), estimate, counted, prices, cost: 0 };
         if (!(await reserve(call))) return;
         call.cost = costOf(estimate, prices);
         largestCall = Math.max(largestCall, call.cost);
@@ -262,14 +198,14 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   }
 
   async function report(numbers: readonly number[]): Promise<void> {
-    const calls = running.filter((_, index) => numbers.includes(index));
-    if (calls.length === 0) return;
+    const ended = running.filter((_, index) => numbers.includes(index));
+    if (ended.length === 0) return;
     const isDue = (): boolean => budget !== null && total() >= 0.8 * budget;
     warning.possible ||= isDue();
-    await Promise.all(calls.map((call) => settle(call, 'completed')));
-    for (const call of calls) call.cost = costOf(call.counted, call.prices);
+    await Promise.all(ended.map((call) => settle(call, 'completed')));
+    for (const call of ended) call.cost = costOf(call.counted, call.prices);
     warning.due ||= isDue();
-    running = running.filter((call) => !calls.includes(call));
+    running = running.filter((call) => !ended.includes(call));
   }
 
   async function setBudget(micros: number | null): Promise<void> {
@@ -309,7 +245,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
         reported.budget.cost_micros_used === cost,
       'the report has the same cost': (reported.total.cost_micros ?? 0) === cost,
       'each turn has the cost of its calls': turns.every(
-        ({ row }, number) => (costs.get(row.usage_turn_id) ?? 0) === costOfTurn(number),
+        ({ turn }, number) => (costs.get(turn.usage_turn_id) ?? 0) === costOfTurn(number),
       ),
       'the budget is exceeded by less than one call': cost < bound + Math.max(1, largestCall),
       'the user is warned at most once': warnings <= 1,

@@ -3,22 +3,18 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { systemClock } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { countedOf, createMeteredCalls, type MeteredCall, type Mode } from '../../../test/metered-calls.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { tasksOf } from '../../../test/stores.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
-import { createModelCallService, type ModelCallService } from '../model-calls/model-calls.service.js';
-import { createModelCallStore } from '../model-calls/model-calls.store.js';
-import { createPlans } from '../plans/plans.js';
 import { createTurnWriter } from '../turns/turn-writer.js';
 import type { TurnWriter } from '../turns/turn-writes.js';
 import type { TurnRow } from '../turns/turns.store.js';
 import { periodOf } from './period.js';
-import { createUsageLimits } from './usage-limits.js';
 import { createUsageStore } from './usage.store.js';
 
 const BUDGET = 1_000;
@@ -34,8 +30,6 @@ const PLAN = {
 const PRICES = { input: 3_000_000, cached_input: 1_000_000, output: 15_000_000 };
 const SCHEDULES = 40;
 const BRANCHES = 5;
-
-type Mode = 'runtime' | 'gateway';
 
 /** What a branch does in one operation. */
 type Operation =
@@ -75,19 +69,6 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
 );
 
-interface Tokens {
-  prompt: number;
-  completion: number;
-}
-
-/** A model call that the server has begun. */
-interface SentCall {
-  step: number;
-  callId: string;
-  estimate: Tokens;
-  counted: Tokens;
-}
-
 it.each<Mode>(['runtime', 'gateway'])(
   'invariant 8, invariant 9: %s calls of up to five branches are counted, and exceed no budget by more than one call, in every schedule',
   async (mode) => {
@@ -120,19 +101,8 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const { database } = uswarm;
   const withTransaction = createWithTransaction(database);
   const withStatement = createWithStatement(database);
-  const limits = createUsageLimits({
-    store: createUsageStore(database),
-    plans: createPlans([PLAN]),
-    clock: systemClock,
-  });
-  const gateway: ModelCallService = createModelCallService({
-    withTransaction,
-    store: createModelCallStore(database),
-    limits,
-    models: { entry: () => undefined, price: () => ({ modelId: null, prices: PRICES }) },
-    warnAboutBudget: worker.stores.warnAboutBudget,
-    metrics: { used: () => undefined },
-  });
+  const price = () => ({ modelId: null, prices: PRICES });
+  const calls = createMeteredCalls({ database, stores: worker.stores, plan: PLAN, mode, price });
   await database.deleteFrom('work').where('kind', '=', 'turn').execute();
   const user = await uswarm.user();
   const home = await uswarm.home(user);
@@ -144,8 +114,8 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   let state: 'running' | 'suspended' | 'ended' = 'running';
   let step = 0;
   let largestCall = 0;
-  const running = new Map<number, SentCall>();
-  const sent: SentCall[] = [];
+  const running = new Map<number, MeteredCall>();
+  const sent: MeteredCall[] = [];
 
   /** Begins the queued turn, as a worker does. */
   async function begin(): Promise<void> {
@@ -159,68 +129,21 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   async function attach(): Promise<void> {
     turn = await worker.turnOf(job);
     writer = createTurnWriter(
-      { ...worker.stores, ...tasksOf(worker.stores), withTransaction, withStatement, limits },
+      { ...worker.stores, ...tasksOf(worker.stores), withTransaction, withStatement, limits: calls.limits },
       turn,
       job,
     );
     step = Math.max(step, (await worker.stores.turns.nextStep(turn.usage_turn_id)) - 1);
   }
 
-  const attemptOf = ({ step: number, estimate }: SentCall) => ({
-    usageTurnId: turn.usage_turn_id,
-    userId: turn.user_id,
-    workspaceId: turn.workspace_id,
-    step: number,
-    provider: 'p',
-    model: 'm',
-    agentId: turn.agent_id,
-    conversationId: turn.conversation_id,
-    modelId: null,
-    prices: PRICES,
-    promptTokens: estimate.prompt,
-    maxOutputTokens: estimate.completion,
-  });
-
-  async function reserve(call: SentCall): Promise<unknown> {
-    if (mode === 'runtime') return writer.reserve(attemptOf(call), false);
-    const reserved = await gateway.reserve({
-      id: call.callId,
-      workspace_id: turn.workspace_id,
-      turn_id: turn.id,
-      agent_id: turn.agent_id,
-      purpose: 'turn',
-      provider: 'p',
-      model: 'm',
-      requested_model: 'm',
-      estimated_prompt_tokens: call.estimate.prompt,
-      max_output_tokens: call.estimate.completion,
-    });
-    return reserved === 'budget_reached' ? reserved : 'reserved';
-  }
-
-  async function settle(call: SentCall, counted: Tokens, refused = false): Promise<void> {
-    const counts = { cached_tokens: 0, reasoning_tokens: 0, estimated: false };
-    if (mode === 'gateway') {
-      const outcome = refused ? 'refused' : 'completed';
-      const tokens = { prompt_tokens: counted.prompt, completion_tokens: counted.completion };
-      await gateway.settle(call.callId, { ...tokens, ...counts, outcome });
-      return;
-    }
-    const { usageTurnId: turnId, userId, workspaceId, provider, model, ...charged } = attemptOf(call);
-    const tokens = { promptTokens: counted.prompt, completionTokens: counted.completion };
-    const details = { cachedTokens: 0, reasoningTokens: 0, estimated: false };
-    writer.usage(
-      { ...charged, turnId, userId, workspaceId, step: call.step, provider, model, ...tokens, ...details },
-      refused ? 'refused' : 'reserved',
-      () => undefined,
-    );
-    await writer.flush();
-  }
+  const reserve = (call: MeteredCall) => calls.reserve({ turn, writer }, call);
+  const settle = (call: MeteredCall, ...how: [MeteredCall['counted'], boolean?]) =>
+    calls.settle({ turn, writer }, call, ...how);
 
   async function callModel({ branches, prompt, output, used }: Operation & { kind: 'call' }): Promise<void> {
     const free = branches.filter((one) => !running.has(one));
     const estimate = { prompt, completion: output };
-    const counted = { prompt: Math.floor((prompt * used) / 100), completion: Math.floor((output * used) / 100) };
+    const counted = countedOf(estimate, used);
     const results = await Promise.all(
       free.map(async (one) => {
         step += 1;
@@ -235,7 +158,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     );
     if (!results.includes('budget_reached')) return;
     if (mode === 'gateway')
-      expect(await writer.reserve(attemptOf({ step, callId: '', estimate, counted }), true)).toBe('budget_reached');
+      expect(await writer.reserve(calls.attemptOf(turn, { step, estimate }), true)).toBe('budget_reached');
     await writer.askForTokens('So far.');
     // The runtime stops all branches. Without a gateway, what they used is not reported any more.
     if (mode === 'gateway') await Promise.all(Array.from(running.values(), (cut) => settle(cut, cut.counted)));

@@ -10,6 +10,7 @@ import {
   type SettledTokens,
   settleEntry,
 } from './settlement.js';
+import { allottedBudgets, type BudgetRow, limitingBudgets, type TurnTokens, turnTokensOf } from './turn-tokens.js';
 
 /** A model call of a turn. */
 export interface TurnStep {
@@ -33,13 +34,6 @@ export interface Attempt extends TurnStep, ChargedCall {
   maxOutputTokens: number;
 }
 
-/** The tokens of a turn, with those that it continues. */
-export interface TurnTokens {
-  used: number;
-  /** Null: the turn has no budget. */
-  budget: number | null;
-}
-
 /** Reservations of runtimes that call providers themselves. The model gateway has its own: see `model-calls`. */
 export interface ReservationStore {
   /**
@@ -49,13 +43,15 @@ export interface ReservationStore {
    */
   lock(attempt: TurnStep & Pick<Attempt, 'userId'>, db: Database): Promise<boolean>;
   tokensOf(turnId: string, db: Database): Promise<TurnTokens>;
+  /** The tokens that a turn has left, without those that its unfinished tasks may use. @returns null without a budget */
+  unallotted(turnId: string, db: Database): Promise<number | null>;
   /** Has no effect if the calls of the turn pass the model gateway, which counts them. */
   insert(attempt: Attempt, db: Database): Promise<void>;
   /** Replaces the estimate of a reserved step, once. @returns undefined if there is none */
   settle(step: TurnStep, tokens: SettledTokens, db: Database): Promise<SettledCall | undefined>;
   /** Removes a reserved step that the provider did not count. */
   release(step: TurnStep, db: Database): Promise<void>;
-  /** Sets the budget of a suspended turn to the tokens that it has used, plus these. */
+  /** Sets the budget of a suspended turn to the tokens that it and its tasks have used, plus these. */
   grant(turnId: string, tokens: number, db: Database): Promise<void>;
 }
 
@@ -73,11 +69,17 @@ export function createReservationStore(): ReservationStore {
     },
 
     async tokensOf(turnId, db) {
-      const { rows } = await sql<TurnTokens>`
-        SELECT t.tokens_budget AS budget, coalesce(sum(e.prompt_tokens + e.completion_tokens), 0)::bigint AS used
-        FROM turns t LEFT JOIN usage_entries e ON e.turn_id = coalesce(t.first_turn_id, t.id) AND e.kind = 'step'
-        WHERE t.id = ${turnId} GROUP BY t.id`.execute(db);
-      return rows[0] ?? { used: 0, budget: null };
+      const { rows } = await sql<BudgetRow>`
+        WITH RECURSIVE ${limitingBudgets(turnId)} SELECT * FROM budgets`.execute(db);
+      return turnTokensOf(turnId, rows);
+    },
+
+    async unallotted(turnId, db) {
+      const { rows } = await sql<{ left: number | null }>`
+        WITH RECURSIVE ${allottedBudgets(turnId)}
+        SELECT (sum(CASE WHEN id = ${turnId} THEN budget - used ELSE -greatest(0, budget - used) END))::bigint AS left
+        FROM budgets HAVING bool_and(budget IS NOT NULL) FILTER (WHERE id = ${turnId})`.execute(db);
+      return rows[0]?.left ?? null;
     },
 
     async insert(attempt, db) {
@@ -100,10 +102,9 @@ export function createReservationStore(): ReservationStore {
 
     async grant(turnId, tokens, db) {
       await sql`
-        UPDATE turns t SET tokens_budget = ${tokens} + (
-          SELECT coalesce(sum(e.prompt_tokens + e.completion_tokens), 0)::bigint FROM usage_entries e
-          WHERE e.turn_id = coalesce(t.first_turn_id, t.id) AND e.kind = 'step'
-        ) WHERE t.id = ${turnId}`.execute(db);
+        WITH RECURSIVE ${limitingBudgets(turnId)}
+        UPDATE turns t SET tokens_budget = ${tokens} + budgets.used
+        FROM budgets WHERE t.id = ${turnId} AND budgets.id = t.id`.execute(db);
     },
   };
 }

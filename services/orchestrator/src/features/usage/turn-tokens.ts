@@ -1,0 +1,87 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/** The budget of a turn, and what counts against it. */
+export interface BudgetRow {
+  id: string;
+  /** Tokens; null without a limit. */
+  budget: number | null;
+  /** Tokens of model calls of the turn, of those that it continues, and of its tasks. */
+  used: number;
+  /** The part of them that model calls of other running turns have reserved, and can still give back. */
+  unsettled: number;
+}
+
+/** The tokens of a turn with those that it continues and with its tasks. */
+export interface TurnTokens {
+  used: number;
+  /** Null: the turn has no budget. */
+  budget: number | null;
+  /**
+   * `reserved`: nothing is left of a budget that limits the turn, but running model calls of other turns can give tokens back;
+   * `none`: it is spent
+   */
+  left: 'some' | 'reserved' | 'none';
+}
+
+const NO_TOKENS: TurnTokens = { used: 0, budget: null, left: 'some' };
+
+/** @param budgets of the turn and of those whose tasks it works on. Pure. */
+export function turnTokensOf(turnId: string, budgets: readonly BudgetRow[]): TurnTokens {
+  const own = budgets.find(({ id }) => id === turnId);
+  if (own === undefined) return NO_TOKENS;
+  const { used, budget } = own;
+  // The runtime of a turn without a budget cannot be told that it is spent.
+  if (budget === null) return { used, budget, left: 'some' };
+  const missing = budgets.filter((one) => one.budget !== null && one.used >= one.budget);
+  if (missing.length === 0) return { used, budget, left: 'some' };
+  const returns = missing.every((one) => one.used - one.unsettled < (one.budget ?? Infinity));
+  return { used, budget, left: returns ? 'reserved' : 'none' };
+}
+
+/** The ids of a turn and of those whose tasks it works on. */
+const limiting = (turnId: string) => sql`
+  SELECT ${turnId}::uuid AS id
+  UNION ALL
+  SELECT above.id FROM holders CROSS JOIN LATERAL (
+    SELECT d.parent_turn_id AS id FROM delegations d WHERE d.turn_id = holders.id OFFSET 0
+  ) above`;
+
+/** The ids of a turn and of its unfinished tasks. */
+const allotting = (turnId: string) => sql`
+  SELECT ${turnId}::uuid AS id
+  UNION ALL
+  SELECT d.turn_id FROM delegations d WHERE d.parent_turn_id = ${turnId} AND d.status = 'running'`;
+
+/**
+ * Common table expressions for `WITH RECURSIVE`: `budgets` has a `BudgetRow` per holder of a budget. A task counts against
+ * its own budget and against those of all turns above it. `OFFSET 0` keeps the lookups in the indices: the planner
+ * overestimates the rows of recursive queries, and would read whole tables.
+ */
+const budgetsOf = (turnId: string, holders: RawBuilder<unknown>) => sql`
+  holders AS (${holders}),
+  counted AS (
+    SELECT id AS holder, id FROM holders
+    UNION ALL
+    SELECT counted.holder, task.id FROM counted CROSS JOIN LATERAL (
+      SELECT d.turn_id AS id FROM delegations d WHERE d.parent_turn_id = counted.id OFFSET 0
+    ) task
+  ), budgets AS (
+    SELECT counted.holder AS id,
+      (SELECT tokens_budget FROM turns WHERE id = counted.holder) AS budget,
+      coalesce(sum(calls.tokens), 0)::bigint AS used,
+      coalesce(sum(calls.unsettled), 0)::bigint AS unsettled
+    FROM counted CROSS JOIN LATERAL (
+      SELECT sum(e.prompt_tokens + e.completion_tokens) AS tokens,
+        sum(e.prompt_tokens + e.completion_tokens)
+          FILTER (WHERE e.reserved AND t.status = 'running' AND t.id <> ${turnId}) AS unsettled
+      FROM turns t JOIN usage_entries e ON e.turn_id = coalesce(t.first_turn_id, t.id) AND e.kind = 'step'
+      WHERE t.id = counted.id
+    ) calls
+    GROUP BY counted.holder
+  )`;
+
+/** The budgets that limit the model calls of a turn. */
+export const limitingBudgets = (turnId: string) => budgetsOf(turnId, limiting(turnId));
+
+/** The budgets of a turn and of its unfinished tasks. */
+export const allottedBudgets = (turnId: string) => budgetsOf(turnId, allotting(turnId));

@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import type { WithTransaction } from '../src/database/database.js';
+import type { ToolOutcome } from '../src/features/tools/platform-tool.js';
+import type { TurnRow } from '../src/features/turns/turns.store.js';
+import { type Stores, tasksOfStores } from './stores.js';
+
+/** Lets a running turn give a task to its own agent, as the tool `delegate` does. @returns why it was not given, if so */
+export async function giveTask(
+  stores: Stores,
+  { turn }: { turn: TurnRow },
+  withTransaction: WithTransaction,
+): Promise<ToolOutcome | undefined> {
+  const call = {
+    id: randomUUID(),
+    turnId: turn.id,
+    depth: turn.task_depth ?? 0,
+    userMessageId: turn.user_message_id,
+    workspaceId: turn.workspace_id,
+    userId: turn.user_id,
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+    signal: new AbortController().signal,
+  };
+  const content = { type: 'delegation', from: null, to: null, status: 'running', task_preview: 'Find facts' } as const;
+  const { delegations } = tasksOfStores(stores);
+  const task = { agentId: turn.agent_id, prompt: 'Find facts', content };
+  const started = await withTransaction((tx) => delegations.start(call, task, tx));
+  return typeof started === 'number' ? undefined : started;
+}

@@ -1,0 +1,22 @@
+import type { TurnBudgetDeps } from '../src/features/turns/turn-budget.js';
+import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
+
+/**
+ * Reservations of one turn in memory.
+ *
+ * @param recorded the steps that were reserved and released
+ * @param left what is left of the budget. Default: some.
+ */
+export const createMemoryReservations = (
+  recorded: { reservations: number[]; releases: number[] },
+  left: () => TurnTokens['left'] = () => 'some',
+): TurnBudgetDeps['reservations'] => ({
+  lock: async ({ step }) => recorded.reservations.includes(step),
+  async tokensOf() {
+    const now = left();
+    return { used: now === 'some' ? 0 : 1_000, budget: 1_000, left: now };
+  },
+  insert: async ({ step }) => void recorded.reservations.push(step),
+  settle: async () => undefined,
+  release: async ({ step }) => void recorded.releases.push(step),
+});
