@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentSummary, MessageData } from '@uswarm/contract';
+import type { AgentSettings, AgentSummary, MessageData } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ModelServer, type ModelServerRequest, startModelServer, textOf } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { developmentToken, type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 
@@ -34,7 +35,7 @@ describe('the next model request after a change of an agent', () => {
       OPENAI_MODEL: 'model-of-all',
       OPENAI_MODEL_FLASH: 'model-of-flash',
       OPENAI_MODEL_OPUS: 'model-of-opus',
-      USWARM_DEFAULT_MODEL: 'flash',
+      USWARM_DEFAULT_MODEL: 'opus',
     });
   });
   afterAll(async () => {
@@ -61,12 +62,31 @@ describe('the next model request after a change of an agent', () => {
     return model.requests[before]!.body;
   };
 
-  it('uses the default model of the runtime, then the configured one', async () => {
-    expect((await ask()).model).toBe('model-of-flash');
-    await change('PATCH', `${manager}/settings`, { model: 'opus' });
+  it('uses the default model of the runtime for the manager, then the configured one', async () => {
     expect((await ask()).model).toBe('model-of-opus');
+    await change('PATCH', `${manager}/settings`, { model: 'flash' });
+    expect((await ask()).model).toBe('model-of-flash');
     await change('PATCH', `${manager}/settings`, { model: 'sonnet' });
     expect((await ask()).model).toBe('model-of-all');
+  });
+
+  it('uses flash for a sub-agent, then the configured model', async () => {
+    const subAgent = agents[1]!;
+    const shown = async () =>
+      ((await client.api('GET', `/v1/agents/${subAgent.id}/settings`)).body as { data: AgentSettings }).data.model;
+    const path = `/v1/workspaces/${client.workspaceId}/conversations`;
+    const { body } = await client.api('POST', path, { type: 'agent', agent_id: subAgent.id });
+    const conversation = (body as { data: { id: string } }).data.id;
+    const used = async () => {
+      const before = model.requests.length;
+      const text = { type: 'text', text: 'Hello?' };
+      await change('POST', `${path}/${conversation}/messages`, { content: text, local_id: randomUUID() }, 201);
+      await eventually(() => model.requests.length > before);
+      return model.requests[before]!.body.model;
+    };
+    expect([await shown(), await used()]).toEqual(['flash', 'model-of-flash']);
+    await change('PATCH', `/v1/agents/${subAgent.id}/settings`, { model: 'opus' });
+    expect([await shown(), await used()]).toEqual(['opus', 'model-of-opus']);
   });
 
   it('contains the response length', async () => {
@@ -124,12 +144,12 @@ describe('the next model request after a change of an agent', () => {
     const secret = randomUUID();
     const colleague = `/v1/agents/${agents[1]!.id}`;
     const prompts = [{ id: 'a', name: 'n', description: 'd', content: secret }];
-    await change('PATCH', `${colleague}/settings`, { model: 'opus', response_length: 'short', prompts });
+    await change('PATCH', `${colleague}/settings`, { model: 'sonnet', response_length: 'short', prompts });
     await change('PATCH', `${colleague}/tools/web_search_tool`, { enabled: false });
     await change('POST', `${colleague}/memories`, { key: 'secret', content: secret });
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
-      'model-of-flash',
+      'model-of-opus',
       ['web_search_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...SWARM],
       false,
     ]);

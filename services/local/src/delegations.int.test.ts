@@ -41,11 +41,11 @@ describe('a manager that delegates', () => {
     const { groups, total } = await report('turn');
     const manager = groups.find(({ turn }) => turn?.delegated_by === null);
     const tasks = groups.filter((group) => group !== manager);
-    // Sonnet of openai costs 2.5 and 10 micro US dollars per token.
-    const ofTask = { model_calls: 1, prompt_tokens: 1_000, completion_tokens: 100, cost_micros: 3_500 };
+    // Sonnet of openai costs 2.5 and 10 micro US dollars per token, and flash 0.15 and 0.6.
+    const ofTask = { model_calls: 1, prompt_tokens: 1_000, completion_tokens: 100, cost_micros: 210 };
     expect(manager).toMatchObject({
       usage: { model_calls: 2, prompt_tokens: 4_000, completion_tokens: 20, cost_micros: 10_200 },
-      turn: { total: { model_calls: 4, prompt_tokens: 6_000, completion_tokens: 220, cost_micros: 17_200 } },
+      turn: { total: { model_calls: 4, prompt_tokens: 6_000, completion_tokens: 220, cost_micros: 10_620 } },
     });
     const task = { usage: ofTask, turn: { delegated_by: manager?.key, total: ofTask } };
     expect(tasks).toMatchObject([task, task]);

@@ -19,8 +19,9 @@ const DEFAULT_ID = 'sonnet';
 export function resolveModel(requested: string, { byId, fallback, preferred, variable }: ModelNames): string {
   const id = requested || preferred || DEFAULT_ID;
   if (!CATALOGUE.has(id)) return id;
-  const own = CATALOGUE.has(preferred ?? '') ? undefined : preferred;
-  const model = byId[id] ?? fallback ?? own;
+  const isId = CATALOGUE.has(preferred || DEFAULT_ID);
+  // An id without a name becomes the default model.
+  const model = byId[id] ?? fallback ?? (isId ? byId[preferred || DEFAULT_ID] : preferred);
   if (model) return model;
   throw new ModelError('model_rejected', `No model is configured: set ${variable}.`);
 }

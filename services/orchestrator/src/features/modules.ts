@@ -17,7 +17,7 @@ import { createArtifactsModule } from './artifacts/artifacts.module.js';
 import { createAgentStatusStore } from './agents/agent-status.store.js';
 import { createAgentStatuses } from './agents/agent-statuses.js';
 import { createAgentsModule } from './agents/agents.module.js';
-import { userSwarmModel } from './agents/default-model.js';
+import { namesFlash, userSwarmModel } from './agents/default-model.js';
 import { createAuthModule } from './auth/auth.module.js';
 import type { AuthenticatorDeps } from './auth/authenticator.js';
 import { createIdentityHash } from './auth/identity-hash.js';
@@ -117,6 +117,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
     models: loadModelCatalog({
       provider: config.MODEL_PROVIDER,
       defaultModel: userSwarmModel(config, environment),
+      namesFlash: namesFlash(config, environment),
       file: config.MODELS_FILE,
     }),
     rates: createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger }),
@@ -213,6 +214,7 @@ function createChatModules(
   const agents = createAgentsModule({
     config,
     environment,
+    models,
     database,
     background: background.database,
     withTransaction,

@@ -22,9 +22,14 @@ const PLATFORM = [
 ] as const;
 const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
-function loadAgentContext(row: Partial<AgentSettingsRow> | undefined, connected: IntegrationProvider[] = []) {
+function loadAgentContext(
+  row: Partial<AgentSettingsRow> | undefined,
+  connected: IntegrationProvider[] = [],
+  subAgentModel: 'flash' | null = 'flash',
+) {
   const recalls: [string, readonly string[]][] = [];
   const settings = row && {
+    kind: 'manager' as const,
     model: null,
     response_length: 'auto' as const,
     prompts: [],
@@ -45,6 +50,7 @@ function loadAgentContext(row: Partial<AgentSettingsRow> | undefined, connected:
     },
     tools: [tool('web_search_tool'), tool('memories'), tool('gmail')],
     connections: { connectedOfAgent: async () => connected },
+    subAgentModel,
   })('a', async () => ['What do I drink?']);
   return { context, recalls };
 }
@@ -63,6 +69,15 @@ describe('the context of an agent', () => {
       memories: [MEMORY],
     });
     expect(recalls).toEqual([['a', ['What do I drink?']]]);
+  });
+
+  it('names no model for a manager without one, and the model of sub-agents for a sub-agent without one', async () => {
+    const modelOf = async (row: Partial<AgentSettingsRow>, subAgentModel?: null) =>
+      (await loadAgentContext(row, [], subAgentModel).context).model;
+    expect(await modelOf({ kind: 'manager' })).toBeNull();
+    expect(await modelOf({ kind: 'sub-agent' })).toBe('flash');
+    expect(await modelOf({ kind: 'sub-agent', model: 'opus' })).toBe('opus');
+    expect(await modelOf({ kind: 'sub-agent' }, null)).toBeNull();
   });
 
   it('contains the prompts, in order, without empty ones', async () => {

@@ -3,6 +3,7 @@ import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
 import type { IntegrationStore } from '../integrations/integrations.store.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../core/catalog.js';
+import type { ModelCatalog } from '../core/models.js';
 import type { AgentSettingsStore } from './agent-settings.store.js';
 import { toolsOf } from './agent-tools.js';
 import type { SwarmMember } from './agents.store.js';
@@ -34,13 +35,15 @@ export interface AgentContextDeps {
   tools: readonly Tool[];
   platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy' | 'effect' | 'provider'>[];
   connections: Pick<IntegrationStore, 'connectedOfAgent'>;
+  subAgentModel: ModelCatalog['subAgentModel'];
 }
 
 /** Texts that the memories of a turn are chosen for, the most important first. */
 export type Question = () => Promise<readonly string[]>;
 
 /** Loads the current settings, tools and memories, so that a change applies from the next turn. */
-export function createAgentContextLoader({ settings, memories, tools, platformTools, connections }: AgentContextDeps) {
+export function createAgentContextLoader(deps: AgentContextDeps) {
+  const { settings, memories, tools, platformTools, connections, subAgentModel } = deps;
   /** Entries of the catalogue that enable tools with other names. */
   const switches = new Set([MEMORIES_TOOL, ...platformTools.map(({ switchedBy }) => switchedBy)]);
 
@@ -66,7 +69,7 @@ export function createAgentContextLoader({ settings, memories, tools, platformTo
     const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
     return {
       members: row.members,
-      model: row.model,
+      model: row.model ?? (row.kind === 'sub-agent' ? subAgentModel : null),
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),
       tools: enabled.filter((name) => !switches.has(name)),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type AgentPrompt, type AgentSettings, type AgentTool, LIMITS } from '@uswarm/contract';
-import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const prompt = (id: string, more: Partial<AgentPrompt> = {}): AgentPrompt => ({
   id,
@@ -37,7 +37,7 @@ describe('settings and tools of an agent', () => {
     const made = { model: 'opus', response_length: 'long', prompts: [prompt('a')] };
     await user.patch(`${agent}/settings`, made, 200);
     expect(await settings()).toEqual(made);
-    expect(await settings(colleague)).toEqual({ model: 'sonnet', response_length: 'auto', prompts: [] });
+    expect(await settings(colleague)).toEqual({ model: 'flash', response_length: 'auto', prompts: [] });
   });
 
   it('RES-039 settings have model, response_length and prompts, each with four strings', async () => {
@@ -166,10 +166,13 @@ describe('the model of an agent without one', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('RES-039 is the default of its runtime', async () => {
+  it('RES-039 is the default of its runtime for the manager, and flash for sub-agents', async () => {
     const user = await uswarm.user();
-    const { id } = first((await uswarm.home(user)).agents);
-    const { body } = await user.get<{ data: AgentSettings }>(`/v1/agents/${id}/settings`);
-    expect(body.data.model).toBe('opus');
+    const { agents } = await uswarm.home(user);
+    const models = agents.map(async ({ id }) => {
+      const { body } = await user.get<{ data: AgentSettings }>(`/v1/agents/${id}/settings`);
+      return body.data.model;
+    });
+    expect(await Promise.all(models)).toEqual(['opus', ...agents.slice(1).map(() => 'flash')]);
   });
 });

@@ -1,5 +1,4 @@
 import {
-  type AgentModel,
   type AgentSettings,
   type AgentTool,
   ApiError,
@@ -9,12 +8,13 @@ import {
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsRow, AgentSettingsStore } from './agent-settings.store.js';
 import { type ToolSetting, toolOf, toolsOf } from './agent-tools.js';
+import type { createShownModel } from './default-model.js';
 
 export interface AgentSettingsServiceDeps {
   store: Pick<AgentSettingsStore, 'find' | 'update' | 'setTool'>;
   tools: readonly Tool[];
-  /** Shown for agents without a model setting. */
-  defaultModel: AgentModel;
+  /** See `createShownModel`. */
+  shownModel: ReturnType<typeof createShownModel>;
 }
 
 /** All methods throw ApiError `agent_not_found`, and the errors noted. */
@@ -27,7 +27,7 @@ export interface AgentSettingsService {
 }
 
 export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
-  const { store, tools: catalog, defaultModel } = deps;
+  const { store, tools: catalog, shownModel } = deps;
 
   async function require(userId: string, agentId: string): Promise<AgentSettingsRow> {
     const row = await store.find(userId, agentId);
@@ -36,8 +36,8 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
   }
 
   async function settings(userId: string, agentId: string): Promise<AgentSettings> {
-    const { model, response_length, prompts } = await require(userId, agentId);
-    return { model: model ?? defaultModel, response_length, prompts };
+    const { model, kind, response_length, prompts } = await require(userId, agentId);
+    return { model: model ?? shownModel(kind), response_length, prompts };
   }
 
   return {

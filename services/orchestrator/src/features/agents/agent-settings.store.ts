@@ -5,7 +5,8 @@ import { MEMBER, type SwarmMember } from './agents.store.js';
 import type { ToolSetting, ToolSettings } from './agent-tools.js';
 
 export interface AgentSettingsRow {
-  /** Null if the default of the runtime applies. */
+  kind: SwarmMember['kind'];
+  /** Null if the default of its kind applies. */
   model: AgentModel | null;
   response_length: ResponseLength;
   prompts: AgentPrompt[];
@@ -32,7 +33,7 @@ const ownAgent = (userId: string, agentId: string): RawBuilder<unknown> => sql`
 export function createAgentSettingsStore(database: Database): AgentSettingsStore {
   async function select(where: RawBuilder<unknown>): Promise<AgentSettingsRow | undefined> {
     const { rows } = await sql<AgentSettingsRow>`
-      SELECT a.model, a.response_length, a.prompts, coalesce(
+      SELECT a.kind, a.model, a.response_length, a.prompts, coalesce(
         (SELECT jsonb_object_agg(t.name, jsonb_build_object('enabled', t.enabled, 'permission', t.permission))
           FROM agent_tools t WHERE t.agent_id = a.id), '{}'
       ) AS "toolSettings", EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id) AS "hasMemories",

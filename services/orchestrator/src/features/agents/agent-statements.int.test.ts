@@ -39,7 +39,7 @@ function services(database: Database) {
       memoryLimit: 500,
       createViewContext: currentViewContext,
     }),
-    settings: createAgentSettingsService({ store: settings, tools, defaultModel: 'sonnet' }),
+    settings: createAgentSettingsService({ store: settings, tools, shownModel: () => 'sonnet' }),
     memories: createMemoryService({
       withTransaction: createWithTransaction(database),
       store: memories,
@@ -50,6 +50,7 @@ function services(database: Database) {
     }),
     loadAgentContext: createAgentContextLoader({
       platformTools: [],
+      subAgentModel: 'flash',
       settings,
       memories,
       tools,

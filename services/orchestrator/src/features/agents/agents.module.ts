@@ -2,6 +2,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Database, WithTransaction } from '../../database/database.js';
 import type { Assets } from '../core/assets.js';
 import { loadTools } from '../core/catalog.js';
+import type { ModelCatalog } from '../core/models.js';
 import type { CursorCodec } from '../messages/cursor.js';
 import type { CreateViewContext } from '../messages/message-view.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -15,7 +16,7 @@ import { agentStatusExpiry } from './agent-status-expiry.js';
 import { createAgentStatusStore } from './agent-status.store.js';
 import type { AgentStatuses } from './agent-statuses.js';
 import { createAgentStore } from './agents.store.js';
-import { defaultModel } from './default-model.js';
+import { createShownModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
 import { createMemoryTools } from './memory-tools.js';
@@ -25,6 +26,7 @@ export interface AgentsModuleDeps {
   config: OrchestratorConfig;
   /** Contains the settings of model providers. */
   environment: Record<string, string | undefined>;
+  models: Pick<ModelCatalog, 'subAgentModel'>;
   database: Database;
   /** For calls of tools. */
   background: Database;
@@ -37,7 +39,7 @@ export interface AgentsModuleDeps {
 }
 
 export function createAgentsModule(deps: AgentsModuleDeps) {
-  const { config, environment, database, withTransaction, access, cursors, assets, createViewContext } = deps;
+  const { config, environment, models, database, withTransaction, access, cursors, assets, createViewContext } = deps;
   const store = createAgentStore(database);
   const agentAccess = createAgentAccess(store);
   const agents = createAgentService({
@@ -52,7 +54,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
   const settings = createAgentSettingsService({
     store: createAgentSettingsStore(database),
     tools: loadTools(config, assets.url),
-    defaultModel: defaultModel(config, environment),
+    shownModel: createShownModel(models, config, environment),
   });
   const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };
   const memories = createMemoryService({

@@ -34,6 +34,22 @@ describe('the model catalogue of the service', () => {
     expect(limits(null)).toBe(sonnet);
   });
 
+  it('has flash for sub-agents, whatever the default of the catalogue is', () => {
+    const models = ['flash', 'sonnet', 'opus'].map((defaultModel) =>
+      loadModelCatalog({ provider: 'openai', defaultModel }),
+    );
+    expect(models.map(({ subAgentModel }) => subAgentModel)).toEqual(['flash', 'flash', 'flash']);
+  });
+
+  it.each([
+    ["the default is a provider's model name", { defaultModel: 'some/model-1' }],
+    ['runtimes have no name for it', { namesFlash: false }],
+    ['the provider has no entry for it', { provider: 'own' }],
+  ])('has the default model for sub-agents instead of flash if %s', (_why, more) => {
+    const options = { provider: 'openai', defaultModel: 'sonnet', ...more };
+    expect(loadModelCatalog(options).subAgentModel).toBeNull();
+  });
+
   it('has the price of the model for the provider of the call, and the id of the catalogue', () => {
     const catalog = loadModelCatalog({ provider: 'openai', defaultModel: 'sonnet' });
     const prices = catalog.limits('flash')?.prices;
@@ -79,6 +95,11 @@ describe('a file with models', () => {
         capabilities: CAPABILITIES,
       },
     ]);
+  });
+
+  it('without flash lets sub-agents have the default model', () => {
+    expect(load([FLASH]).subAgentModel).toBe('flash');
+    expect(load([{ ...FLASH, id: 'sonnet' }]).subAgentModel).toBeNull();
   });
 
   it.each([

@@ -35,6 +35,8 @@ export interface ModelPrice {
 /** The ids that models of the catalogue can have. */
 export const MODEL_IDS: readonly string[] = AgentModel.options;
 
+const SUB_AGENT_MODEL: AgentModel = 'flash';
+
 const Model = z.strictObject({
   id: AgentModel,
   name: z.string(),
@@ -54,10 +56,12 @@ export interface ModelCatalog {
   /** The configured provider. */
   provider: string;
   items: ModelCatalogItem[];
+  /** The model of sub-agents without a model setting; null: the default model, because the installation has no `flash`. */
+  subAgentModel: AgentModel | null;
   /**
    * The limits of the model of the agent, or of the default model.
    *
-   * @param agentModel null if the agent has no model setting
+   * @param agentModel null: the default model
    * @returns undefined if the limits are unknown, for example for a provider's model name
    */
   limits(agentModel: string | null): ModelLimits | undefined;
@@ -76,17 +80,27 @@ export interface ModelCatalogOptions {
   provider: string;
   /** The default of UserSwarms: an id of the catalogue or a provider's model name. */
   defaultModel: string;
+  /** Whether runtimes have a name for `flash`. Default: they have. */
+  namesFlash?: boolean;
   /** A file that replaces the catalogue of the service. */
   file?: string | undefined;
 }
 
 /** @throws Error if the file is invalid */
-export function loadModelCatalog({ provider, defaultModel, file }: ModelCatalogOptions): ModelCatalog {
+export function loadModelCatalog({
+  provider,
+  defaultModel,
+  namesFlash = true,
+  file,
+}: ModelCatalogOptions): ModelCatalog {
   const models = file === undefined ? readConfig('models.json', Models) : readFile(file, Models);
   const entry: ModelCatalog['entry'] = (modelId, ofProvider) =>
     models.find(({ id }) => id === modelId)?.providers[ofProvider];
+  // The models of an installation whose default is a provider's model name are not those of the catalogue.
+  const hasFlash = namesFlash && MODEL_IDS.includes(defaultModel) && entry(SUB_AGENT_MODEL, provider) !== undefined;
   return {
     provider,
+    subAgentModel: hasFlash ? SUB_AGENT_MODEL : null,
     items: models.map((model) => catalogItem(model, provider)),
     limits: (agentModel) => entry(agentModel ?? defaultModel, provider),
     entry,

@@ -210,6 +210,7 @@ function turnJob(
       memories: createMemoryStore(database),
       tools: loadTools(config),
       connections: createIntegrationStore(database),
+      subAgentModel: deps.models.subAgentModel,
     }),
     models: deps.models,
     summaries: createSummaryStore(database),
