@@ -120,7 +120,7 @@ describe('invariant 4: a call that changes another system leaves once if a proce
 });
 
 describe('a call whose processes are killed before its outcome is known is looked up', () => {
-  const calls = useCallFixture();
+  const calls = useCallFixture({ modelGateway: true });
   const ends = {
     'is stopped': 'UPDATE turns SET stop_requested = true WHERE workspace_id = $1',
     'has reached its deadline': `UPDATE turns SET started_at = now() - interval '1 day' WHERE workspace_id = $1`,
@@ -150,7 +150,7 @@ describe('a call whose processes are killed before its outcome is known is looke
 });
 
 describe('a call that waits for the user while a process is killed', () => {
-  const calls = useCallFixture();
+  const calls = useCallFixture({ modelGateway: true });
 
   async function ask() {
     await calls.user.permit('gmail', 'ask');

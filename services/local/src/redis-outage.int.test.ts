@@ -32,7 +32,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
         [`RATE_${name}_BURST`, '1000'],
       ]),
     );
-    services = await startSeparateServices({ ...env, ...rates }, valkey.url);
+    services = await startSeparateServices({ ...env, ...rates }, { redis: valkey.url });
   });
   afterAll(async () => {
     await services?.close();

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { ModelStep } from '@uswarm/dev-servers';
 import { type AppServers, type AppUser, startAppServers, startAppUser, type WordedCall } from './app-servers.js';
 import type { Program } from './program.js';
-import { type Killed, type SeparateServices, startSeparateServices } from './separate.js';
+import { type Killed, type SeparateOptions, type SeparateServices, startSeparateServices } from './separate.js';
+import { type UsageCheck, watchUsage } from './usage-check.js';
 
 export const SEND = 'gmail.users.messages.send';
 export const INSERT = 'calendar.events.insert';
@@ -53,6 +54,7 @@ export interface AtTheEnd {
   mails: number;
   events: number;
   receipts: { tool: string; status: string }[];
+  /** What the turn has left behind, and how its usage breaks invariant 8. */
   left: Record<string, unknown[]>;
 }
 
@@ -83,16 +85,18 @@ export class CallFixture {
   /** The subject of the mail or event of this test. */
   name = '';
   private tests = 0;
+  private usage!: UsageCheck;
 
-  async start(): Promise<void> {
+  async start(options?: SeparateOptions): Promise<void> {
     this.servers = await startAppServers(callsFor, inTwoParts);
-    this.services = await startSeparateServices(this.servers.env);
+    this.services = await startSeparateServices(this.servers.env, options);
   }
 
   async newUser(): Promise<void> {
     this.tests += 1;
     this.name = `#${this.tests}`;
     this.user = await startAppUser(this.services, this.servers);
+    this.usage = watchUsage(this.servers.model, this.services);
     for (const app of ['gmail', 'google_calendar'] as const) {
       await this.user.connect(app);
       await this.user.permit(app, 'allow');
@@ -153,22 +157,22 @@ export class CallFixture {
 
   async state(): Promise<AtTheEnd> {
     const events = [...this.servers.google.calendar.events.values()].filter(({ summary }) => summary === this.name);
-    const left = await Promise.all(
-      Object.entries(LEFT).map(async ([name, sql]) => [name, await this.ofWorkspace(sql)] as const),
-    );
+    const rows = Object.entries(LEFT).map(async ([name, sql]) => [name, await this.ofWorkspace(sql)] as const);
+    const usage = this.usage.broken(this.user.workspaceId).then((broken) => ['usage', broken] as const);
+    const left: (readonly [string, unknown[]])[] = await Promise.all([...rows, usage]);
     return {
       mails: this.mails(),
       events: events.length,
       receipts: await this.ofWorkspace('SELECT tool, status FROM receipts WHERE workspace_id = $1 ORDER BY id'),
-      left: Object.fromEntries(left.filter(([, rows]) => rows.length > 0)),
+      left: Object.fromEntries(left.filter(([, found]) => found.length > 0)),
     };
   }
 }
 
 /** Call it within `describe`. One set of processes for the file, and a user for each test. */
-export function useCallFixture(): CallFixture {
+export function useCallFixture(options?: SeparateOptions): CallFixture {
   const fixture = new CallFixture();
-  beforeAll(() => fixture.start());
+  beforeAll(() => fixture.start(options));
   beforeEach(() => fixture.newUser());
   afterEach(() => fixture.user?.close());
   afterAll(() => fixture.close());

@@ -120,19 +120,48 @@ export function gatewayEnvironment({
   };
 }
 
-/** Orchestrator and gateway as separate processes, with the Postgres and, by default, the Valkey of the test run. */
+/** @param env the settings of the model provider. @returns it, and the settings of orchestrators whose runtimes use it */
+async function startModelGateway(env: Record<string, string>, internalUrl: string, internalKey: string) {
+  const port = await freePort();
+  const MODEL_TOKEN_SIGNING_KEY = `test:${secret()}`;
+  const program = runProgram('services/model-gateway/dist/main.js', [], {
+    ...env,
+    MODEL_TOKEN_SIGNING_KEY,
+    INTERNAL_API_URL: internalUrl,
+    INTERNAL_API_KEY: internalKey,
+    HTTP_HOST: '127.0.0.1',
+    HTTP_PORT: String(port),
+    OPS_PORT: '0',
+  });
+  await listening(program, 'listening');
+  return { program, settings: { MODEL_GATEWAY_URL: `http://127.0.0.1:${port}`, MODEL_TOKEN_SIGNING_KEY } };
+}
+
+export interface SeparateOptions {
+  /** Default: the Valkey of the test run. */
+  redis?: string;
+  /** Whether runtimes call the model with a model gateway. It uses the first orchestrator, and those at the same ports. */
+  modelGateway?: boolean;
+}
+
+/** Orchestrator and gateway as separate processes, with the Postgres of the test run. */
 export async function startSeparateServices(
   env: Record<string, string> = {},
-  redis = process.env['TEST_REDIS_URL'] ?? '',
+  options: SeparateOptions = {},
 ): Promise<SeparateServices> {
+  const { redis = process.env['TEST_REDIS_URL'] ?? '' } = options;
   const database = await createTestDatabase();
   const databaseProxy = await startFaultInjectionProxy(database.url);
   const issuer = await startOidcIssuer();
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];
   const secrets = createServiceSecrets();
+  const internalUrl = `http://127.0.0.1:${internalPort}`;
+  const modelGateway =
+    options.modelGateway === true ? await startModelGateway(env, internalUrl, secrets.internalKey) : undefined;
   const orchestratorEnv = {
     ...orchestratorEnvironment({ databaseUrl: databaseProxy.redirect(database.url), issuer, redis, secrets }),
     ...env,
+    ...modelGateway?.settings,
   };
   const runOrchestrator = (http: number, internal: number): Promise<Program> =>
     listening(
@@ -173,7 +202,7 @@ export async function startSeparateServices(
   const services: SeparateServices = {
     restUrl: `http://127.0.0.1:${restPort}`,
     socketUrl: `http://127.0.0.1:${socketPort}`,
-    internal: { url: `http://127.0.0.1:${internalPort}`, key: secrets.internalKey },
+    internal: { url: internalUrl, key: secrets.internalKey },
     issuer,
     orchestrators,
     gateway,
@@ -213,6 +242,7 @@ export async function startSeparateServices(
     },
     async close({ keepDatabase = false } = {}) {
       await services.gateway.stop();
+      await modelGateway?.program.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));
       if (!keepDatabase) {
         const { rows } = await pool.query<{ pid: number }>('SELECT pid FROM runtime_processes');

@@ -65,6 +65,32 @@ export function brokenRules({ id, tool, executions, requests, keys, told, receip
   return rules.flatMap(([holds, rule]) => (holds ? [] : [`${id} (${tool}) ${rule}`]));
 }
 
+/** The recorded usage of a workspace. `reserved`: calls whose usage was never reported, with their estimates. */
+export interface RecordedUsage {
+  calls: number;
+  promptTokens: number;
+  completionTokens: number;
+  reserved: number;
+}
+
+export async function usageOf(workspaceId: string, database: Database): Promise<RecordedUsage> {
+  const rows = await read(
+    sql<RecordedUsage>`
+      SELECT count(*)::int AS calls, coalesce(sum(prompt_tokens), 0)::int AS "promptTokens",
+        coalesce(sum(completion_tokens), 0)::int AS "completionTokens", (count(*) FILTER (WHERE reserved))::int AS reserved
+      FROM usage_entries WHERE workspace_id = ${workspaceId}`,
+    database,
+  );
+  return rows[0]!;
+}
+
+/** What a model server has counted and no usage row contains: see invariant 8. */
+export const uncounted = ({ runtime: { modelCalls, counted } }: FaultRun, recorded: RecordedUsage) => ({
+  calls: Math.max(0, modelCalls - recorded.calls),
+  promptTokens: Math.max(0, counted.promptTokens - recorded.promptTokens),
+  completionTokens: Math.max(0, counted.completionTokens - recorded.completionTokens),
+});
+
 /** What must not exist in a workspace without queued turns and without open cards. */
 export async function leftBehind(workspaceId: string, database: Database): Promise<Record<string, unknown[]>> {
   const turns = sql`SELECT id FROM turns WHERE workspace_id = ${workspaceId}`;

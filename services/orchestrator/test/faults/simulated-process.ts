@@ -86,7 +86,7 @@ export class SimulatedProcess {
     const point = () => this.point('runtime');
     return {
       identify: () =>
-        called(() => ({ instanceId: `instance ${runtime.instance}`, features: ['journal.1', 'tools.1'] })),
+        called(() => ({ instanceId: `instance ${runtime.instance}`, features: ['journal.1', 'tools.1', 'budget.1'] })),
       async *runTurn(_to, request, signal) {
         await point();
         for await (const event of runtime.follow(request, signal)) {

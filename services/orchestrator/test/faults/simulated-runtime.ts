@@ -31,6 +31,10 @@ interface RunningTurn {
   isStopped: boolean;
 }
 
+/** The tokens of a model call, and what the runtime estimates before it. */
+const USAGE = { promptTokens: 100, completionTokens: 7 };
+const ESTIMATE = { promptTokens: 130n, maxOutputTokens: 40n };
+
 const unavailable = (): ConnectError => new ConnectError('', Code.Unavailable);
 
 /** The arguments of a call. They are the same in all generations. */
@@ -47,6 +51,8 @@ export class SimulatedRuntime {
   /** All calls that a model has asked for and that are in a journal, with the id of their turn. */
   readonly calls = new Map<string, SimulatedCall>();
   modelCalls = 0;
+  /** What the model server has counted: from the moment at which a request is sent, also if its runtime is killed. */
+  readonly counted = { promptTokens: 0, completionTokens: 0 };
   /** How often the runtime waited for something that no call of the orchestrator can bring. */
   stuck = 0;
   private turns = new Map<string, RunningTurn>();
@@ -156,6 +162,19 @@ export class SimulatedRuntime {
     while (!isReached()) yield { until: isReached };
   }
 
+  /** A model call: announced, and counted by the model server as soon as it is sent. */
+  private *callModel(answer: string, step: number, committed: () => boolean): Generator<Emitted, void> {
+    const call = { step, provider: 'simulated', model: 'simulated' };
+    yield { event: { case: 'attempt', value: { ...call, ...ESTIMATE } }, barrier: true };
+    yield* this.until(committed);
+    this.modelCalls += 1;
+    this.counted.promptTokens += USAGE.promptTokens;
+    this.counted.completionTokens += USAGE.completionTokens;
+    yield { event: { case: 'chunk', value: { text: answer } } };
+    const [promptTokens, completionTokens] = [BigInt(USAGE.promptTokens), BigInt(USAGE.completionTokens)];
+    yield { event: { case: 'usage', value: { ...call, promptTokens, completionTokens } } };
+  }
+
   private *agent(request: RunTurnRequest, turn: () => RunningTurn): Generator<Emitted, void> {
     const journal = request.journal.map(({ body }) => JSON.parse(body) as Entry);
     let number = journal.length;
@@ -169,14 +188,16 @@ export class SimulatedRuntime {
     const shown = request.journal.slice(request.shownEntries).map(({ body }) => JSON.parse(body) as Entry);
     const text = shown.map((part) => ('text' in part ? part.text : '')).join('');
     if (text !== '') yield { event: { case: 'chunk', value: { text } } };
+    let usageStep = request.firstStep;
+    const callModel = (answer: string) => this.callModel(answer, usageStep++, committed);
     for (const [index, tools] of this.planOf(request).entries()) {
       let step = steps[index];
       if (step === undefined) {
-        this.modelCalls += 1;
+        const text = `Step ${index}. `;
+        yield* callModel(text);
         // Ids of a step that was not committed are not known to the next generation.
         const calls = tools.map((tool) => ({ id: `call-${(this.ids += 1)}`, tool }));
-        step = { text: `Step ${index}. `, calls };
-        yield { event: { case: 'chunk', value: { text: step.text } } };
+        step = { text, calls };
         yield entry(EntryKind.STEP, step, true);
         yield* this.until(committed);
       }
@@ -194,7 +215,6 @@ export class SimulatedRuntime {
       }
       if (open.length > 0) yield* this.until(committed);
     }
-    this.modelCalls += 1;
-    yield { event: { case: 'chunk', value: { text: 'The end.' } } };
+    yield* callModel('The end.');
   }
 }

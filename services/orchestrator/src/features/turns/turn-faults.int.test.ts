@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { brokenRules, leftBehind, outcomes } from '../../../test/faults/end-of-run.js';
+import { brokenRules, leftBehind, outcomes, uncounted, usageOf } from '../../../test/faults/end-of-run.js';
 import { FaultRun } from '../../../test/faults/fault-run.js';
 import { type Schedule, schedules } from '../../../test/faults/schedule.js';
 import { createEffectsTable } from '../../../test/faults/simulated-tools.js';
@@ -29,8 +29,11 @@ describe('turns with generated faults', () => {
     await faultRun.toTheEnd();
     const calls = await outcomes(faultRun, database);
     const { attempts, other, runtime, costsOfWaiting, home } = faultRun;
+    const usage = await usageOf(home.workspaceId, database);
     return {
       calls,
+      usage,
+      counted: runtime.counted,
       attempts,
       allHappened: faultRun.isOver,
       modelCalls: runtime.modelCalls,
@@ -38,14 +41,16 @@ describe('turns with generated faults', () => {
         broken: [...other.violations, ...calls.flatMap(brokenRules)],
         costsOfWaiting,
         stuck: runtime.stuck,
+        uncounted: uncounted(faultRun, usage),
         left: await leftBehind(home.workspaceId, database),
       },
     };
   }
-  const SOUND = { broken: [], costsOfWaiting: [], stuck: 0, left: {} };
+  const COUNTED = { calls: 0, promptTokens: 0, completionTokens: 0 };
+  const SOUND = { broken: [], costsOfWaiting: [], stuck: 0, uncounted: COUNTED, left: {} };
 
   it(
-    'invariants 4, 5, 7 and 10: no effect twice or without its approval, and nothing is left behind',
+    'invariants 4, 5, 7, 8 and 10: no effect twice or without its approval, no usage is lost, and nothing is left behind',
     () =>
       fc.assert(
         fc.asyncProperty(schedules, async (schedule) => expect((await run(schedule)).soundness).toEqual(SOUND)),
@@ -80,6 +85,7 @@ describe('turns with generated faults', () => {
     const steps: Schedule['steps'] = [['save', 'create'], ['send']];
     const result = await run({ steps, asks: true, finds: true, faults: [], deliveries: [], choices: [] });
     expect(result).toMatchObject({ attempts: 4, modelCalls: 3 });
+    expect(result.usage).toEqual({ calls: 3, ...result.counted, reserved: 0 });
     expect(result.soundness).toEqual(SOUND);
     expect(result.calls.map(({ tool, executions, told }) => ({ tool, executions, told }))).toEqual([
       { tool: 'save', executions: 1, told: 'done' },
