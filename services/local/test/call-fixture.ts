@@ -87,9 +87,9 @@ export class CallFixture {
   private tests = 0;
   private usage!: UsageCheck;
 
-  async start(options?: SeparateOptions): Promise<void> {
+  async start(options?: SeparateOptions, env: Record<string, string> = {}): Promise<void> {
     this.servers = await startAppServers(callsFor, inTwoParts);
-    this.services = await startSeparateServices(this.servers.env, options);
+    this.services = await startSeparateServices({ ...this.servers.env, ...env }, options);
   }
 
   async newUser(): Promise<void> {
@@ -170,9 +170,9 @@ export class CallFixture {
 }
 
 /** Call it within `describe`. One set of processes for the file, and a user for each test. */
-export function useCallFixture(options?: SeparateOptions): CallFixture {
+export function useCallFixture(options?: SeparateOptions, env?: Record<string, string>): CallFixture {
   const fixture = new CallFixture();
-  beforeAll(() => fixture.start(options));
+  beforeAll(() => fixture.start(options, env));
   beforeEach(() => fixture.newUser());
   afterEach(() => fixture.user?.close());
   afterAll(() => fixture.close());

@@ -190,13 +190,18 @@ export async function startSeparateServices(
   // Dropping the database can end a connection before the pool has closed it.
   pool.on('error', () => undefined);
 
+  /** Ends the locks that a failed test leaves. */
+  const locks = new Set<() => Promise<void>>();
   async function lock(statement: string): Promise<() => Promise<void>> {
     const connection = await pool.connect();
     await connection.query(`BEGIN; ${statement}`);
-    return async () => {
+    const unlock = async (): Promise<void> => {
+      if (!locks.delete(unlock)) return;
       await connection.query('ROLLBACK');
       connection.release();
     };
+    locks.add(unlock);
+    return unlock;
   }
 
   const services: SeparateServices = {
@@ -241,6 +246,7 @@ export async function startSeparateServices(
       await eventually(async () => (await pool.query(sql)).rows, { until: (rows) => rows.length > 0 });
     },
     async close({ keepDatabase = false } = {}) {
+      for (const unlock of locks) await unlock().catch(() => undefined);
       await services.gateway.stop();
       await modelGateway?.program.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));

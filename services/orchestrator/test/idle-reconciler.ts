@@ -29,7 +29,8 @@ export const createIdleReconciler = (stores: Stores, withTransaction: WithTransa
     },
     client: {
       identify: async () => ({ instanceId: 'i', features: [] }),
-      status: async () => ({ busy: false, idleMs: 3_600_000 }),
+      status: async () => ({ busy: false, turns: [], idleMs: 3_600_000 }),
+      stopTurn: async () => undefined,
       forget: () => undefined,
     },
     pool: createRuntimePool({ places: 0, wake: () => undefined }),

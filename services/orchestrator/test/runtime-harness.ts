@@ -47,6 +47,8 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     idleSince: START,
     /** The runtime works on something without a turn in the database. */
     busy: false,
+    /** The turns in the runtime. */
+    turns: [] as string[],
     revisionPending: false,
     rolloutRequested: false,
     rolloutGranted: false,
@@ -86,6 +88,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
       Object.assign(row, update, { updated_at: clock.now() });
     },
     remove: async () => void (deleted = true),
+    lastTurnEnd: async () => new Date(platform.idleSince),
     create: async () => undefined,
     markDeleted: async () => undefined,
   };
@@ -151,7 +154,13 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
       async status() {
         await gap();
         if (!platform.running) throw new Error('no runtime is running');
-        return { busy: platform.busy, idleMs: platform.busy ? 0 : now - platform.idleSince };
+        const busy = platform.busy || platform.turns.length > 0;
+        const turns = platform.turns.map((turnId) => ({ turnId, generation: 1 }));
+        return { busy, turns, idleMs: busy ? 0 : now - platform.idleSince };
+      },
+      async stopTurn(_to, { turnId }) {
+        await gap();
+        platform.turns = platform.turns.filter((id) => id !== turnId);
       },
       forget: (workspaceId) => void forgotten.push(workspaceId),
     },

@@ -317,7 +317,7 @@ export function createTurnHarness(
         return { instanceId: instance, features: more.features ?? [] };
       },
       runTurn: (_to, request) => runTurn(request),
-      status: async () => ({ busy: false, idleMs: 0 }),
+      status: async () => ({ busy: false, turns: [], idleMs: 0 }),
       stopTurn: async (_to, stop) => {
         if (more.unstoppable === true) throw new ConnectError('', Code.NotFound);
         recorded.stops.push(stop);

@@ -97,7 +97,7 @@ export class SimulatedProcess {
       stopTurn: (_to, { turnId, generation }) => called(() => runtime.stop(turnId, generation)),
       advance: (_to, { turnId, generation, committedThrough, resolutions }) =>
         called(() => runtime.advance(turnId, generation, Number(committedThrough), resolutions)),
-      status: async () => ({ busy: runtime.running().length > 0, idleMs: 0 }),
+      status: async () => ({ busy: runtime.running().length > 0, turns: [], idleMs: 0 }),
       renewToolToken: async () => undefined,
       summarize: () => Promise.reject(new ConnectError('', Code.Unimplemented)),
       forget: () => undefined,

@@ -25,28 +25,40 @@ export interface RuntimeIdentity {
   features: readonly string[];
 }
 
+/** A turn that a runtime has. */
+export interface TurnInRuntime {
+  turnId: string;
+  generation: number;
+}
+
+/** Whether a runtime is busy, with which turns, and for how many milliseconds it has been idle. */
+export interface RuntimeActivity {
+  busy: boolean;
+  turns: readonly TurnInRuntime[];
+  idleMs: number;
+}
+
 /** The gRPC client of runtimes. Errors are ConnectErrors. */
 export interface RuntimeClient {
   /** @throws ConnectError `unavailable` also if the runtime of another workspace responds at the address */
   identify(target: RuntimeTarget, signal?: AbortSignal): Promise<RuntimeIdentity>;
-  /** Returns whether the runtime is busy, and for how many milliseconds it has been idle. */
-  status(target: RuntimeTarget, signal?: AbortSignal): Promise<{ busy: boolean; idleMs: number }>;
+  status(target: RuntimeTarget, signal?: AbortSignal): Promise<RuntimeActivity>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Cancels a turn. The stream of `runTurn` still reports its final status. */
-  stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
+  stopTurn(target: RuntimeTarget, turn: TurnInRuntime, signal?: AbortSignal): Promise<void>;
   /**
    * Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier, and the
    * outcomes of tool requests.
    */
   advance(
     target: RuntimeTarget,
-    commit: { turnId: string; generation: number; committedThrough: bigint; resolutions: Resolution[] },
+    commit: TurnInRuntime & { committedThrough: bigint; resolutions: Resolution[] },
     signal?: AbortSignal,
   ): Promise<void>;
   /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
   renewToolToken(
     target: RuntimeTarget,
-    renewal: { turnId: string; generation: number; toolToken: string; modelToken: string },
+    renewal: TurnInRuntime & { toolToken: string; modelToken: string },
     signal?: AbortSignal,
   ): Promise<void>;
   /** Writes a summary or a title. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
@@ -227,8 +239,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       return { instanceId: identity.instanceId, features: identity.features };
     },
     async status(target, signal) {
-      const { busy, idleMs } = await call(target, (client) => client.status({}, short(signal)));
-      return { busy, idleMs: Number(idleMs) };
+      const { busy, turns, idleMs } = await call(target, (client) => client.status({}, short(signal)));
+      return { busy, turns: turns.map(({ turnId, generation }) => ({ turnId, generation })), idleMs: Number(idleMs) };
     },
     async stopTurn(target, turn, signal) {
       await call(target, (client) => client.stopTurn(turn, short(signal)), following.get(turn.turnId));

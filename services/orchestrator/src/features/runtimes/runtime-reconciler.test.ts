@@ -31,6 +31,33 @@ describe('an idle runtime', () => {
     });
   });
 
+  it('invariant 7: is suspended although it has a turn that waits for the user, which it is told to stop', async () => {
+    const harness = createRuntimeHarness();
+    await harness.reconcile();
+    harness.platform.turns = ['waiting'];
+    harness.platform.idleSince = harness.now().getTime();
+    harness.advance(IDLE_MS - 1);
+    await harness.reconcile();
+    harness.row.wanted_at = new Date(0);
+    expect(await harness.reconcile()).toEqual({ againInMs: 1 });
+    expect({ turns: harness.platform.turns, desired: harness.row.desired }).toEqual({ turns: [], desired: 'running' });
+    harness.platform.turns = ['waiting'];
+    harness.advance(1);
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('suspended');
+  });
+
+  it('keeps a turn whose job exists', async () => {
+    const harness = await idleRuntime();
+    harness.platform.turns = ['running'];
+    await harness.storeMessage();
+    expect(await harness.reconcile()).toEqual({ againInMs: IDLE_MS });
+    expect({ turns: harness.platform.turns, desired: harness.row.desired }).toEqual({
+      turns: ['running'],
+      desired: 'running',
+    });
+  });
+
   it('is not suspended while a turn is queued', async () => {
     const harness = await idleRuntime();
     await harness.storeMessage();

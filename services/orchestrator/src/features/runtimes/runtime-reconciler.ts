@@ -22,10 +22,10 @@ import { createRuntimeUpdates, type RuntimeUpdatesDeps } from './runtime-updates
 import type { RuntimeRow, RuntimeStore } from './runtimes.store.js';
 
 export interface RuntimeReconcilerDeps extends Omit<RuntimeUpdatesDeps, 'store' | 'jobs'> {
-  store: Pick<RuntimeStore, 'get' | 'lock' | 'resume' | 'update' | 'remove'>;
+  store: Pick<RuntimeStore, 'get' | 'lastTurnEnd' | 'lock' | 'resume' | 'update' | 'remove'>;
   jobs: Pick<JobStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
   driver: RuntimeDriver;
-  client: Pick<RuntimeClient, 'identify' | 'status' | 'forget'>;
+  client: Pick<RuntimeClient, 'identify' | 'status' | 'stopTurn' | 'forget'>;
   pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
   /** Milliseconds after which an idle runtime is suspended; 0 disables it. */
   idleSuspendAfterMs: number;

@@ -3,7 +3,7 @@ import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { RuntimeObservation } from './drivers/driver.js';
-import type { RuntimeClient } from './runtime-client.js';
+import type { RuntimeActivity, RuntimeClient, RuntimeTarget } from './runtime-client.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
 import type { RuntimeObserver } from './runtime-observer.js';
 import type { RuntimePool } from './runtime-pool.js';
@@ -48,9 +48,9 @@ export interface RuntimeSuspension {
 }
 
 export interface RuntimeSuspensionDeps {
-  store: Pick<RuntimeStore, 'lock'>;
+  store: Pick<RuntimeStore, 'lock' | 'lastTurnEnd'>;
   jobs: Pick<JobStore, 'waits'>;
-  client: Pick<RuntimeClient, 'status'>;
+  client: Pick<RuntimeClient, 'status' | 'stopTurn'>;
   observer: Pick<RuntimeObserver, 'ensure'>;
   updates: RuntimeUpdates;
   pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
@@ -63,23 +63,36 @@ export interface RuntimeSuspensionDeps {
 export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSuspension {
   const { store, jobs, client, observer, updates, pool, metrics, clock } = deps;
 
+  /**
+   * What the runtime does; undefined if it does not respond. Stops turns that have ended in the database, which do not count: the
+   * process that ended them could not tell the runtime.
+   */
+  async function activityOf(target: RuntimeTarget, signal: AbortSignal): Promise<RuntimeActivity | undefined> {
+    const { workspaceId } = target;
+    const activity = await client.status(target, signal).catch(() => undefined);
+    if (activity === undefined || activity.turns.length === 0) return activity;
+    // A turn has its job before it reaches the runtime, and until it ends.
+    if (await jobs.waits(TURN_JOB, workspaceId)) return activity;
+    await Promise.all(activity.turns.map((turn) => client.stopTurn(target, turn, signal).catch(() => undefined)));
+    const endedAt = await store.lastTurnEnd(workspaceId);
+    return { busy: false, turns: [], idleMs: endedAt === undefined ? 0 : clock.now().getTime() - endedAt.getTime() };
+  }
+
   /** Milliseconds until the runtime reaches the idle limit; 0 if it has. Status calls do not count as activity. */
   async function msUntilIdleLimit(row: RuntimeRow, signal: AbortSignal): Promise<number> {
     const limitMs = deps.idleSuspendAfterMs;
     const untilMs = msUntilIdle(row, limitMs, clock.now());
     if (untilMs > 0) return untilMs;
     if (row.phase !== 'Ready' || row.address === null) return Infinity;
-    const target = { workspaceId: row.workspace_id, address: row.address };
-    const status = await client.status(target, signal).catch(() => undefined);
-    if (status === undefined) return CHECK_MS;
-    return status.busy ? limitMs : Math.max(0, limitMs - status.idleMs);
+    const activity = await activityOf({ workspaceId: row.workspace_id, address: row.address }, signal);
+    if (activity === undefined) return CHECK_MS;
+    return activity.busy ? limitMs : Math.max(0, limitMs - activity.idleMs);
   }
 
   async function isInactive(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
     const { workspace_id: workspaceId, address } = row;
     if (address === null || (await jobs.waits(TURN_JOB, workspaceId))) return false;
-    const status = await client.status({ workspaceId, address }, signal).catch(() => undefined);
-    return status?.busy === false;
+    return (await activityOf({ workspaceId, address }, signal))?.busy === false;
   }
 
   /** @returns false if a turn was queued first */
@@ -100,8 +113,7 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
     const { workspace_id: workspaceId, address, phase, silent_since: silentSince } = row;
     for (const kind of FOLLOW_UP_JOBS) if (await jobs.waits(kind, workspaceId)) return true;
     if (phase !== 'Ready' || address === null || silentSince !== null) return false;
-    const status = await client.status({ workspaceId, address }, signal).catch(() => undefined);
-    return status?.busy !== false;
+    return (await activityOf({ workspaceId, address }, signal))?.busy !== false;
   }
 
   return {

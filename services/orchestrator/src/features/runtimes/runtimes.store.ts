@@ -56,6 +56,8 @@ export interface RuntimeStore {
   list(workspaceIds: readonly string[]): Promise<ListedRuntime[]>;
   /** Returns the next `limit` runtimes after a workspace, ordered by workspace id. */
   page(after: string, limit: number): Promise<ListedRuntime[]>;
+  /** When the last turn of the workspace ended, or was suspended. */
+  lastTurnEnd(workspaceId: string): Promise<Date | undefined>;
   update(workspaceId: string, update: RuntimeUpdate, db?: Database): Promise<void>;
   remove(workspaceId: string): Promise<void>;
 }
@@ -84,6 +86,12 @@ export function createRuntimeStore(database: Database): RuntimeStore {
       await one(workspaceId, db)
         .set({ desired: 'deleted', phase: 'Deleting', updated_at: sql<Date>`now()` })
         .execute();
+    },
+
+    async lastTurnEnd(workspaceId) {
+      const { rows } = await sql<{ endedAt: Date | null }>`
+        SELECT max(finished_at) AS "endedAt" FROM turns WHERE workspace_id = ${workspaceId}`.execute(database);
+      return rows[0]?.endedAt ?? undefined;
     },
 
     async lock(workspaceId, db) {

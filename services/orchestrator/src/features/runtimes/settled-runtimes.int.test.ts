@@ -110,7 +110,8 @@ describe('the cost of settled runtimes', () => {
     };
     const client = {
       identify: async () => ({ instanceId: 'i', features: [] }),
-      status: async () => ({ busy: true, idleMs: 0 }),
+      status: async () => ({ busy: true, turns: [], idleMs: 0 }),
+      stopTurn: async () => undefined,
       forget: () => undefined,
     };
     const metrics = createRuntimeMetrics(createMetrics('test'));
