@@ -1,114 +1,98 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ModelServer } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { streamedText, type TestClient } from '@uswarm/testkit/test-client';
-import { setPlan, textOf, viewOf, withoutGateway } from '../test/budgeted-turns.js';
-import { killIfAlive, type SeparateServices } from '../test/separate.js';
+import { type Installation, separately, setPlan, textOf, viewOf } from '../test/budgeted-turns.js';
+import { KILLED, type SeparateServices } from '../test/separate.js';
+import { type UsageCheck, watchUsage } from '../test/usage-check.js';
 
-describe('the usage of a turn without a model gateway', () => {
-  let installation: Awaited<ReturnType<typeof withoutGateway>>;
-  let services: SeparateServices;
-  let model: ModelServer;
+const REPORTED = { prompt: 40, completion: 6, estimated: false, reserved: false };
+
+describe.each([
+  ['without a model gateway', false],
+  ['with a model gateway', true],
+])('the usage of a turn, %s', (_how, modelGateway) => {
+  let installation: Installation & { services: SeparateServices };
   let client: TestClient;
   let view: ReturnType<typeof viewOf>;
+  let usage: UsageCheck;
   beforeAll(async () => {
-    installation = await withoutGateway();
-    ({ services, model } = installation);
+    installation = await separately({ modelGateway }, { WORK_LEASE_MS: '3000' });
   });
   beforeEach(async () => {
+    const { services, model } = installation;
     client = await installation.newClient();
     view = viewOf(client);
+    usage = watchUsage(model, services);
     // The estimate of a killed call exceeds the budget of the other tests.
     await setPlan(services, client, 'large');
   });
   afterEach(() => client?.close());
   afterAll(() => installation?.close());
 
+  /** The estimate of a call whose process was killed. The model gateway settles it. */
+  const LOST = { estimated: true, reserved: !modelGateway };
+
   const rows = () =>
-    services.query<{ prompt: number; completion: number; estimated: boolean; reserved: boolean }>(
+    installation.services.query(
       `SELECT prompt_tokens::int AS prompt, completion_tokens::int AS completion, estimated, reserved
-       FROM usage_entries WHERE workspace_id = $1 ORDER BY step`,
+       FROM usage_entries WHERE workspace_id = $1 ORDER BY created_at`,
       [client.workspaceId],
     );
   const turns = () =>
-    services.query<{ id: string; status: string; error_code: string | null; generation: number }>(
-      'SELECT id, status, error_code, generation FROM turns WHERE workspace_id = $1 ORDER BY id',
-      [client.workspaceId],
-    );
-  const killRuntime = async (): Promise<void> => {
-    const [row] = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
-      client.workspaceId,
-    ]);
-    killIfAlive(row!.pid);
-  };
+    installation.services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [client.workspaceId]);
 
   /** Asks, and waits until the client has the text before the hold point. @returns the id of the reply */
   async function askAndHold(hold: string): Promise<string> {
     await client.send(`Count to six, ${hold}`);
-    await model.reached(hold);
+    await installation.model.reached(hold);
     const chunk = await client.saw('message.chunk', ({ message_id }: { message_id: string }) =>
       streamedText(client.events, message_id).includes('three'),
     );
     return String(chunk.payload['message_id']);
   }
 
-  async function expectCounted(before: ModelServer['usageCounted']): Promise<void> {
-    const counted = await rows();
-    const sum = (key: 'prompt' | 'completion') => counted.reduce((total, row) => total + row[key], 0);
-    const { promptTokens, completionTokens } = model.usageCounted;
-    expect(sum('prompt')).toBeGreaterThanOrEqual(promptTokens - before.promptTokens);
-    expect(sum('completion')).toBeGreaterThanOrEqual(completionTokens - before.completionTokens);
-  }
+  const stop = (replyId: string) => client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${replyId}/stop`);
 
-  it('invariant 8: has the estimate of a call whose runtime was killed, and of each later call', async () => {
-    const before = { ...model.usageCounted };
-    await askAndHold('hold-killed');
-    await killRuntime();
-    model.release('hold-killed');
-    expect(textOf(await view.done(1))).toBe('one two three four five six');
-    expect(await turns()).toMatchObject([{ status: 'done', generation: 2 }]);
-    expect(await rows()).toMatchObject([
-      { estimated: true, reserved: true },
-      { prompt: 40, completion: 6, estimated: false, reserved: false },
-    ]);
-    await expectCounted(before);
-    expect(await view.tokensUsed()).toBeGreaterThan(40 + 6);
-  });
+  it.each(KILLED)(
+    'invariant 8: has each call once if a process is killed in the middle of a text: %s',
+    async (killed) => {
+      const { services, model } = installation;
+      const hold = `hold-${KILLED.indexOf(killed)}`;
+      await askAndHold(hold);
+      const requests = model.requests.length;
+      // A runtime that lives sends the rest of its call to the next orchestrator.
+      const isLost = killed !== 'the orchestrator';
+      await services.kill(killed, client.workspaceId);
+      await services.recover(killed);
+      // The call of a killed runtime is cut.
+      if (isLost) await eventually(() => model.requests, { until: ({ length }) => length > requests });
+      model.release(hold);
+      expect(textOf(await view.done(1))).toBe('one two three four five six');
+      expect(await view.tokensUsed()).toBeGreaterThanOrEqual(REPORTED.prompt + REPORTED.completion);
+      expect(await turns()).toMatchObject([{ status: 'done', generation: isLost ? 2 : 1 }]);
+      expect(await usage.broken(client.workspaceId)).toEqual([]);
+      expect(await rows()).toMatchObject(isLost ? [LOST, REPORTED] : [REPORTED]);
+    },
+  );
 
   it('invariant 8: has the tokens of a call that the user stopped in the middle of its text', async () => {
-    const before = { ...model.usageCounted };
     const replyId = await askAndHold('hold-stopped');
-    await client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${replyId}/stop`);
+    await stop(replyId);
     await view.done(1);
-    model.release('hold-stopped');
+    installation.model.release('hold-stopped');
     expect(await turns()).toMatchObject([{ status: 'stopped' }]);
+    expect(await usage.broken(client.workspaceId)).toEqual([]);
     expect(await rows()).toMatchObject([{ estimated: true, reserved: false }]);
-    await expectCounted(before);
   });
 
   it('invariant 8: has the estimate of a call that was stopped while its runtime was killed', async () => {
-    const before = { ...model.usageCounted };
     const replyId = await askAndHold('hold-both');
-    await Promise.all([
-      killRuntime(),
-      client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${replyId}/stop`),
-    ]);
+    await Promise.all([installation.services.kill('the runtime', client.workspaceId), stop(replyId)]);
     await view.done(1);
-    model.release('hold-both');
+    installation.model.release('hold-both');
+    expect(await usage.broken(client.workspaceId)).toEqual([]);
     // The turn is stopped before or after its next generation begins.
-    expect(new Set((await rows()).map(({ estimated }) => estimated))).toEqual(new Set([true]));
-    await expectCounted(before);
-  });
-
-  it('invariant 8: has the estimate once if the orchestrator is killed, whichever follows', async () => {
-    const before = { ...model.usageCounted };
-    await askAndHold('hold-takeover');
-    const second = await services.addOrchestrator();
-    await services.orchestrators[0]!.stop('SIGKILL');
-    await second.printed(/expired lease taken over/);
-    expect(await rows()).toMatchObject([{ reserved: true }]);
-    model.release('hold-takeover');
-    await view.done(1);
-    expect(await rows()).toEqual([{ prompt: 40, completion: 6, estimated: false, reserved: false }]);
-    await expectCounted(before);
+    const estimated = (await rows()).map((row) => (row as { estimated: boolean }).estimated);
+    expect(new Set(estimated)).toEqual(new Set([true]));
   });
 });

@@ -14,7 +14,7 @@ import {
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { runLocalMode } from './local.js';
 import { modelSettings } from './model-settings.js';
-import { type SeparateServices, startSeparateServices } from './separate.js';
+import { type SeparateOptions, type SeparateServices, startSeparateServices } from './separate.js';
 
 const BUDGET = 1_000;
 /** Each model call uses more than the budget of a turn. */
@@ -117,14 +117,15 @@ export async function withGateway(environment: Record<string, string> = {}): Pro
   };
 }
 
-export async function withoutGateway(): Promise<Installation & { services: SeparateServices }> {
+/** Orchestrator and gateway as separate processes. */
+export async function separately(
+  options: SeparateOptions,
+  environment: Record<string, string> = {},
+): Promise<Installation & { services: SeparateServices }> {
   const plans = writePlans();
   const model = await startModelServer({ script: scriptOf });
-  const services = await startSeparateServices({
-    ...modelSettings(model),
-    SUMMARY_WORKERS: '0',
-    PLANS_FILE: plans.file,
-  });
+  const env = { ...modelSettings(model), SUMMARY_WORKERS: '0', PLANS_FILE: plans.file, ...environment };
+  const services = await startSeparateServices(env, options);
   return {
     model,
     services,
@@ -139,6 +140,8 @@ export async function withoutGateway(): Promise<Installation & { services: Separ
     },
   };
 }
+
+export const withoutGateway = () => separately({ modelGateway: false });
 
 export const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 export const TOKENS_PER_CALL = USAGE.prompt + USAGE.completion;

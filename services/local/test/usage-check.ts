@@ -52,7 +52,7 @@ export function watchUsage(model: ModelServer, { query }: Pick<SeparateServices,
     },
   };
 
-  /** With the model gateway, only calls that were cut are estimated: by their text, and what was on its way. */
+  /** With the model gateway, only calls that were cut are estimated: by their text, and by what was in flight. */
   function overcounted(recorded: Recorded, counted: Pick<Recorded, 'calls' | 'prompt' | 'completion'>): string[] {
     const prompts = model.requests.slice(since.requests).map(({ raw }) => estimatePromptTokens(JSON.stringify(raw)));
     const { estimated } = recorded;

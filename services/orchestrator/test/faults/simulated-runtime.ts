@@ -188,16 +188,16 @@ export class SimulatedRuntime {
     const shown = request.journal.slice(request.shownEntries).map(({ body }) => JSON.parse(body) as Entry);
     const text = shown.map((part) => ('text' in part ? part.text : '')).join('');
     if (text !== '') yield { event: { case: 'chunk', value: { text } } };
-    let usageStep = request.firstStep;
-    const callModel = (answer: string) => this.callModel(answer, usageStep++, committed);
+    let usageStep = request.firstStep - 1;
+    const callModel = (answer: string) => this.callModel(answer, (usageStep += 1), committed);
     for (const [index, tools] of this.planOf(request).entries()) {
       let step = steps[index];
       if (step === undefined) {
-        const text = `Step ${index}. `;
-        yield* callModel(text);
+        const answer = `Step ${index}. `;
+        yield* callModel(answer);
         // Ids of a step that was not committed are not known to the next generation.
         const calls = tools.map((tool) => ({ id: `call-${(this.ids += 1)}`, tool }));
-        step = { text, calls };
+        step = { text: answer, calls };
         yield entry(EntryKind.STEP, step, true);
         yield* this.until(committed);
       }
