@@ -154,9 +154,21 @@ export const MUTATIONS = [
   {
     name: 'a runtime can call tools without a trace',
     file: 'services/orchestrator/src/features/turns/load-turn-request.ts',
-    from: 'listsOnly: !callsTools',
-    to: 'listsOnly: false',
+    from: 'await deps.toolTokens(tokenTurn(turn));',
+    to: "await deps.toolTokens(tokenTurn(turn), '');",
     tests: [{ file: UNTRUSTED, name: 'is not sent to a runtime that hides its calls, whose calls then do not ask' }],
+  },
+  {
+    name: 'a query can have text of the user',
+    file: 'services/orchestrator/src/features/turns/announced-calls.ts',
+    from: 'untrusted && (await rules.sharesPrivateText(place, query))',
+    to: 'false',
+    tests: [
+      {
+        file: UNTRUSTED,
+        name: 'invariant 11: is not sent for a query with text of a memory after the agent has read content of others',
+      },
+    ],
   },
   {
     name: 'images of other hosts are loaded',

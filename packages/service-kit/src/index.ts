@@ -32,6 +32,7 @@ export { CloseStack, runService } from './shutdown.js';
 export { signingKey } from './signing-key.js';
 export {
   callPublicKey,
+  allowsQuery,
   createCallTokenVerifier,
   generateCallKeys,
   type McpCaller,

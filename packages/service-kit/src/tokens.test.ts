@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { decodeJwt, SignJWT } from 'jose';
 import {
+  allowsQuery,
   callPublicKey,
   createCallTokenVerifier,
   generateCallKeys,
@@ -21,7 +22,7 @@ const key = parseSigningKey(`new:${SECRET}`);
 const older = parseSigningKey(`old:${SECRET.toUpperCase()}`);
 const WORKSPACE = '0192d3a4-0000-7000-8000-000000000001';
 const TURN = { workspaceId: WORKSPACE, agentId: 'agent-1', turnId: 'turn-1' };
-const CALLER = { workspaceId: WORKSPACE, listsOnly: false };
+const CALLER = { workspaceId: WORKSPACE, query: 'none' };
 const SECOND = 1_000;
 
 beforeEach(
@@ -65,9 +66,16 @@ describe('the token that runtimes show to MCP servers', () => {
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
-  it('can be limited to the list of the tools', async () => {
-    const token = await signMcpToken(key, { ...TURN, listsOnly: true });
-    expect(await verifyMcpToken([key], token)).toEqual({ ...CALLER, listsOnly: true });
+  it('is only valid for the list of the tools, or for one query', async () => {
+    const [list, tea] = [await signMcpToken(key, TURN), await signMcpToken(key, TURN, 'tea')];
+    const allowed = async (token: string) => {
+      const caller = await verifyMcpToken([key], token);
+      return ['tea', 'Tea', ''].filter((query) => allowsQuery(caller, query));
+    };
+    expect(await allowed(list)).toEqual([]);
+    expect(await allowed(tea)).toEqual(['tea']);
+    expect(decodeJwt(tea)).not.toHaveProperty('scope');
+    expect(JSON.stringify(decodeJwt(tea))).not.toContain('"tea"');
   });
 
   it('is accepted with each key during a key rotation', async () => {
@@ -81,7 +89,7 @@ describe('the token that runtimes show to MCP servers', () => {
     const token = await unlimited.setAudience('mcp').sign(key.secret);
     const ofTurn = await signMcpToken(key, TURN);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
-    expect(await verifyMcpToken([key], token, { allowUnlimited: true })).toEqual(CALLER);
+    expect(await verifyMcpToken([key], token, { allowUnlimited: true })).toEqual({ ...CALLER, query: 'any' });
     jest.advanceTimersByTime(240 * SECOND);
     expect(await refusal(verifyMcpToken([key], ofTurn, { allowUnlimited: true }))).toBeInstanceOf(TokenError);
   });

@@ -74,16 +74,20 @@ export interface ToolTokenTurn {
 /** The scope of a tool token that is only valid for the list of the tools. */
 const LIST_SCOPE = 'list';
 
+const hashOfQuery = (query: string): string => hash('sha256', query, 'base64url');
+
 /**
  * An HS256 token with which the runtime of a workspace calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`.
  *
- * @param listsOnly whether it is only valid for the list of the tools
+ * @param query the only query for which it is valid; undefined: only for the list of the tools
  */
 export function signMcpToken(
   key: SigningKey,
-  { workspaceId, agentId, turnId, listsOnly = false }: ToolTokenTurn & { listsOnly?: boolean },
+  { workspaceId, agentId, turnId }: ToolTokenTurn,
+  query?: string,
 ): Promise<string> {
-  return new SignJWT({ agent: agentId, turn: turnId, ...(listsOnly ? { scope: LIST_SCOPE } : {}) })
+  const scope = query === undefined ? { scope: LIST_SCOPE } : { query: hashOfQuery(query) };
+  return new SignJWT({ agent: agentId, turn: turnId, ...scope })
     .setProtectedHeader({ alg: 'HS256', kid: key.id })
     .setSubject(workspaceId)
     .setAudience(TOOL_AUDIENCE)
@@ -100,9 +104,13 @@ export interface McpTokenRules {
 /** The caller of a tool server. */
 export interface McpCaller {
   workspaceId: string;
-  /** Whether it can only list the tools. */
-  listsOnly: boolean;
+  /** The hash of the only query that it may send. A token without an expiry is valid for `any`. */
+  query: 'none' | 'any' | { hash: string };
 }
+
+/** Whether a token is valid for this query. */
+export const allowsQuery = ({ query: allowed }: McpCaller, query: string): boolean =>
+  allowed === 'any' || (allowed !== 'none' && allowed.hash === hashOfQuery(query));
 
 /** @throws TokenError */
 export async function verifyMcpToken(
@@ -111,8 +119,9 @@ export async function verifyMcpToken(
   { allowUnlimited = false }: McpTokenRules = {},
 ): Promise<McpCaller> {
   const required = allowUnlimited ? [] : ['exp'];
-  const { sub, scope } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, required));
-  return { workspaceId: sub, listsOnly: scope !== undefined };
+  const { sub, exp, query } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, required));
+  if (typeof query === 'string') return { workspaceId: sub, query: { hash: query } };
+  return { workspaceId: sub, query: exp === undefined ? 'any' : 'none' };
 }
 
 const MODEL_AUDIENCE = 'model-gateway';

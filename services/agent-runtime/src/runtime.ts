@@ -31,7 +31,7 @@ const SUMMARIZE = 'summarize.1';
  * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn. `journal.1`:
  * turns are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`: entries can be
  * large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are announced, and a turn can be suspended
- * because of its budget. `tool-grants.1`: the token for calls of tools arrives when a call is announced; the first one only lists the tools.
+ * because of its budget. `tool-grants.1`: calls of tools are announced, and each has its own token.
  */
 const FEATURES = [
   'skills.1',

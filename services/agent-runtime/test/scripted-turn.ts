@@ -60,6 +60,8 @@ interface Options {
   now?: () => number;
   /** Resolves when the orchestrator has committed the events so far. Default: immediately. */
   committed?: () => Promise<void>;
+  /** The answer to an announced call. Default: the token for it. */
+  announced?: (callId: string) => Exclude<MessageInitShape<typeof ResolutionSchema>, Resolution>;
   /** The outcome of a tool request. Default: no tool is requested. */
   resolution?: (
     callId: string,
@@ -75,7 +77,7 @@ export const noToolRequests = (callId: string): Promise<never> =>
 /** Runs one turn with a model that makes one of the given moves per call, and repeats the last one. */
 export async function run(moves: readonly ModelMove[], options: Options = {}) {
   const { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution } = options;
-  const { committed = () => Promise.resolve() } = options;
+  const { committed = () => Promise.resolve(), announced = () => ({ toolToken: 'token' }) } = options;
   const asked: StepRequest[] = [];
   const events: TurnEventBody[] = [];
   async function* step(stepRequest: StepRequest, stepOptions: StepOptions): AsyncGenerator<StepEvent> {
@@ -106,10 +108,13 @@ export async function run(moves: readonly ModelMove[], options: Options = {}) {
     {
       emit: (event) => events.push(event),
       committed,
-      resolution:
-        resolution === undefined
-          ? noToolRequests
-          : async (callId) => create(ResolutionSchema, { callId, ...(await resolution(callId)) }),
+      async resolution(callId) {
+        if (events.some(({ case: name, value }) => name === 'tool' && value.callId === callId)) {
+          await committed();
+          return create(ResolutionSchema, { callId, ...announced(callId) });
+        }
+        return create(ResolutionSchema, { callId, ...(await (resolution ?? noToolRequests)(callId)) });
+      },
       signal,
       toolToken: () => undefined,
       modelToken: () => undefined,

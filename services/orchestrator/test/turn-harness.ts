@@ -30,6 +30,7 @@ import type { TurnRow } from '../src/features/turns/turns.store.js';
 import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryLimits } from './memory-limits.js';
+import { createMemoryRules, type MemoryRulesOptions } from './memory-rules.js';
 import { createMemoryReceipts } from './memory-receipts.js';
 import { createMemoryReservations } from './memory-reservations.js';
 import { NO_TRANSACTION } from './transaction.js';
@@ -65,7 +66,7 @@ export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOP
 /** A turn in memory, and a runtime that follows the script, one entry per `runTurn` call. */
 export function createTurnHarness(
   script: Call[],
-  more: {
+  more: MemoryRulesOptions & {
     turn?: Partial<TurnRow>;
     runtime?: Partial<RuntimeRow>;
     clock?: Clock;
@@ -93,12 +94,6 @@ export function createTurnHarness(
     prompts?: AgentPrompt[];
     /** Called before the turn is suspended. */
     onSuspend?: (approvals: Map<string, FoundApproval>) => void;
-    /** What the user allows now. Default: everything. */
-    permission?: () => 'allow' | 'ask' | 'deny';
-    /** Whether another turn sent calls since the message of the user. */
-    mayRepeat?: boolean;
-    /** The connection that tools use. */
-    connection?: () => string;
     /** The kinds of content of others that earlier turns have read. */
     untrusted?: UntrustedSource[];
     /** Tool calls of earlier turns. */
@@ -269,12 +264,7 @@ export function createTurnHarness(
       find: async (_turn, callId) => calls.get(callId),
       insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),
     },
-    rules: {
-      mayRepeat: async () => more.mayRepeat ?? false,
-      permission: async () => more.permission?.() ?? 'allow',
-      connection: async () => more.connection?.(),
-      untrustedSources: async () => [...recorded.untrusted],
-    },
+    rules: createMemoryRules(more, recorded.untrusted),
     untrusted: {
       add: async (_turn, sources) => sources.forEach((source) => recorded.untrusted.add(source)),
       read: async () => undefined,
@@ -328,7 +318,9 @@ export function createTurnHarness(
       advance: async (_to, { committedThrough, resolutions }) => {
         const count = recorded.commits.push(Number(committedThrough));
         more.onAdvance?.(count);
-        recorded.resolutions.push(...resolutions.map(({ callId, text }) => `${callId}: ${text}`));
+        recorded.resolutions.push(
+          ...resolutions.map(({ callId, text, toolToken }) => `${callId}: ${text}${toolToken}`),
+        );
       },
       renewToolToken: async (_to, renewal) => {
         recorded.renewals.push(renewal.toolToken);
@@ -337,8 +329,10 @@ export function createTurnHarness(
       forget: () => undefined,
       close: () => undefined,
     },
-    toolTokens: async ({ workspaceId, agentId, turnId, listsOnly }) =>
-      `${listsOnly ? 'list ' : ''}token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
+    toolTokens: async ({ workspaceId, agentId, turnId }, query) =>
+      query === undefined
+        ? `list token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`
+        : `token for “${query}” of ${workspaceId} ${agentId} ${turnId}`,
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     retryMs: 1,

@@ -18,11 +18,8 @@ describe('the search tool', () => {
     try {
       const [line] = (await once(createInterface(service.stdout), 'line')) as [string];
       const { port, ops_port } = JSON.parse(line) as { port: number; ops_port: number };
-      const token = await signMcpToken(parseSigningKey(SVC_MCP_SIGNING_KEY), {
-        workspaceId: 'w1',
-        agentId: 'a',
-        turnId: 't',
-      });
+      const turn = { workspaceId: 'w1', agentId: 'a', turnId: 't' };
+      const token = await signMcpToken(parseSigningKey(SVC_MCP_SIGNING_KEY), turn, 'tea');
       const client = new Client({ name: 'test', version: '1' });
       const url = new URL(`http://127.0.0.1:${port}/mcp`);
       await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));

@@ -46,7 +46,7 @@ async function offerTools(
 export interface ConverseDeps extends ModelCallDeps {
   tools: ToolSource;
   limits: ContextLimits;
-  /** The outcome of a tool request. */
+  /** The outcome of a tool request, or the answer to an announced call. */
   resolution: (callId: string) => Promise<Resolution>;
   /** Monotonic clock in milliseconds. */
   now: () => number;
@@ -85,8 +85,8 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     untrusted,
     images,
     signal,
-    // Without a journal, the orchestrator commits nothing, and has sent the token for calls.
-    announced: request.journaled ? deps.committed : undefined,
+    // Without a journal, the orchestrator is of release 0.2: it commits nothing, and the process has a token for calls.
+    announced: request.journaled,
   };
   let state = stateOf(request);
   writer.restore(state.text);

@@ -31,7 +31,7 @@ function describe(name: string, query: string): string {
 export interface ToolRequests {
   names: ReadonlySet<string>;
   journal: Pick<Journal, 'ended'>;
-  /** The outcome of a request. */
+  /** The outcome of a request, or the answer to an announced call. */
   resolution: (callId: string) => Promise<Resolution>;
 }
 
@@ -48,17 +48,19 @@ export interface ToolCallDeps {
   /** Whether the model accepts images. */
   images: boolean;
   signal: AbortSignal;
-  /** Resolves when the orchestrator has stored the announced calls, and has sent the token for them. */
-  announced: (() => Promise<void>) | undefined;
+  /** Whether the orchestrator stores calls that are announced, and sends the token for each of them. */
+  announced: boolean;
   onResult: (result: ResultEntry, produced: Produced) => Promise<void>;
 }
 
 const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
 const TURN_TOO_LONG = 'This reply has become too long for another call of this tool. Tell the user to ask again.';
 
-async function run(call: ToolCall, { tools, signal }: ToolCallDeps): Promise<ToolResult> {
+async function run(call: ToolCall, { tools, requests, announced, signal }: ToolCallDeps): Promise<ToolResult> {
+  const granted = announced ? await requests.resolution(call.id) : undefined;
   if (call.input === undefined) return { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true };
-  return await tools.call(call.name, call.input, signal);
+  if (granted?.failed === true) return { text: granted.text, failed: true };
+  return await tools.call(call.name, call.input, signal, granted?.toolToken);
 }
 
 /** Images follow the text, which describes them for other models. */
@@ -127,7 +129,7 @@ export const areAnnounced = (
   calls: readonly ToolCall[],
   { announced, builtIn, requests, offered }: Pick<ToolCallDeps, 'announced' | 'builtIn' | 'requests' | 'offered'>,
 ): boolean =>
-  announced !== undefined &&
+  announced &&
   calls.length <= MAX_CALLS_PER_STEP &&
   calls.every(
     ({ name }) =>
@@ -142,12 +144,11 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   // Users are not shown calls of tools that do not exist.
   if (!deps.offered.has(call.name))
     return { result: toResult(call, deps, { text: `${tool}: unknown tool.`, failed: true }), produced: {} };
-  const query =
-    call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? oneLine(call.input['query']) : '';
+  const exact = call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? call.input['query'] : '';
+  const query = oneLine(exact);
   const event = { callId: call.id, tool, query };
-  const running = { ...event, state: ToolState.RUNNING, description: describe(tool, query) };
-  deps.writer.event(toolEvent(running), deps.announced !== undefined);
-  await deps.announced?.();
+  const running = { ...event, query: exact, state: ToolState.RUNNING, description: describe(tool, query) };
+  deps.writer.event(toolEvent(running), deps.announced);
   const result = await run(call, deps);
   const { text, failed } = result;
   const end = failed

@@ -53,8 +53,15 @@ const isRetryable = (error: unknown): boolean =>
  */
 export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<void> } {
   const { logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000, maxCallMs = 600_000 } = deps;
-  const { endpoint, token, version } = deps;
-  const connections = createMcpConnections({ endpoint, token, version, listTimeoutMs, callTimeoutMs, maxCallMs });
+  const { endpoint, version } = deps;
+  const connections = createMcpConnections({
+    endpoint,
+    token: deps.token,
+    version,
+    listTimeoutMs,
+    callTimeoutMs,
+    maxCallMs,
+  });
   const slots = createCallSlots(MAX_CONCURRENT_CALLS);
   /** Names of tools whose call can be repeated if the connection is lost. */
   let repeatable = new Set<string>();
@@ -81,12 +88,13 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
         }
       },
 
-      async call(name, input, signal): Promise<ToolResult> {
+      async call(name, input, signal, token): Promise<ToolResult> {
+        const tokenOfCall: TokenOfTurn = token ? () => token : tokenOfTurn;
         let attempts = 0;
         const attempt = (): ReturnType<typeof connections.call> => {
           attempts += 1;
           const request = { name, arguments: input };
-          return slots.run(turn, signal, () => connections.call(tokenOfTurn, request, signal));
+          return slots.run(turn, signal, () => connections.call(tokenOfCall, request, signal));
         };
         const isLost = (error: unknown): boolean =>
           error instanceof McpFailure && error.message === CLOSED && repeatable.has(name);

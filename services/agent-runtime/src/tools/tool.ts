@@ -19,8 +19,13 @@ export interface ToolResult {
 export interface ToolSource {
   /** @throws Error with a message for users; the reason of `signal` if it aborts. */
   list(signal: AbortSignal): Promise<readonly FunctionTool[]>;
-  /** Returns failures as results. @throws only the reason of `signal`, if it aborts. */
-  call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<ToolResult>;
+  /**
+   * Returns failures as results.
+   *
+   * @param token for this call. Default: the token of the turn
+   * @throws only the reason of `signal`, if it aborts.
+   */
+  call(name: string, input: Record<string, unknown>, signal: AbortSignal, token?: string): Promise<ToolResult>;
 }
 
 /** The bearer token of a turn at the time of the call; undefined if the orchestrator sent none. */

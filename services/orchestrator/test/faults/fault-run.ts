@@ -180,6 +180,7 @@ export class FaultRun {
         connection: async () => undefined,
         mayRepeat: async () => false,
         untrustedSources: async () => [],
+        sharesPrivateText: async () => false,
       },
       bodies: createMemoryJournal({}).bodies,
       limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },

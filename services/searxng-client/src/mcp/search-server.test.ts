@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -12,8 +13,11 @@ const key = parseSigningKey(`k2:${'new secret '.repeat(4)}`);
 const previousKey = parseSigningKey(`k1:${'old secret '.repeat(4)}`);
 const foreignKey = parseSigningKey(`k2:${'foreign secret '.repeat(4)}`);
 
+/** The query that is sent. */
+const asked = new AsyncLocalStorage<string>();
+
 const tokenOf = (workspaceId: string, signingKey = key): Promise<string> =>
-  signMcpToken(signingKey, { workspaceId, agentId: 'a', turnId: 't' });
+  signMcpToken(signingKey, { workspaceId, agentId: 'a', turnId: 't' }, asked.getStore());
 
 /** An HS256 token with exactly these claims. */
 function tokenWith(claims: object): string {
@@ -38,15 +42,19 @@ async function start(search: WebSearch, deps: Partial<SearchServerDeps> = {}): P
 }
 
 async function connect(url: URL, signingKey = key, workspaceId = 'w1'): Promise<Client> {
-  const token = await tokenOf(workspaceId, signingKey);
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));
+  const authProvider = { token: () => tokenOf(workspaceId, signingKey) };
+  await client.connect(new StreamableHTTPClientTransport(url, { authProvider }));
   cleanup.defer(() => client.close());
   return client;
 }
 
-const call = (client: Client, args: Record<string, unknown>) =>
+const callWithoutGrant = (client: Client, args: Record<string, unknown>) =>
   client.callTool({ name: 'web_search_tool', arguments: args });
+
+/** Calls the tool with a token for the query. */
+const call = (client: Client, args: Record<string, unknown>, query = args['query']) =>
+  asked.run(typeof query === 'string' ? query : '', () => callWithoutGrant(client, args));
 
 const textOf = (result: { content: unknown }) => (result.content as { text: string }[]).map(({ text }) => text).join();
 
@@ -79,16 +87,14 @@ describe('web_search_tool over MCP', () => {
     expect({ description, inputSchema: schema }).toEqual(TOOL_SERVER_TOOLS['web_search_tool']);
   });
 
-  it('does not search for a token that is only valid for the list of the tools', async () => {
+  it('does not search with a token for the list of the tools, or for another query', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: [row('tea')] }));
-    const url = await start(createWebSearch({ endpoint: searxng.endpoint }));
-    const token = await signMcpToken(key, { workspaceId: 'w1', agentId: 'a', turnId: 't', listsOnly: true });
-    const client = new Client({ name: 'test', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));
-    cleanup.defer(() => client.close());
+    const client = await connect(await start(createWebSearch({ endpoint: searxng.endpoint })));
     expect((await client.listTools()).tools).toHaveLength(1);
-    expect(await call(client, { query: 'tea' })).toMatchObject({ isError: true });
+    expect(await callWithoutGrant(client, { query: 'tea' })).toMatchObject({ isError: true });
+    expect(await call(client, { query: 'tea' }, 'coffee')).toMatchObject({ isError: true });
     expect(searxng.requests).toHaveLength(0);
+    expect(await call(client, { query: 'tea' })).not.toMatchObject({ isError: true });
   });
 
   it('TOOL-001 TOOL-022: returns the top results as structured content, and as text', async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { hostHeaderValidation, originValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import type { Logger, SigningKey } from '@uswarm/service-kit';
+import { allowsQuery, type Logger, type McpCaller, type SigningKey } from '@uswarm/service-kit';
 import { WebSearchError } from '../errors.js';
 import type { WebSearch } from '../web-search.js';
 import { authenticate } from './bearer.js';
@@ -12,8 +12,7 @@ import { createWorkspaceLimiter, type WorkspaceLimits } from './workspace-limite
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** Milliseconds for which clients may cache the list of tools, which changes with the version only. */
 const LIST_TTL_MS = 10 * 60_000;
-const SEARCH_SCOPE = 'search';
-const NOT_ALLOWED = 'the token is only valid for the list of the tools';
+const NOT_ALLOWED = 'the token is not valid for this query';
 const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 
 export interface SearchServerDeps {
@@ -60,7 +59,9 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
       registerWebSearchTool(
         server,
         async (args, options) => {
-          if (authInfo?.scopes.includes(SEARCH_SCOPE) !== true) throw new WebSearchError('not_allowed', NOT_ALLOWED);
+          const query = typeof args.query === 'string' ? args.query : '';
+          const caller = authInfo?.extra?.['caller'] as McpCaller | undefined;
+          if (caller === undefined || !allowsQuery(caller, query)) throw new WebSearchError('not_allowed', NOT_ALLOWED);
           return search(workspaceId, args, options);
         },
         (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'search failed'),
@@ -89,7 +90,7 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
     const caller = await authenticate(deps.keys, request, response, rules);
     if (caller === undefined) return;
     // Handlers do not need the token itself.
-    const auth = { token: '', clientId: caller.workspaceId, scopes: caller.listsOnly ? [] : [SEARCH_SCOPE] };
+    const auth = { token: '', clientId: caller.workspaceId, scopes: [], extra: { caller } };
     const { method = 'GET', url = '/mcp' } = request;
     await serveMcp(Object.assign(request, { method, url, auth }), response);
   }

@@ -3,14 +3,14 @@ import { parseSigningKey, verifyMcpToken } from '@uswarm/service-kit';
 import { createToolTokens } from './tool-tokens.js';
 
 const KEY = parseSigningKey(`k1:${'signing-'.repeat(5)}`);
-const turn = (workspaceId: string) => ({ workspaceId, agentId: 'a', turnId: 't', listsOnly: false });
+const turn = (workspaceId: string) => ({ workspaceId, agentId: 'a', turnId: 't' });
 
 describe('the tool token of a turn', () => {
   it('ENV-004: is signed with SVC_MCP_SIGNING_KEY for the workspace', async () => {
     const toolTokens = createToolTokens(KEY);
     for (const workspace of ['a', 'b']) {
       const token = await toolTokens(turn(workspace));
-      await expect(verifyMcpToken([KEY], token)).resolves.toEqual({ workspaceId: workspace, listsOnly: false });
+      await expect(verifyMcpToken([KEY], token)).resolves.toEqual({ workspaceId: workspace, query: 'none' });
       await expect(verifyMcpToken([parseSigningKey(`k1:${'another-'.repeat(5)}`)], token)).rejects.toThrow();
     }
   });

@@ -3,9 +3,13 @@ import { type SigningKey, signMcpToken, TOOL_TOKEN_TTL_S, type ToolTokenTurn } f
 /** Milliseconds between two tool tokens of a running turn; the second attempt still comes before the first token expires. */
 export const RENEW_TOOL_TOKEN_MS = (TOOL_TOKEN_TTL_S * 1_000 * 3) / 8;
 
-/** Creates a tool token for a turn; empty if this orchestrator has no key, which leaves the turn without tools. */
-export type ToolTokens = (turn: ToolTokenTurn & { listsOnly: boolean }) => Promise<string>;
+/**
+ * Creates a tool token for a turn; empty if this orchestrator has no key, which leaves the turn without tools.
+ *
+ * @param query the only query for which it is valid. Default: it is only valid for the list of the tools
+ */
+export type ToolTokens = (turn: ToolTokenTurn, query?: string) => Promise<string>;
 
 export function createToolTokens(key: SigningKey | undefined): ToolTokens {
-  return async (turn) => (key === undefined ? '' : signMcpToken(key, turn));
+  return async (turn, query) => (key === undefined ? '' : signMcpToken(key, turn, query));
 }

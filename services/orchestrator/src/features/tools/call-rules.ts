@@ -5,6 +5,8 @@ import type { IntegrationStore } from '../integrations/integrations.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Database } from '../../database/database.js';
 import type { PlatformTool } from './platform-tool.js';
+import type { PrivateTextStore } from './private-texts.store.js';
+import { sharesText } from './shared-text.js';
 import type { UntrustedContentStore } from './untrusted-content.store.js';
 import type { UntrustedSource } from './untrusted-content.js';
 
@@ -18,6 +20,8 @@ export interface CallRules {
   connection(userId: string, tool: Pick<PlatformTool, 'provider'>): Promise<string | undefined>;
   /** The kinds of content of others that agents have read in the conversation. */
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
+  /** Whether a query has text of the user that is not in messages of the user in the conversation. */
+  sharesPrivateText(place: { workspaceId: string; conversationId: string }, query: string): Promise<boolean>;
 }
 
 /** Finds the connection that a tool uses. */
@@ -32,6 +36,9 @@ export interface CallRulesDeps {
   connections: Pick<IntegrationStore, 'findOf'>;
   receipts: Pick<ReceiptLog, 'sentSince'>;
   untrusted: Pick<UntrustedContentStore, 'sources'>;
+  privateTexts: PrivateTextStore;
+  /** The tools that the orchestrator executes. */
+  platformTools: readonly Pick<PlatformTool, 'name' | 'effect'>[];
   database: Database;
 }
 
@@ -41,6 +48,8 @@ export const createCallRules = ({
   connections,
   receipts,
   untrusted,
+  privateTexts,
+  platformTools,
   database,
 }: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
@@ -52,4 +61,9 @@ export const createCallRules = ({
   mayRepeat: receipts.sentSince,
   connection: connectionOf(connections),
   untrustedSources: (conversationId) => untrusted.sources(conversationId, database),
+  async sharesPrivateText(place, query) {
+    const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
+    const { texts, named } = await privateTexts.find(place, readers, database);
+    return sharesText(query, texts, named);
+  },
 });

@@ -11,18 +11,16 @@ export interface RuntimeOfTurn {
   wanted_at: Date;
 }
 
-/** The user of a turn, and whether its conversation has a summary, receipts and content of others. */
+/** The user of a turn, and whether its conversation has a summary and receipts. */
 export interface KnownOfTurn {
   reader: Reader;
   summary: boolean;
   receipts: boolean;
-  untrusted: boolean;
 }
 
 /** What is known of the turn `t` and its user `u`. */
 export const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
   'reader', ${READER},
   'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
-  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id),
-  'untrusted', EXISTS (SELECT FROM untrusted_contents c WHERE c.conversation_id = t.conversation_id)
+  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id)
 )`;

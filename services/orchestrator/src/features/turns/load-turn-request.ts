@@ -16,7 +16,6 @@ import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from './journal-bodies.js';
 import type { CallRecord, JournalEntry, JournalStore, RecentTurns } from './journal.store.js';
 import type { WorkflowReports } from '../workflows/workflow-reports.js';
-import type { CallRules } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
@@ -41,8 +40,6 @@ export interface TurnRequestDeps {
   toolTokens: ToolTokens;
   /** Creates the tokens with which the runtime calls the model gateway. */
   modelTokens: ModelTokens;
-  /** What the user allows at the moment. */
-  rules: CallRules;
   clock: Clock;
 }
 
@@ -65,8 +62,6 @@ export interface LoadedRequest {
   requestedTools: readonly PlatformTool[];
   /** The kinds of content of others that the runtime receives or can get with this request. */
   untrusted: readonly UntrustedSource[];
-  /** Whether the tool token is valid for calls, not only for the list of the tools. */
-  callsTools: boolean;
   /** Whether older messages need a summary after the turn. */
   needsSummary: boolean;
 }
@@ -110,11 +105,6 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     return [{ id: turn.user_message_id, role: 'user', agent_id: null, text: turn.task_prompt }];
   }
 
-  /** A token for calls is only sent if it is known that the conversation has content of others. */
-  const callsToolsOf = async (turn: TurnRow, features: readonly string[]): Promise<boolean> =>
-    !features.includes(TOOL_GRANTS) ||
-    (turn.known?.untrusted !== false && (await deps.rules.untrustedSources(turn.conversation_id)).includes('web'));
-
   const startedWith = async (context: TurnContext) => ({
     context,
     recentCalls: await deps.journal.calls(context.recentTurns, RECENT_CALLS),
@@ -137,19 +127,18 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const reading = historyOf(answered, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
-    const [{ context, recentCalls }, newestFirst, firstStep, journal, callsTools] = await Promise.all([
+    const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
       stored === undefined ? startContext(answered, summary, question) : startedWith(stored),
       reading,
       isNew ? 1 : deps.turns.nextStep(turn.usage_turn_id),
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
-      callsToolsOf(turn, features),
     ]);
     const { tools, requestedTools } = context.agentContext;
     // A message of the user is part of the history, unlike that of a workflow that has ended.
     const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
     const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);
     // An agent without tools needs no token.
-    const toolToken = tools.length === 0 ? '' : await deps.toolTokens({ ...tokenTurn(turn), listsOnly: !callsTools });
+    const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
     const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
@@ -168,7 +157,8 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       modelToken,
     });
     const untrusted = [
-      ...(toolToken !== '' && callsTools ? (['web'] as const) : []),
+      // Runtimes of release 0.2 have a token for calls, and announce none.
+      ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
       ...(newestFirst.some(({ attached }) => attached === true) ? (['attachment'] as const) : []),
     ];
     return {
@@ -176,7 +166,6 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
       context,
       requestedTools: requested,
       untrusted,
-      callsTools,
       needsSummary: needsSummary(newestFirst),
     };
   };

@@ -24,10 +24,6 @@ export interface Reply {
   tools: Pick<ReadonlySet<string>, 'has'>;
   /** By the model of the agent, which is a setting of the turn. Set with the tools. */
   price: PriceOfCall;
-  /** Whether the runtime has a token for calls of tools. */
-  callsTools: boolean;
-  /** Whether the runtime has announced such a call. It is stored that the conversation has content of others. */
-  announcedCall: boolean;
   /** Whether the turn has ended although its runtime continues: it waits, or another agent answers. */
   suspended: boolean;
   /** Milliseconds for which the model provider asks to wait. Set if the turn must be postponed. */

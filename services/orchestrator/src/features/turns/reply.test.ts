@@ -158,6 +158,7 @@ function noted() {
     mayRepeat: async () => false,
     connection: async () => undefined,
     untrustedSources: async () => [],
+    sharesPrivateText: async () => false,
   };
   const reply = createReply(
     {
@@ -165,6 +166,7 @@ function noted() {
       writer,
       receipts: { finish: async () => undefined },
       rules,
+      tokenFor: async () => 'token',
       live,
       bodies: { put: async ({ body }) => ({ body }) },
       markdown: createSafeMarkdown(undefined),

@@ -8,8 +8,10 @@ import {
   type Message,
   type Request,
   type Tool,
+  ToolState,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
+import { type AnnouncedCallDeps, createAnnouncedCalls } from './announced-calls.js';
 import { createChunkStream } from './chunk-stream.js';
 import { finishedReply } from './finished-reply.js';
 import type { LiveEvents } from './live-events.js';
@@ -25,6 +27,7 @@ import { createReplyUsage } from './reply-usage.js';
 import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
 import type { SafeMarkdown } from './reply-text.js';
 import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
+import { oneLine } from '../tools/one-line.js';
 import { createTurnActivity } from './turn-activity.js';
 import { limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { AppendedEntry, EntryParts, ToolMessage } from './turn-entries.js';
@@ -40,6 +43,7 @@ const UNSAVED_PARTS = 10_000;
 const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
 
 export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'seq'>, Omit<ReplyPartsDeps, 'tools'> {
+  tokenFor: AnnouncedCallDeps['tokenFor'];
   turn: TurnRow;
   writer: TurnWriter;
   live: LiveEvents;
@@ -48,6 +52,9 @@ export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'se
   /** Aborts when the turn may no longer be written. */
   signal: AbortSignal;
 }
+
+/** Whether the runtime waits for a token for the call. */
+const isAnnounced = ({ state }: Tool, barrier: boolean): boolean => barrier && state === ToolState.RUNNING;
 
 /** @param saved what another process has saved of this turn */
 export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & ReplyTexts): Reply {
@@ -79,6 +86,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   });
   const usage = createReplyUsage({ turn, writer, price: (provider) => reply.price(provider) });
   const requests = createToolRequests({ ...deps, seq: () => reply.seq });
+  const announcedCalls = createAnnouncedCalls(deps);
 
   const reply: Reply = {
     generation: turn.generation,
@@ -97,8 +105,6 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     requests,
     tools: new Set(),
     price: () => ({ modelId: null, prices: null }),
-    callsTools: false,
-    announcedCall: false,
     suspended: false,
     waitMs: undefined,
 
@@ -156,8 +162,12 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   }
 
   /** The runtime may wait for the outcome of a request that is applied. All else is stored. */
-  async function repeat({ number, event }: TurnEvent): Promise<boolean> {
+  async function repeat({ number, event, barrier }: TurnEvent): Promise<boolean> {
     if (replayFrom === undefined) return false;
+    if (event.case === 'tool' && isAnnounced(event.value, barrier)) {
+      requests.announced(event.value.callId, Number(number));
+      await answerCall(event.value, await announcedCalls.hasUntrusted());
+    }
     if (event.case === 'request') {
       await execute(event.value, number);
       return handOver();
@@ -193,7 +203,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
         showChunk(event.value);
         return false;
       case 'tool':
-        await applyTool(event.value);
+        await applyTool(event.value, number, isAnnounced(event.value, barrier));
         // The usage of the step with the call can be stored with it.
         reply.overLimit = usage.reached;
         return false;
@@ -364,17 +374,27 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return true;
   }
 
-  async function applyTool(tool: Tool): Promise<void> {
+  /** @param waits whether the runtime waits for a token for the call */
+  async function applyTool(tool: Tool, number: bigint, waits: boolean): Promise<void> {
     const line = parts.toolLine(tool);
-    if (line === undefined) return writer.flush();
-    stream.flush();
-    reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
-    reply.announcedCall = true;
-    showTool(line, tool.query);
+    if (waits) requests.announced(tool.callId, Number(number));
+    const untrusted = waits && (await announcedCalls.hasUntrusted());
+    if (line === undefined) await writer.flush();
+    else {
+      stream.flush();
+      reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
+      showTool(line, tool.query);
+    }
+    if (waits) await answerCall(tool, untrusted);
+  }
+
+  async function answerCall(tool: Tool, untrusted: boolean): Promise<void> {
+    const isOffered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
+    requests.resolutions.push(await announcedCalls.answer(tool, isOffered, untrusted));
   }
 
   function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
-    const shownQuery = query === '' ? {} : { query: markdown.text(query.slice(0, MAX_NOTE_LENGTH)) };
+    const shownQuery = query === '' ? {} : { query: markdown.text(oneLine(query.slice(0, MAX_NOTE_LENGTH))) };
     live.tool({ tool, running: state === 'running', failed: state === 'failed', ...shownQuery }, reply.seq);
   }
 

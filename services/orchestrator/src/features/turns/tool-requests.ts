@@ -61,9 +61,11 @@ export interface ToolRequests {
    * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user approved
    */
   execute(request: Request, number: number): Promise<number | undefined>;
+  /** The runtime waits for the answer to a call that this event announced. */
+  announced(callId: string, number: number): void;
   /** The runtime has the `resolutions`. */
   acknowledged(): void;
-  /** The number of the event of the first request whose outcome the runtime does not have. */
+  /** The number of the event of the first request or announced call whose outcome the runtime does not have. */
   readonly firstUnacknowledged: number | undefined;
   /** Executes the requests that the user has decided on, and delivers the results of other agents, in the meantime. */
   retry(): Promise<number | undefined>;
@@ -256,6 +258,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     offer(newOffer) {
       offer = newOffer;
     },
+
+    announced: (callId, number) => void unacknowledged.set(callId, number),
 
     acknowledged() {
       for (const { callId } of requests.resolutions) unacknowledged.delete(callId);

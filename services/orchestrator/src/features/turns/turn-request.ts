@@ -114,7 +114,7 @@ export const JOURNAL = 'journal.1';
 const LARGE_JOURNAL = 'journal.2';
 /** Bytes of the journal for runtimes without this feature. */
 const SMALL_JOURNAL_BYTES = 2 * 1024 * 1024;
-/** The feature of runtimes that get the token for calls of tools when they announce a call. They have `JOURNAL`. */
+/** The feature of runtimes that announce calls of tools, and get a token for each of them. They have `JOURNAL`. */
 export const TOOL_GRANTS = 'tool-grants.1';
 /** The feature of runtimes that announce model calls. */
 const BUDGET = 'budget.1';

@@ -2,6 +2,7 @@ import type { Clock, Logger } from '@uswarm/service-kit';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import type { CallRules } from '../tools/call-rules.js';
 import type { FollowUps } from '../summaries/follow-ups.js';
 import type { JournalBodies } from './journal-bodies.js';
 import type { createLiveEvents } from './live-events.js';
@@ -15,6 +16,8 @@ import type { TurnStore } from './turns.store.js';
 export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
   turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'getToRun' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
+  /** What the user allows at the moment. */
+  rules: CallRules;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   bodies: JournalBodies;
   markdown: SafeMarkdown;

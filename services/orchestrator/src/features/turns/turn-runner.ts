@@ -13,7 +13,6 @@ import { createLiveEvents } from './live-events.js';
 import { createTurnRequestLoader, tokenTurn } from './load-turn-request.js';
 import { isBackground } from './background-turns.js';
 import { renewPeriodically } from './renew-periodically.js';
-import { createTokenDelivery } from './token-delivery.js';
 import { outcomeOf } from './runtime-outcome.js';
 import { createRuntimeTargets, RuntimeSuspended } from './runtime-target.js';
 import { READY_WITHIN_MS, waitOf } from './turn-waiting.js';
@@ -150,7 +149,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const { request: runRequest, context, requestedTools } = loaded;
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
-    reply.callsTools = loaded.callsTools;
     run.needed.summary = loaded.needsSummary;
     if (turn.runtime_instance === null) {
       const stored = runRequest.journaled ? context : undefined;
@@ -188,9 +186,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       everyMs: deps.renewActivityMs ?? RENEW_ACTIVITY_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'the activity was not renewed'),
     });
-    const deliver = createTokenDelivery(() => sendTokens(run, to));
     try {
-      if (runRequest.toolToken !== '' || runRequest.modelToken !== '') endRenewals = renewals(run, deliver);
+      if (runRequest.toolToken !== '' || runRequest.modelToken !== '')
+        endRenewals = renewals(run, () => sendTokens(run, to));
       const events = client.runTurn(to, runRequest, AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
@@ -202,10 +200,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         await stopOverLimit(run, to);
         // A call that has no tokens must not be sent.
         const isDenied = event.event.case === 'attempt' && (run.stopped || reply.requests.aborted);
-        if (!reply.callsTools && reply.announcedCall && (await mayUseTools(turn.id))) {
-          reply.callsTools = true;
-          await deliver();
-        }
         const waits = event.barrier || reply.requests.resolutions.length > 0;
         // A repeated event is behind those that are applied.
         if (waits && !isDenied) await advance(run, to, BigInt(Math.max(Number(event.number), reply.events)));
@@ -242,7 +236,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   async function sendTokens({ turn, reply, signal }: Run, to: RuntimeTarget): Promise<void> {
-    const toolToken = await deps.toolTokens({ ...tokenTurn(turn), listsOnly: !reply.callsTools });
+    const toolToken = await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
     await client.renewToolToken(to, { turnId: turn.id, generation: reply.generation, toolToken, modelToken }, signal);
   }
@@ -376,7 +370,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
       const { receipts, rules, bodies, markdown, retryMs } = deps;
-      const streamed = { receipts, rules, bodies, markdown, platformTools, live, refused, signal, logger, retryMs };
+      const tokenFor = async (query: string): Promise<string | undefined> =>
+        (await mayUseTools(turn.id)) ? deps.toolTokens(tokenTurn(turn), query) : undefined;
+      const effects = { receipts, rules, tokenFor, bodies, retryMs };
+      const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
       const reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };

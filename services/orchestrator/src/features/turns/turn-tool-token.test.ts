@@ -10,7 +10,7 @@ describe('the tool token of a turn', () => {
   it('is sent with the request, for the workspace, agent and turn', async () => {
     const harness = createTurnHarness([ANSWERED], { tools: TOOLS });
     await harness.run();
-    expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual(['token of w a t 1']);
+    expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual(['list token of w a t 1']);
   });
 
   it('is replaced when the orchestrator reconnects to the turn', async () => {
@@ -19,8 +19,8 @@ describe('the tool token of a turn', () => {
     });
     await harness.run();
     expect(harness.recorded.requests.map(({ toolToken }) => toolToken)).toEqual([
-      'token of w a t 1',
-      'token of w a t 2',
+      'list token of w a t 1',
+      'list token of w a t 2',
     ]);
   });
 
@@ -37,7 +37,7 @@ describe('the tool token of a turn', () => {
       renewToolTokenMs: 5,
     });
     expect(await harness.run()).toEqual({ done: true, isCompleted: true });
-    expect(harness.recorded.renewals.slice(0, 2)).toEqual(['token of w a t 2', 'token of w a t 3']);
+    expect(harness.recorded.renewals.slice(0, 2)).toEqual(['list token of w a t 2', 'list token of w a t 3']);
   });
 
   it.each<[string, Partial<TurnRow> | undefined]>([

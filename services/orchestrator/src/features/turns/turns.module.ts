@@ -27,6 +27,7 @@ import { createToolTokens } from '../runtimes/tool-tokens.js';
 import { createCallRules } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
+import { createPrivateTextStore } from '../tools/private-texts.store.js';
 import { createUntrustedContentStore } from '../tools/untrusted-content.store.js';
 import { createFollowUps } from '../summaries/follow-ups.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
@@ -223,6 +224,8 @@ function turnJob(
       connections: createIntegrationStore(database),
       receipts: deps.receipts,
       untrusted: createUntrustedContentStore(),
+      privateTexts: createPrivateTextStore(),
+      platformTools: deps.platformTools,
       database,
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),

@@ -7,7 +7,7 @@ import { defineExternalTool, definePlatformTool, type PlatformTool } from '../to
 type Options = Parameters<typeof createTurnHarness>[1];
 type Event = NonNullable<Call['events']>[number];
 
-/** Features of a runtime that gets the token for calls when it announces one. */
+/** Features of a runtime that announces calls, and gets a token for each of them. */
 const GRANTS = ['journal.1', 'tools.1', 'tool-grants.1'];
 const waiting: Event = { case: 'waiting', value: {} };
 const announced: Event = { case: 'tool', value: { callId: 's', tool: 'search', state: ToolState.RUNNING } };
@@ -52,9 +52,9 @@ function world() {
   return { executed, tools };
 }
 
-async function play(events: Event[], options: Options = {}) {
+async function play(events: Event[], { barriers: given, ...options }: Options & { barriers?: number[] } = {}) {
   const { executed, tools } = world();
-  const barriers = events.flatMap((event, index) => (event === announced ? [index + 1] : []));
+  const barriers = given ?? events.flatMap((event, index) => (event === announced ? [index + 1] : []));
   const harness = createTurnHarness([{ events, barriers }], {
     features: GRANTS,
     platformTools: tools,
@@ -106,38 +106,77 @@ describe('a call that the user allows', () => {
   });
 });
 
-describe('the token for calls of tools', () => {
-  it('is sent when a call is announced and stored, and only lists the tools before', async () => {
-    const { tokens, untrusted } = await play([entry(1), announced, done('ok')]);
-    expect({ tokens, untrusted }).toEqual({ tokens: ['list token', 'token'], untrusted: ['web'] });
+describe('the token for a call of a tool', () => {
+  const search = (query: string, tool = 'search'): Event => ({
+    case: 'tool',
+    value: { callId: 's', tool, state: ToolState.RUNNING, query },
+  });
+  const PIN = ['The PIN is 4711.'];
+  /** What the runtime gets for a call that it announces. */
+  const answered = async (event: Event, options: Options & { barriers?: number[]; events?: Event[] } = {}) => {
+    const { events = [entry(1), event, done('ok')], ...more } = options;
+    const { resolutions, untrusted, tokens } = await play(events, { barriers: [2], ...more });
+    expect(tokens).toEqual(['list token']);
+    return { answers: resolutions.map((text) => text.split(' of ')[0]), untrusted };
+  };
+
+  it('is valid for its query, and sent after it is stored that the conversation has web pages', async () => {
+    expect(await answered(search('tea'))).toEqual({ answers: ['s: token for “tea”'], untrusted: ['web'] });
   });
 
   it('is not sent to a runtime that hides its calls, whose calls then do not ask', async () => {
-    const { tokens, executed } = await play([entry(1), wanted('send'), done('ok')]);
+    const { tokens, executed, resolutions } = await play([entry(1), wanted('send'), done('ok')]);
     expect({ tokens, executed }).toEqual({ tokens: ['list token'], executed: ['send'] });
+    expect(resolutions.join()).not.toContain('token');
   });
 
-  it('is sent at the start if it is known that the agent has read web pages', async () => {
-    expect((await play([done('ok')], { untrusted: ['web'] })).tokens).toEqual(['token']);
-  });
-
-  it('counts as used if the runtime cannot wait for it', async () => {
+  it('is never sent to a runtime that cannot wait for it, whose conversation counts as one with web pages', async () => {
     const { tokens, cards, untrusted } = await play([entry(1), wanted('send'), waiting], {
       features: ['journal.1', 'tools.1'],
     });
-    expect({ tokens, untrusted, cards: cards.length }).toEqual({ tokens: ['token'], untrusted: ['web'], cards: 1 });
+    expect({ tokens, untrusted, cards: cards.length }).toEqual({
+      tokens: ['list token'],
+      untrusted: ['web'],
+      cards: 1,
+    });
   });
 
   it('is not sent to a turn that was stopped', async () => {
-    const { tokens } = await play([entry(1), announced, done('ok')], {
+    const { resolutions } = await play([entry(1), search('tea'), done('ok')], {
+      barriers: [2],
       turn: { status: 'running', reply_message_id: 'r', stop_requested: true },
     });
-    expect(tokens).not.toContain('token');
+    expect(resolutions.join()).not.toContain('token');
   });
 
-  it('is not sent for a call of a tool that was not offered', async () => {
-    const other: Event = { case: 'tool', value: { callId: 's', tool: 'other', state: ToolState.RUNNING } };
-    const { tokens, untrusted } = await play([entry(1), other, done('ok')]);
-    expect({ tokens, untrusted }).toEqual({ tokens: ['list token'], untrusted: [] });
+  it.each([
+    ['was not offered', 'other'],
+    ['is executed by the orchestrator', 'send'],
+  ])('is not sent for a call of a tool that %s', async (_what, tool) => {
+    const { answers, untrusted } = await answered(search('tea', tool));
+    expect({ answers, untrusted }).toEqual({ answers: [`s: ${tool}: unknown tool.`], untrusted: [] });
+  });
+
+  it('invariant 11: is not sent for a query with text of a memory after the agent has read content of others', async () => {
+    const refused = await answered(search('what is pin 4711'), { untrusted: ['app'], privateTexts: PIN });
+    expect(refused.answers).toEqual([expect.stringContaining('search: was not called. The query contains text')]);
+    const other = await answered(search('what is a pin'), { untrusted: ['app'], privateTexts: PIN });
+    expect(other.answers).toEqual(['s: token for “what is a pin”']);
+  });
+
+  it('is sent for such a query while the conversation has no content of others', async () => {
+    expect((await answered(search('4711'), { privateTexts: PIN })).answers).toEqual(['s: token for “4711”']);
+  });
+
+  it('is sent again by another process that continues the turn before the runtime has it', async () => {
+    const progress = { generation: 1, chunkSeq: 0, announcedStep: 0, appliedEvent: 2, resumeFrom: 1 };
+    const { answers } = await answered(search('tea'), {
+      turn: { status: 'running', reply_message_id: 'r', runtime_instance: 'i' },
+      saved: { ...progress, text: '', received: '' },
+      barriers: [1],
+      untrusted: ['web'],
+      events: [search('tea'), done('ok')],
+    });
+    expect(answers).toEqual(['s: token for “tea”']);
   });
 });
