@@ -3,16 +3,16 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { ModelServer } from '@uswarm/dev-servers';
+import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { describeWith, startPythonClient } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { type SeenEvent, startTestClient, streamedText, type TestClient } from '@uswarm/testkit/test-client';
+import { type SeenEvent, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { io } from 'socket.io-client';
-import { startCountingModel } from '../test/counted-answer.js';
+import { durableEvents, finalTexts, positionOf, shownText } from '../test/default-client-events.js';
 import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
-/** A client with the default options of its library, which uses only events of the specification. */
+/** A client with the default options of its library, which uses only events of the specification, and `since`. */
 interface DefaultClient {
   events: { name: string; payload: unknown }[];
   emit(event: string, payload: object): void;
@@ -49,6 +49,8 @@ const LIBRARIES: Record<string, Start> = {
   },
 };
 
+const ANSWER = 'one two three four five six';
+
 /** Milliseconds of the outage beside the failed attempts; `npm run soak -- reconnect --away <seconds>` sets it. */
 const AWAY_MS = Number(process.env['USWARM_SOAK_AWAY_S'] ?? 0) * 1_000;
 
@@ -61,7 +63,16 @@ describeWith('valkey', 'default clients of two languages', () => {
     const clients: DefaultClient[] = [];
 
     beforeAll(async () => {
-      model = await startCountingModel();
+      model = await startModelServer({
+        script: (_request, index) => [
+          ...words('one two three '),
+          { hold: `middle-${index}` },
+          ...words('four five '),
+          { hold: `end-${index}` },
+          ...words('six'),
+          { usage: { prompt: 40, completion: 6 } },
+        ],
+      });
       services = await startSeparateServices({
         ...modelSettings(model),
         SUMMARY_WORKERS: '0',
@@ -80,11 +91,15 @@ describeWith('valkey', 'default clients of two languages', () => {
       for (const client of clients.splice(0)) await client.close();
     });
 
+    const seen = ({ events }: DefaultClient) => events as SeenEvent[];
     const count = ({ events }: DefaultClient, name: string): number =>
       events.filter((event) => event.name === name).length;
+    /** Subscribes, from the last position that the client has seen if there is one. */
     const subscribe = async (client: DefaultClient): Promise<void> => {
       const before = count(client, 'workspace.subscribed');
-      client.emit('workspace.subscribe', { workspace_ids: [user.workspaceId] });
+      const position = positionOf(seen(client), user.workspaceId);
+      const since = position === undefined ? {} : { since: { [user.workspaceId]: position } };
+      client.emit('workspace.subscribe', { workspace_ids: [user.workspaceId], ...since });
       await eventually(() => count(client, 'workspace.subscribed') > before);
     };
     async function connect(library: string): Promise<DefaultClient> {
@@ -96,10 +111,7 @@ describeWith('valkey', 'default clients of two languages', () => {
     }
     const reconnected = (client: DefaultClient, times: number): Promise<unknown> =>
       eventually(() => count(client, 'connect') >= times);
-    const streamed = ({ events }: DefaultClient): string => {
-      const chunks = events.filter(({ name }) => name === 'message.chunk') as SeenEvent[];
-      return streamedText(chunks, String(chunks[0]?.payload['message_id']));
-    };
+    const shown = (client: DefaultClient): string => shownText(seen(client), user.workspaceId);
     const send = (client: DefaultClient): void =>
       client.emit('message.send', {
         workspace_id: user.workspaceId,
@@ -109,27 +121,55 @@ describeWith('valkey', 'default clients of two languages', () => {
         mentions: [],
         attachments: [],
       });
+    const createConversation = async (): Promise<void> => {
+      const path = `/v1/workspaces/${user.workspaceId}/conversations`;
+      expect((await user.api('POST', path, { type: 'swarm' })).status).toBe(201);
+    };
+    /** The client has received every event of the log since its first subscribe, once and in order. */
+    async function hasEveryEvent(client: DefaultClient): Promise<void> {
+      const { body } = await user.api('GET', `/v1/workspaces/${user.workspaceId}/events?since=0`);
+      const log = (body as { data: { seq: number; event: string }[] }).data;
+      await eventually(() => positionOf(seen(client), user.workspaceId), { until: (seq) => seq === log.at(-1)?.seq });
+      const received = durableEvents(seen(client));
+      const joined = received[0]!.seq - 1;
+      expect(received).toEqual(log.filter(({ seq }) => seq > joined).map(({ seq, event }) => ({ seq, event })));
+    }
     const handshakes = async (outcome: string): Promise<number> => {
       const text = await (await fetch(`${services.operations.gateway}/metrics`)).text();
       return Number(new RegExp(`handshakes_total{.*outcome="${outcome}".*} (\\d+)`).exec(text)?.[1]);
     };
 
-    it.each(Object.keys(LIBRARIES))(
-      '%s: reconnects by itself after its gateway was killed in the middle of an answer',
-      async (library) => {
+    const ENDS = ['after the client is back', 'while the client is disconnected'] as const;
+    it.each(Object.keys(LIBRARIES).flatMap((library) => ENDS.map((end) => [library, end] as const)))(
+      '%s: reconnects after its gateway was killed, and has each event once and the whole answer if it ends %s',
+      async (library, end) => {
         const client = await connect(library);
-        const hold = `middle-${model.requests.length}`;
+        const [middle, ending] = [`middle-${model.requests.length}`, `end-${model.requests.length}`];
         send(client);
-        await model.reached(hold);
-        await eventually(() => streamed(client).includes('three'));
+        await model.reached(middle);
+        await eventually(() => shown(client).includes('three'));
         expect(count(client, 'message.send.ack')).toBe(1);
         const startAnother = await services.killGateway();
         await eventually(() => count(client, 'disconnect') === 1);
+        await createConversation();
+        if (end === 'while the client is disconnected') {
+          model.release(middle);
+          model.release(ending);
+          const running = 'SELECT FROM turns WHERE workspace_id = $1 AND status IN ($2, $3)';
+          const unfinished = () => services.query(running, [user.workspaceId, 'queued', 'running']);
+          await eventually(unfinished, { until: ({ length }) => length === 0 });
+        }
         await startAnother();
         await reconnected(client, 2);
         await subscribe(client);
-        model.release(hold);
+        if (end === 'after the client is back') {
+          model.release(middle);
+          await eventually(() => shown(client), { until: (text) => text === 'one two three four five ' });
+          model.release(ending);
+        }
         await eventually(() => count(client, 'message.done') === 1);
+        expect(finalTexts(seen(client))).toEqual([ANSWER]);
+        await hasEveryEvent(client);
       },
     );
 
@@ -144,9 +184,11 @@ describeWith('valkey', 'default clients of two languages', () => {
       await services.addOrchestrator({ atTheSamePorts: true });
       for (const client of both) {
         await reconnected(client, 2);
+        await createConversation();
         await subscribe(client);
         expect(count(client, 'refused')).toBe(0);
       }
+      for (const client of both) await hasEveryEvent(client);
     });
 
     it.each(Object.keys(LIBRARIES))('%s: is refused immediately with a wrong token', async (library) => {
