@@ -93,6 +93,11 @@ describe('the kubernetes driver', () => {
     const { metadata } = await stored();
     await cluster.setStatus(name, { observedGeneration: metadata.generation, ...status });
   }
+  /** Waits until the driver knows what it has applied, and forgets the notifications about it. */
+  async function applied(more: Partial<RuntimeSpec> = {}): Promise<void> {
+    await settled(() => ensure(more));
+    notifications.length = 0;
+  }
   /** Repeats the action until it makes no request. */
   async function settled(action: () => Promise<unknown> = ensure): Promise<void> {
     const needed = async (): Promise<number> => {
@@ -220,7 +225,7 @@ describe('the kubernetes driver', () => {
   );
 
   it('forces only spec.suspend when another manager resumes a suspended runtime', async () => {
-    await ensure({ suspended: true });
+    await applied({ suspended: true });
     await cluster.merge(name, { spec: { suspend: false, config: { defaultModel: 'theirs' } } });
     expect(await ensureAfterNotification({ suspended: true })).toMatchObject({ phase: 'Suspended' });
     expect((await stored()).spec).toMatchObject({ suspend: true, config: { defaultModel: 'theirs' } });
@@ -258,7 +263,7 @@ describe('the kubernetes driver', () => {
   });
 
   it('creates a deleted UserSwarm again after the deletion has completed', async () => {
-    await ensure();
+    await applied();
     const { uid } = (await cluster.merge(name, { metadata: { finalizers: [FINALIZER] } })).metadata;
     await cluster.delete(name);
     expect(await ensureAfterNotification()).toMatchObject({ phase: 'Deleting', address: null });

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../src/database/database.js';
 
 /** The number of statements in the database that wait for a lock. */
-export async function lockWaits(database: Database): Promise<number> {
+async function lockWaits(database: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(database);
