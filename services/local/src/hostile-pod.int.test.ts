@@ -202,6 +202,8 @@ describe('a pod that runs the code of an attacker', () => {
     pod.emit({ waiting: {} });
     const card = await user.card();
     expect(sent()).toEqual([]);
+    // The turn is suspended. Before that, it would learn the choice without a further turn.
+    await ended(user);
     expect((await user.choose(card, 'approve')).status).toBe(200);
     const { request: resumed } = await pod.turn();
     expect(resumed.journal).toHaveLength(1);
