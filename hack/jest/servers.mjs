@@ -1,7 +1,7 @@
 // Starts one Postgres and one Valkey for all integration tests, unless TEST_POSTGRES_URL and TEST_REDIS_URL select existing
 // ones.
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MissingPartError, startPostgres, startValkey } from '../../packages/dev-servers/dist/index.js';
 
@@ -18,7 +18,14 @@ export default async function startServers() {
     servers.defer(() => postgres.close());
   }
   if (!process.env.TEST_REDIS_URL) await startValkeyIfPossible(join(folder, 'valkey'), servers);
-  globalThis.uswarmTestServers = servers.move();
+  const running = servers.move();
+  globalThis.uswarmTestServers = running;
+  // The servers have their own sessions, so that a signal would leave them behind.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.once(signal, () => {
+      running.disposeAsync().finally(() => process.exit(128 + constants.signals[signal]));
+    });
+  }
 }
 
 /** Without Valkey, tests that need it are skipped: see `describeWithPart` of dev-servers. */

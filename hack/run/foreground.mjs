@@ -9,16 +9,17 @@ const SAME_SIGNAL_MS = 1_000;
  * Runs a program in the terminal and waits for its exit. It forwards each signal exactly once, so that only a second Ctrl-C
  * forces an immediate exit.
  *
+ * @param deliver forwards a signal to the child; by default with `kill`
  * @returns its exit code; 128 + n if signal n killed it
  */
-export function runForeground(command, args, { interactive, ...options }) {
+export function runForeground(command, args, { interactive, deliver = kill, ...options }) {
   return new Promise((resolve, reject) => {
     // In a new process group, it gets only our signals. A program that reads the terminal needs the group of the
     // terminal, which then sends Ctrl-C to it.
     const child = spawn(command, args, { stdio: 'inherit', detached: !interactive, ...options });
     const fromTerminal = interactive && process.stdin.isTTY === true;
     const forward = createForwarder((signal) => {
-      if (!(fromTerminal && signal === 'SIGINT')) child.kill(signal);
+      if (!(fromTerminal && signal === 'SIGINT')) deliver(child, signal);
     });
     for (const signal of SIGNALS) process.on(signal, forward);
     const done = () => {
@@ -34,6 +35,8 @@ export function runForeground(command, args, { interactive, ...options }) {
     });
   });
 }
+
+const kill = (child, signal) => void child.kill(signal);
 
 export function exitCode(code, signal) {
   return code ?? 128 + (constants.signals[signal] ?? 0);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
@@ -26,25 +29,43 @@ const PROPERTIES = {
 
 /** `npm run soak`: see the usage above. @returns the exit code */
 export async function runSoak(args) {
-  const { property, environment } = readSoakSettings(args);
+  const { property, timeoutMs, environment } = readSoakSettings(args);
   const { file, name } = PROPERTIES[property];
   const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const selection = ['--selectProjects', 'int', '--testNamePattern', name, '--runTestsByPath', file];
-  const code = await runForeground(nodeBinary, [...jest, ...selection], {
+  const folder = mkdtempSync(join(tmpdir(), 'uswarm-soak-'));
+  const stopFile = join(folder, 'stop');
+  const code = await runForeground(nodeBinary, [...jest, '--forceExit', `--testTimeout=${timeoutMs}`, ...selection], {
     cwd: repositoryRoot,
-    env: { ...serviceEnvironment(), ...environment },
+    env: { ...serviceEnvironment(), ...environment, USWARM_SOAK_STOP_FILE: stopFile },
     interactive: false,
+    // This test stops its servers and services itself.
+    ...(property === 'realtime' && { deliver: createStop(stopFile) }),
   });
+  rmSync(folder, { recursive: true, force: true });
   if (code !== 0 && property !== 'reconnect')
     console.log(`To repeat a failure: npm run soak -- ${property} --seed <seed> --path <path>`);
   return code;
+}
+
+/** Creates the file at the first signal, and forwards later ones. */
+export function createStop(file) {
+  let isStopping = false;
+  return (child, signal) => {
+    if (isStopping) return void child.kill(signal);
+    isStopping = true;
+    console.log('Stopping. The running schedule has no result.');
+    writeFileSync(file, '');
+  };
 }
 
 /** @returns what to run, and variables for the tests @throws RunError with the usage */
 export function readSoakSettings(args) {
   const { property, minutes, seed, path, away } = readArguments(args);
   if (!(Number(away) > 0)) throw new RunError(`--away must be a positive number.\n\n${USAGE}`);
-  if (property === 'reconnect') return { property, environment: { USWARM_SOAK_AWAY_S: away } };
+  if (property === 'reconnect') {
+    return { property, timeoutMs: timeoutAfter(Number(away) * 1_000), environment: { USWARM_SOAK_AWAY_S: away } };
+  }
   if (!(Number(minutes) > 0)) throw new RunError(`--minutes must be a positive number.\n\n${USAGE}`);
   if (seed !== undefined && !Number.isInteger(Number(seed))) {
     throw new RunError(`--seed must be an integer.\n\n${USAGE}`);
@@ -54,6 +75,7 @@ export function readSoakSettings(args) {
   }
   return {
     property,
+    timeoutMs: timeoutAfter(Number(minutes) * 60_000),
     environment: {
       USWARM_SOAK_MINUTES: minutes,
       ...(seed === undefined ? {} : { USWARM_SOAK_SEED: seed }),
@@ -61,6 +83,9 @@ export function readSoakSettings(args) {
     },
   };
 }
+
+/** The last schedule ends after the time. */
+const timeoutAfter = (ms) => ms + 900_000;
 
 /** Seeds can be negative, and `parseArgs` takes `-5` for an option. */
 const withNegativeSeed = (args) =>

@@ -89,7 +89,7 @@ export function fold(folded: FoldedWorkspace, name: string, payload: Payload, vi
   }
 }
 
-/** What `workspace.subscribed` contains beside stored events. */
+/** The state in `workspace.subscribed`, which no stored event contains. */
 export function restore(folded: FoldedWorkspace, state: unknown): void {
   const { agents, streams } = state as { agents: Payload[]; streams: (Stream & { message_id: string })[] };
   folded.statuses.clear();

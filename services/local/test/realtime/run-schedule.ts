@@ -81,6 +81,7 @@ class Schedule {
     }
     // Steps that wait for an answer end only after all faults have ended.
     await Promise.all(this.faults);
+    this.signal?.throwIfAborted();
     await this.cluster.heal();
     for (const client of this.clients) client.goOnline();
     await eventually(() => [...this.running.values()], {
@@ -99,7 +100,7 @@ class Schedule {
   private fault(start: () => unknown, end: () => unknown, seconds: number): void {
     const fault = async (): Promise<void> => {
       await start();
-      await sleep(seconds * 1_000);
+      await sleep(seconds * 1_000, undefined, this.signal && { signal: this.signal });
       await end();
     };
     this.faults.push(fault().catch(() => undefined));

@@ -1,5 +1,6 @@
 import type { Program } from '../program.js';
-import { listening } from '../separate.js';
+import { childrenOf } from '../processes.js';
+import { killIfAlive, listening, signalIfAlive } from '../separate.js';
 
 /** A service that is started again at the same ports. */
 export interface ServiceProcess {
@@ -10,7 +11,7 @@ export interface ServiceProcess {
   pause(): void;
   resume(): void;
   output(): string;
-  /** Kills it. It does not start again. */
+  /** Kills it and its runtimes. It does not start again. */
   stop(): Promise<void>;
 }
 
@@ -49,7 +50,13 @@ export function createServiceProcess(start: () => Program, url: string, message:
     output: () => program?.output() ?? '',
     async stop() {
       isStopped = true;
+      await starting?.catch(() => undefined);
+      // A runtime that has just started is in no table yet.
+      const pid = program?.pid ?? 0;
+      if (pid > 0) signalIfAlive(pid, 'SIGSTOP');
+      const children = pid > 0 ? childrenOf(pid) : [];
       await kill();
+      for (const child of children) killIfAlive(child.pid);
     },
   };
 }

@@ -44,15 +44,13 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
 
 const STOP_CHECK_MS = 250;
 
-/** Aborted when `npm run soak` is interrupted. Signals do not reach the code of tests, so it creates a file. */
-export function interruption(file = process.env['USWARM_SOAK_STOP_FILE']): AbortSignal | undefined {
-  if (file === undefined) return undefined;
-  const controller = new AbortController();
+/** Aborts when `npm run soak` is interrupted. Signals do not reach the code of tests, so it creates a file. */
+export function abortIfInterrupted(controller: AbortController, file = process.env['USWARM_SOAK_STOP_FILE']): void {
+  if (file === undefined) return;
   const timer = setInterval(() => {
     if (!existsSync(file)) return;
     clearInterval(timer);
     controller.abort(new Error('the soak test was interrupted'));
   }, STOP_CHECK_MS);
   timer.unref();
-  return controller.signal;
 }
