@@ -67,7 +67,7 @@ export function createModelCallStore(database: Database): ModelCallStore {
       const charged = { ...call, agentId: call.agent_id };
       const estimate = { prompt: call.estimated_prompt_tokens, cached: 0, completion: call.max_output_tokens };
       const { rows } = await sql<UsedBeforeCall>`
-        WITH RECURSIVE ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
+        WITH ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
           SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
             coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint
               AS workspace,

@@ -70,13 +70,13 @@ export function createReservationStore(): ReservationStore {
 
     async tokensOf(turnId, db) {
       const { rows } = await sql<BudgetRow>`
-        WITH RECURSIVE ${limitingBudgets(turnId)} SELECT * FROM budgets`.execute(db);
+        WITH ${limitingBudgets(turnId)} SELECT * FROM budgets`.execute(db);
       return turnTokensOf(turnId, rows);
     },
 
     async unallotted(turnId, db) {
       const { rows } = await sql<{ left: number | null }>`
-        WITH RECURSIVE ${allottedBudgets(turnId)}
+        WITH ${allottedBudgets(turnId)}
         SELECT (sum(CASE WHEN id = ${turnId} THEN budget - used ELSE -greatest(0, budget - used) END))::bigint AS left
         FROM budgets HAVING bool_and(budget IS NOT NULL) FILTER (WHERE id = ${turnId})`.execute(db);
       return rows[0]?.left ?? null;
@@ -102,7 +102,7 @@ export function createReservationStore(): ReservationStore {
 
     async grant(turnId, tokens, db) {
       await sql`
-        WITH RECURSIVE ${limitingBudgets(turnId)}
+        WITH ${limitingBudgets(turnId)}
         UPDATE turns t SET tokens_budget = ${tokens} + budgets.used
         FROM budgets WHERE t.id = ${turnId} AND budgets.id = t.id`.execute(db);
     },
