@@ -19,7 +19,9 @@ const HEARTBEAT_MS = 5_000;
 
 const id = randomBytes(4).toString('hex');
 const node = `simulated-${id}`;
-const time = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
+const time = (agoMs = 0): string => `${new Date(Date.now() - agoMs).toISOString().slice(0, 19)}Z`;
+/** Containers started this long ago: a change of readiness after their start has a later second. */
+const STARTED_AGO_MS = 30_000;
 
 let fixture: ControllerFixture;
 let heartbeat: NodeJS.Timeout | undefined;
@@ -122,15 +124,14 @@ const container = (state: object, ready: boolean): object => ({
   state,
 });
 
-it('CTRL-003: reports MountFailed when the kubelet cannot mount a volume of the pod', async () => {
-  const pod = await podOf('workspace-mount');
-  await mergeStatus(pathOf(pod), {
-    phase: 'Pending',
-    startTime: time(),
-    conditions: conditions('False', 'False'),
-    containerStatuses: [container({ waiting: { reason: 'ContainerCreating' } }, false)],
-  });
-  await shows('workspace-mount', 'Starting', DONE_WITHIN_MS);
+/** What the kubelet writes while the pod has no sandbox. */
+const withoutSandbox = () => ({
+  phase: 'Pending',
+  startTime: time(),
+  conditions: conditions('False', 'False'),
+  containerStatuses: [container({ waiting: { reason: 'ContainerCreating' } }, false)],
+});
+async function warn(pod: KubernetesObject, reason: string, message: string): Promise<void> {
   const { name, namespace, uid } = pod.metadata;
   await fixture.api.request(HttpMethod.POST, `/api/v1/namespaces/${namespace}/events`, {
     body: {
@@ -139,27 +140,104 @@ it('CTRL-003: reports MountFailed when the kubelet cannot mount a volume of the 
       metadata: { name: `${name}.simulated`, namespace },
       involvedObject: { apiVersion: 'v1', kind: 'Pod', name, namespace, uid },
       type: 'Warning',
-      reason: 'FailedMount',
-      message: 'MountVolume.SetUp failed for volume "v" : secret "absent" not found',
+      reason,
+      message,
       source: { component: 'kubelet', host: node },
       firstTimestamp: time(),
       lastTimestamp: time(),
       count: 1,
     },
   });
-  const { message } = await shows('workspace-mount', 'MountFailed', SHOWN_WITHIN_MS);
-  expect(message).toBe('The volume v of the pod cannot be mounted: the Secret absent does not exist.');
+}
+/** Creates a UserSwarm whose runtime is Available. @returns its pod, and the state of its container */
+async function availablePod(name: string): Promise<{ pod: KubernetesObject; running: object }> {
+  const pod = await podOf(name);
+  const running = { running: { startedAt: time(STARTED_AGO_MS) } };
+  await mergeStatus(pathOf(pod), {
+    phase: 'Running',
+    startTime: time(STARTED_AGO_MS),
+    conditions: conditions('True', 'True'),
+    containerStatuses: [container(running, true)],
+  });
+  await shows(name, 'Available', DONE_WITHIN_MS);
+  return { pod, running };
+}
+
+it.each([
+  [
+    'MountFailed',
+    'cannot mount a volume of the pod',
+    'FailedMount',
+    'MountVolume.SetUp failed for volume "v" : secret "absent" not found',
+    'The volume v of the pod cannot be mounted: the Secret absent does not exist.',
+  ],
+  [
+    'SandboxFailed',
+    'cannot create the sandbox of the pod',
+    'FailedCreatePodSandBox',
+    'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "6091888ef6": plugin type="ptp" failed (add): failed to allocate for range 0: no IP addresses available in range set: 10.244.0.1-10.244.0.254',
+    'The node cannot set up the pod: the node has no pod IP left.',
+  ],
+])('CTRL-003: reports %s when the kubelet %s', async (reason, _what, warning, text, expected) => {
+  const name = `workspace-${reason.toLowerCase()}`;
+  const pod = await podOf(name);
+  await mergeStatus(pathOf(pod), withoutSandbox());
+  await shows(name, 'Starting', DONE_WITHIN_MS);
+  await warn(pod, warning, text);
+  const { message } = await shows(name, reason, SHOWN_WITHIN_MS);
+  expect(message).toBe(expected);
+});
+
+it('CTRL-003: reports ReadinessFailed when the running container of a Ready runtime is no longer ready', async () => {
+  const { pod, running } = await availablePod('workspace-unready');
+  await mergeStatus(pathOf(pod), {
+    conditions: conditions('False', 'True'),
+    containerStatuses: [container(running, false)],
+  });
+  const { message } = await shows('workspace-unready', 'ReadinessFailed', SHOWN_WITHIN_MS);
+  expect(message).toMatch(/^The runtime is running but fails its readiness probe\. It was Ready until /);
+});
+
+it('CTRL-003: reports SidecarCrashing when another container of the pod of a Ready runtime crashes', async () => {
+  const { pod, running } = await availablePod('workspace-sidecar');
+  const ended = { exitCode: 3, reason: 'Error', startedAt: time(STARTED_AGO_MS), finishedAt: time() };
+  const sidecar = {
+    ...container({ waiting: { reason: 'CrashLoopBackOff' } }, false),
+    name: 'proxy',
+    restartCount: 4,
+    lastState: { terminated: ended },
+  };
+  await mergeStatus(pathOf(pod), {
+    conditions: conditions('False', 'True'),
+    containerStatuses: [container(running, true), sidecar],
+  });
+  const { message } = await shows('workspace-sidecar', 'SidecarCrashing', SHOWN_WITHIN_MS);
+  expect(message).toMatch(/^The container proxy beside the runtime keeps stopping, last with exit code 3\./);
+});
+
+it('CTRL-003: reports Evicted when the node evicts the pod of a Ready runtime', async () => {
+  const { pod } = await availablePod('workspace-evicted');
+  const ended = { exitCode: 137, reason: 'Error', startedAt: time(STARTED_AGO_MS), finishedAt: time() };
+  const disruption = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message: 'The node was low on resource: memory.',
+    lastTransitionTime: time(),
+  };
+  await mergeStatus(pathOf(pod), {
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 57Mi. ',
+    conditions: [...conditions('False', 'False'), disruption],
+    containerStatuses: [container({ terminated: ended }, false)],
+  });
+  const { message } = await shows('workspace-evicted', 'Evicted', SHOWN_WITHIN_MS);
+  expect(message).toMatch(/^The node evicted the pod: The node was low on resource: memory\./);
 });
 
 it('CTRL-003: reports NodeLost with the last Ready time when the node of a Ready runtime stops responding', async () => {
-  const pod = await podOf('workspace-lost');
-  await mergeStatus(pathOf(pod), {
-    phase: 'Running',
-    startTime: time(),
-    conditions: conditions('True', 'True'),
-    containerStatuses: [container({ running: { startedAt: time() } }, true)],
-  });
-  await shows('workspace-lost', 'Available', DONE_WITHIN_MS);
+  const { pod } = await availablePod('workspace-lost');
   clearInterval(heartbeat);
   await eventually(
     async () => {

@@ -14,6 +14,7 @@ import {
   upgradeRelease,
 } from '../support/index.js';
 import { waitForEdge } from '../support/changed-release.js';
+import { waitForCurrentLeader } from '../support/leader.js';
 import { type TestUsers, openTestUsers, keepBusy, type TestUser } from '../support/test-users.js';
 import { createExternalDatabase, createExternalKeys } from '../support/external-database.js';
 
@@ -255,6 +256,13 @@ describe('a release with a failing webhook and ten UserSwarms', () => {
     await edge();
     const name = await session.create();
     expect((await session.ready(name)).status?.phase).toBe('Ready');
+  });
+
+  it('has a leader that did not wait for the Lease of the uninstalled release', async () => {
+    const leader = await waitForCurrentLeader(session.api);
+    const { spec } = await session.api.get('Lease', { name: 'uswarm-controller', namespace: NAMESPACE.release });
+    // A Lease with another holder before has a transition.
+    expect(spec).toMatchObject({ holderIdentity: leader, leaseTransitions: 0 });
   });
 });
 

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { DEVELOPMENT_CLIENT_ID, freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
-import { eventually } from '@uswarm/testkit/eventually';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
+import { createDatabaseLocks } from './database-locks.js';
 import { type Program, runProgram } from './program.js';
 
 export const KILLED = ['the runtime', 'the orchestrator', 'both'] as const;
@@ -190,19 +190,7 @@ export async function startSeparateServices(
   // Dropping the database can end a connection before the pool has closed it.
   pool.on('error', () => undefined);
 
-  /** Ends the locks that a failed test leaves. */
-  const locks = new Set<() => Promise<void>>();
-  async function lock(statement: string): Promise<() => Promise<void>> {
-    const connection = await pool.connect();
-    await connection.query(`BEGIN; ${statement}`);
-    const unlock = async (): Promise<void> => {
-      if (!locks.delete(unlock)) return;
-      await connection.query('ROLLBACK');
-      connection.release();
-    };
-    locks.add(unlock);
-    return unlock;
-  }
+  const locks = createDatabaseLocks(pool);
 
   const services: SeparateServices = {
     restUrl: `http://127.0.0.1:${restPort}`,
@@ -238,15 +226,12 @@ export async function startSeparateServices(
       if (killed !== 'the runtime') await services.addOrchestrator({ atTheSamePorts: true });
     },
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
-    lockTable: (table) => lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
-    lockAgents: (workspaceId) => lock(`SELECT FROM agents WHERE workspace_id = '${workspaceId}' FOR NO KEY UPDATE`),
-    lockWorkspace: (id) => lock(`SELECT FROM workspaces WHERE id = '${id}' FOR NO KEY UPDATE`),
-    async untilBlocked() {
-      const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      await eventually(async () => (await pool.query(sql)).rows, { until: (rows) => rows.length > 0 });
-    },
+    lockTable: (table) => locks.lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
+    lockAgents: (id) => locks.lock(`SELECT FROM agents WHERE workspace_id = '${id}' FOR NO KEY UPDATE`),
+    lockWorkspace: (id) => locks.lock(`SELECT FROM workspaces WHERE id = '${id}' FOR NO KEY UPDATE`),
+    untilBlocked: () => locks.untilBlocked(),
     async close({ keepDatabase = false } = {}) {
-      for (const unlock of locks) await unlock().catch(() => undefined);
+      await locks.end();
       await services.gateway.stop();
       await modelGateway?.program.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));

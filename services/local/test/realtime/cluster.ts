@@ -14,6 +14,7 @@ import {
 import { type BusProxy, startBusProxy } from '@uswarm/testkit/bus-proxy';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
+import { createDatabaseLocks, type DatabaseLocks } from '../database-locks.js';
 import { runProgram } from '../program.js';
 import { modelSettings } from '../model-settings.js';
 import { createServiceSecrets, gatewayEnvironment, orchestratorEnvironment, signalIfAlive } from '../separate.js';
@@ -42,6 +43,7 @@ export interface RealtimeCluster {
   relayOf(workspaceId: string): Promise<ServiceProcess | undefined>;
   newToken(): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  locks: DatabaseLocks;
   /** Ends all faults; what was killed runs again. */
   heal(): Promise<void>;
   close(): Promise<void>;
@@ -155,6 +157,7 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     },
     newToken: () => issuer.issueToken({ email: `${randomUUID()}@example.com`, name: USER_NAME }),
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
+    locks: createDatabaseLocks(pool),
     async heal() {
       signalIfAlive(valkey.pid, 'SIGCONT');
       await restarting;

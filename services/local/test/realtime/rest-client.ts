@@ -1,3 +1,4 @@
+import type { Pagination } from '@uswarm/contract';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface RestAnswer {
@@ -91,14 +92,14 @@ export class RestClient {
 
   async readAll<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
-    for (let cursor: string | undefined; ;) {
-      const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    for (let scrollId: string | null = null; ;) {
+      const more: string = scrollId === null ? '' : `&scrollId=${encodeURIComponent(scrollId)}`;
       const { status, body } = await this.read(`${path}?limit=${PAGE}${more}`);
       if (status === 404) return items;
-      const page = body as { data: Item[]; pagination: { has_next: boolean; next_cursor: string | null } };
-      items.push(...page.data);
-      if (!page.pagination.has_next || page.pagination.next_cursor === null) return items;
-      cursor = page.pagination.next_cursor;
+      const { data, pagination } = body as { data: Item[]; pagination: Pagination };
+      items.push(...data);
+      if (pagination.next_scroll_id === null) return items;
+      scrollId = pagination.next_scroll_id;
     }
   }
 }
