@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
 import type { ModelStep } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { delegate, isTask, useDelegatingAgents } from '../test/delegating-agents.js';
@@ -23,7 +24,11 @@ describe('the result of a task that the manager reads', () => {
   afterAll(() => rmSync(directory, { recursive: true }));
 
   /** The manager gives tasks, and the model of their agents does the same each time. @returns what the manager read */
-  async function resultsOf(work: ModelStep[], given = delegate('writer')): Promise<readonly string[]> {
+  async function resultsOf(
+    work: ModelStep[],
+    given = delegate('writer'),
+    meanwhile: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<readonly string[]> {
     let told: readonly string[] = [];
     world.behave = (_agent, prompt, results) => {
       if (isTask(prompt)) return work;
@@ -32,11 +37,14 @@ describe('the result of a task that the manager reads', () => {
       return [{ text: 'Done.' }];
     };
     await world.client.send('Ask your team');
+    await meanwhile();
     await answer('Done.');
     await expectNothingLeft();
     return told;
   }
 
+  const isFailedCall = ({ message: { content } }: { message: MessageData }): boolean =>
+    content.type === 'tool_status' && content.state === 'failed';
   const statuses = async () => (await delegations()).map(({ status }) => status);
 
   it.each<[string, ModelStep[], string]>([
@@ -95,7 +103,11 @@ describe('the result of a task that the manager reads', () => {
 
   it('refuses a sixth task while five are running', async () => {
     const agents = ['researcher', 'writer', 'coder', 'analyst', 'researcher', 'writer'];
-    const results = await resultsOf([{ text: 'Facts.' }], delegate(...agents));
+    const work = [{ hold: 'five' }, { text: 'Facts.' }];
+    const results = await resultsOf(work, delegate(...agents), async () => {
+      await world.client.saw('message.new', isFailedCall);
+      world.model.release('five');
+    });
     const [refused, ...others] = results.toReversed();
     expect(refused).toBe('At most 5 tasks can run at the same time. Wait for a result first.');
     expect(others).toEqual(agents.slice(1).map(() => 'Facts.'));
