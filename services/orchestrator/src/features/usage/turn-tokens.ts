@@ -1,4 +1,3 @@
-import { LIMITS } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 
 /** The budget of a turn, and what counts against it. */
@@ -39,31 +38,14 @@ export function turnTokensOf(turnId: string, budgets: readonly BudgetRow[]): Tur
   return { used, budget, left: returns ? 'reserved' : 'none' };
 }
 
-/** Tasks of tasks are not nested deeper. */
-const LEVELS = Array.from({ length: LIMITS.delegationDepth }, (_, index) => index + 1);
-
-/** `d1` to the level, each the delegation above (`up`) or below the one before. */
-function chain(level: number, direction: 'up' | 'down'): RawBuilder<unknown> {
-  const joins = LEVELS.slice(0, level - 1).map((one) => {
-    const [before, next] = [sql.ref(`d${one}`), sql.ref(`d${one + 1}`)];
-    const on = direction === 'up' ? sql`turn_id = ${before}.parent_turn_id` : sql`parent_turn_id = ${before}.turn_id`;
-    return sql`JOIN delegations ${next} ON ${next}.${on}`;
-  });
-  return sql`delegations d1 ${sql.join(joins, sql` `)}`;
-}
-
-/** The ids of a turn and of those whose tasks it works on. */
-const limiting = (turnId: string) =>
-  sql.join(
-    [
-      sql`SELECT ${turnId}::uuid AS id`,
-      ...LEVELS.map(
-        (level) =>
-          sql`SELECT ${sql.ref(`d${level}`)}.parent_turn_id FROM ${chain(level, 'up')} WHERE d1.turn_id = ${turnId}`,
-      ),
-    ],
-    sql` UNION ALL `,
-  );
+/** The ids of a turn and of those whose tasks it works on. Tasks nest twice: `LIMITS.delegationDepth`. */
+const limiting = (turnId: string) => sql`
+  SELECT ${turnId}::uuid AS id
+  UNION ALL
+  SELECT d.parent_turn_id FROM delegations d WHERE d.turn_id = ${turnId}
+  UNION ALL
+  SELECT above.parent_turn_id FROM delegations d JOIN delegations above ON above.turn_id = d.parent_turn_id
+  WHERE d.turn_id = ${turnId}`;
 
 /** The ids of a turn and of its unfinished tasks. */
 const allotting = (turnId: string) => sql`
@@ -71,26 +53,21 @@ const allotting = (turnId: string) => sql`
   UNION ALL
   SELECT d.turn_id FROM delegations d WHERE d.parent_turn_id = ${turnId} AND d.status = 'running'`;
 
-/** Pairs of a holder of a budget and a turn that counts against it. */
-const counted = sql.join(
-  [
-    sql`SELECT id AS holder, id FROM holders`,
-    ...LEVELS.map(
-      (level) => sql`
-        SELECT holders.id, ${sql.ref(`d${level}`)}.turn_id
-        FROM holders, ${chain(level, 'down')} WHERE d1.parent_turn_id = holders.id`,
-    ),
-  ],
-  sql` UNION ALL `,
-);
-
 /**
  * Common table expressions: `budgets` has a `BudgetRow` per holder of a budget. A task counts against its own budget and
  * against those of all turns above it. Not recursive: the planner overestimates the rows of a recursive query so much that it
  * reads whole tables, and compiles it.
  */
 const budgetsOf = (turnId: string, holders: RawBuilder<unknown>) => sql`
-  holders AS (${holders}), counted AS (${counted}), budgets AS (
+  holders AS (${holders}),
+  counted AS (
+    SELECT h.id AS holder, h.id FROM holders h
+    UNION ALL
+    SELECT h.id, d.turn_id FROM holders h JOIN delegations d ON d.parent_turn_id = h.id
+    UNION ALL
+    SELECT h.id, below.turn_id FROM holders h JOIN delegations d ON d.parent_turn_id = h.id
+      JOIN delegations below ON below.parent_turn_id = d.turn_id
+  ), budgets AS (
     SELECT counted.holder AS id,
       (SELECT tokens_budget FROM turns WHERE id = counted.holder) AS budget,
       coalesce(sum(calls.tokens), 0)::bigint AS used,
