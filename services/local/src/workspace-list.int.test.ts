@@ -30,7 +30,7 @@ describeWith('valkey', 'two devices of a user at two gateways and two orchestrat
   it('see each workspace that the other one creates or deletes, without a subscription', async () => {
     const token = await cluster.newToken();
     const [phone, tablet] = [await connect(token, 0), await connect(token, 1)];
-    const stranger = await connect(await cluster.newToken(), 1);
+    const otherUser = await connect(await cluster.newToken(), 1);
 
     const created = await phone.api('POST', '/v1/workspaces', { name: 'Another' });
     const { id } = (created.body as { data: Workspace }).data;
@@ -58,6 +58,6 @@ describeWith('valkey', 'two devices of a user at two gateways and two orchestrat
       await device.saw('workspace.deleted', ({ workspace_id }: { workspace_id: string }) => workspace_id === id);
       expect(await listedBy(device)).toEqual([phone.workspaceId]);
     }
-    expect(JSON.stringify(stranger.events)).not.toContain(id);
+    expect(JSON.stringify(otherUser.events)).not.toContain(id);
   });
 });

@@ -1,4 +1,4 @@
-import { eventually } from '@uswarm/testkit/eventually';
+import { untilBlocked } from '@uswarm/testkit/lock-waits';
 import type pg from 'pg';
 
 /** Locks with which a test stops other processes at a statement. */
@@ -25,12 +25,8 @@ export function createDatabaseLocks(pool: pg.Pool): DatabaseLocks {
       held.add(unlock);
       return unlock;
     },
-    async untilBlocked(statement = /^/) {
-      const sql = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      await eventually(async () => (await pool.query<{ query: string }>(sql)).rows, {
-        until: (blocked) => blocked.some(({ query }) => statement.test(query)),
-      });
-    },
+    untilBlocked: (statement) =>
+      untilBlocked(async (text) => (await pool.query<{ query: string }>(text)).rows, statement),
     async end() {
       for (const unlock of held) await unlock().catch(() => undefined);
     },

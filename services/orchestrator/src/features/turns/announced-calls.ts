@@ -18,9 +18,14 @@ export interface AnnouncedCallDeps {
 /** Answers calls of the tool server that a runtime has announced: with a token that is valid for this call only, or why it is not made. */
 export function createAnnouncedCalls({ turn, rules, tokenFor }: AnnouncedCallDeps) {
   const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id };
+  /** Content stays in a conversation. */
+  let known = false;
   return {
     /** Whether the conversation has content of others. */
-    hasUntrusted: async (): Promise<boolean> => (await rules.untrustedSources(turn.conversation_id)).length > 0,
+    async hasUntrusted(): Promise<boolean> {
+      if (!known) known = (await rules.untrustedSources(turn.conversation_id)).length > 0;
+      return known;
+    },
 
     /** @param untrusted whether the conversation had content of others before the call */
     async answer({ callId, tool, query }: Tool, offered: boolean, untrusted: boolean): Promise<Resolution> {

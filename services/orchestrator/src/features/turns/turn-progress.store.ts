@@ -50,6 +50,12 @@ export interface TurnProgressStore {
 /** A text has at most some 100 KiB, and a group that waits for Postgres does not stop the ones behind it. */
 const TEXT_GROUPS = { maxItems: 64, maxGroups: 2, patienceMs: 1_000 };
 
+const COLUMNS = sql`generation, applied_event, resume_from, chunk_seq, announced_step, text, received`;
+/** Without the texts. */
+const REPLACED = sql`generation = excluded.generation, applied_event = excluded.applied_event,
+  resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step`;
+const REPLACED_TEXTS = sql`, text = excluded.text, received = excluded.received`;
+
 /** What is stored of the received text. */
 const receivedColumn = ({ text, received }: ReplyTexts): string | null => (received === text ? null : received);
 
@@ -69,17 +75,15 @@ async function saveTexts(database: Database, saves: readonly TextSave[]): Promis
         ${column(({ progress }) => progress.announcedStep)}::int[],
         ${column(({ texts }) => texts.text)}::text[],
         ${column(({ texts }) => receivedColumn(texts))}::text[]
-      ) AS saves (kind, turn_id, lease_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
+      ) AS saves (kind, turn_id, lease_id, ${COLUMNS})
     ), held AS MATERIALIZED (
       SELECT s.* FROM work w
       JOIN saves s ON w.kind = s.kind AND w.subject_id = s.turn_id AND w.lease_id = s.lease_id
       FOR UPDATE OF w SKIP LOCKED
     )
-    INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
-    SELECT turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received FROM held
-    ON CONFLICT (turn_id) DO UPDATE SET generation = excluded.generation, applied_event = excluded.applied_event,
-      resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step,
-      text = excluded.text, received = excluded.received
+    INSERT INTO turn_progress (turn_id, ${COLUMNS})
+    SELECT turn_id, ${COLUMNS} FROM held
+    ON CONFLICT (turn_id) DO UPDATE SET ${REPLACED}${REPLACED_TEXTS}
     RETURNING turn_id AS "turnId"`.execute(database);
   const saved = new Set(rows.map(({ turnId }) => turnId));
   return saves.map(({ job }) => saved.has(job.subjectId));
@@ -94,15 +98,12 @@ export function createTurnProgressStore(database: Database): TurnProgressStore {
   return {
     async save(job, progress, texts, db) {
       const { generation, appliedEvent, resumeFrom, chunkSeq, announcedStep } = progress;
-      const changed = texts === undefined ? sql`` : sql`, text = excluded.text, received = excluded.received`;
       await sql`
         WITH ${heldLease(job)}
-        INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text, received)
+        INSERT INTO turn_progress (turn_id, ${COLUMNS})
         SELECT subject_id, ${generation}, ${appliedEvent}, ${resumeFrom}, ${chunkSeq}, ${announcedStep},
           ${texts?.text ?? ''}, ${texts === undefined ? null : receivedColumn(texts)} FROM held
-        ON CONFLICT (turn_id) DO UPDATE SET generation = excluded.generation, applied_event = excluded.applied_event,
-          resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step
-          ${changed}`.execute(db);
+        ON CONFLICT (turn_id) DO UPDATE SET ${REPLACED}${texts === undefined ? sql`` : REPLACED_TEXTS}`.execute(db);
     },
 
     saveText: (job, progress, texts) => saveInGroup({ job, progress, texts }),

@@ -235,7 +235,7 @@ describe('the retention of uploads', () => {
       const attachments = createAttachments({ store: stores.uploads, links });
       await attachments.attach(message, await attachments.resolve(userId, [id], tx), tx);
       const started = keeping()(work);
-      await untilBlocked(tx);
+      await untilBlocked(uswarm.database);
       return { removing: started };
     });
     await removing;

@@ -12,8 +12,9 @@ import {
   type WrittenTurn,
 } from '../../../test/metered-calls.js';
 import { tasksOf } from '../../../test/stores.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
+import { checkSchedules } from '../../../test/metered-schedules.js';
+import type { TestOrchestrator } from '../../../test/test-orchestrator.js';
+import type { TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createTurnWriter } from '../turns/turn-writer.js';
 
 const TOKENS = 1_000_000_000;
@@ -100,22 +101,12 @@ const costOf = ({ prompt, completion }: Tokens, { input, output }: Prices): numb
 it.each<Mode>(['runtime', 'gateway'])(
   'invariant 8, invariant 9: %s calls of parallel turns and of their tasks cost at most the budget of their workspace and one call, and warn once, in every schedule',
   async (mode) => {
-    const uswarm = await startTestOrchestrator();
-    try {
-      const worker = createTestTurnWorker(uswarm.database);
-      await fc.assert(
-        fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 25 }), async (operations) => {
-          const schedule = await startSchedule(uswarm, worker, mode);
-          for (const one of operations) {
-            await schedule.run(one);
-            expect(await schedule.violations()).toEqual([]);
-          }
-        }),
-        { numRuns: SCHEDULES },
-      );
-    } finally {
-      await uswarm.close();
-    }
+    const completed = await checkSchedules({
+      operations: fc.array(operation, { minLength: 5, maxLength: 25 }),
+      runs: SCHEDULES,
+      start: (uswarm, worker) => startSchedule(uswarm, worker, mode),
+    });
+    expect(completed).toBe(SCHEDULES);
   },
   120_000,
 );

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { expect, it } from '@jest/globals';
 import { LIMITS } from '@uswarm/contract';
 import fc from 'fast-check';
@@ -14,8 +11,9 @@ import {
   type WrittenTurn,
 } from '../../../test/metered-calls.js';
 import { tasksOf } from '../../../test/stores.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
+import { checkSchedules } from '../../../test/metered-schedules.js';
+import type { TestOrchestrator } from '../../../test/test-orchestrator.js';
+import type { TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createTurnWriter } from '../turns/turn-writer.js';
 
 const BUDGET = 2_000;
@@ -78,26 +76,13 @@ interface Member extends WrittenTurn {
 it.each<Mode>(['runtime', 'gateway'])(
   'invariant 9: %s calls of an answer and its tasks exceed no budget by more than one call together, in every schedule',
   async (mode) => {
-    const directory = mkdtempSync(path.join(tmpdir(), 'uswarm-plans-'));
-    const plansFile = path.join(directory, 'plans.json');
-    writeFileSync(plansFile, JSON.stringify([PLAN]));
-    const uswarm = await startTestOrchestrator({ environment: { PLANS_FILE: plansFile } });
-    try {
-      const worker = createTestTurnWorker(uswarm.database);
-      await fc.assert(
-        fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 30 }), async (operations) => {
-          const schedule = await startSchedule(uswarm, worker, mode);
-          for (const one of operations) {
-            await schedule.run(one);
-            expect(await schedule.violations()).toEqual([]);
-          }
-        }),
-        { numRuns: SCHEDULES },
-      );
-    } finally {
-      await uswarm.close();
-      rmSync(directory, { recursive: true });
-    }
+    const completed = await checkSchedules({
+      operations: fc.array(operation, { minLength: 10, maxLength: 30 }),
+      runs: SCHEDULES,
+      plans: [PLAN],
+      start: (uswarm, worker) => startSchedule(uswarm, worker, mode),
+    });
+    expect(completed).toBe(SCHEDULES);
   },
   120_000,
 );

@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { checkSchedules } from '../../../test/metered-schedules.js';
+import type { TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { countedOf, createMeteredCalls, type MeteredCall, type Mode } from '../../../test/metered-calls.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { tasksOf } from '../../../test/stores.js';
-import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
+import type { TestTurnWorker } from '../../../test/turn-fixture.js';
 import { createTurnWriter } from '../turns/turn-writer.js';
 import type { TurnWriter } from '../turns/turn-writes.js';
 import type { TurnRow } from '../turns/turns.store.js';
@@ -72,26 +70,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 it.each<Mode>(['runtime', 'gateway'])(
   'invariant 8, invariant 9: %s calls of up to five branches are counted, and exceed no budget by more than one call, in every schedule',
   async (mode) => {
-    const directory = mkdtempSync(path.join(tmpdir(), 'uswarm-plans-'));
-    const plansFile = path.join(directory, 'plans.json');
-    writeFileSync(plansFile, JSON.stringify([PLAN]));
-    const uswarm = await startTestOrchestrator({ environment: { PLANS_FILE: plansFile } });
-    try {
-      const worker = createTestTurnWorker(uswarm.database);
-      await fc.assert(
-        fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 25 }), async (operations) => {
-          const schedule = await startSchedule(uswarm, worker, mode);
-          for (const one of operations) {
-            await schedule.run(one);
-            expect(await schedule.violations()).toEqual([]);
-          }
-        }),
-        { numRuns: SCHEDULES },
-      );
-    } finally {
-      await uswarm.close();
-      rmSync(directory, { recursive: true });
-    }
+    const completed = await checkSchedules({
+      operations: fc.array(operation, { minLength: 5, maxLength: 25 }),
+      runs: SCHEDULES,
+      plans: [PLAN],
+      start: (uswarm, worker) => startSchedule(uswarm, worker, mode),
+    });
+    expect(completed).toBe(SCHEDULES);
   },
   120_000,
 );
