@@ -1,11 +1,11 @@
-const WRITER = 'services/orchestrator/src/features/turns/turn-writer.ts';
-const FENCE = 'services/orchestrator/src/features/turns/fenced-writes.ts';
-const REQUESTS = 'services/orchestrator/src/features/turns/tool-requests.ts';
+const WRITER = 'services/orchestrator/src/features/turns/writer/turn-writer.ts';
+const FENCE = 'services/orchestrator/src/features/turns/writer/fenced-writes.ts';
+const REQUESTS = 'services/orchestrator/src/features/turns/reply/tool-requests.ts';
 const SEND = 'services/orchestrator/src/features/tools/send-call.ts';
 const CARD = 'services/orchestrator/src/features/approvals/approval-card.ts';
 
-const TURN_REQUESTS = 'services/orchestrator/src/features/turns/turn-requests.test.ts';
-const UNTRUSTED = 'services/orchestrator/src/features/turns/untrusted-content.test.ts';
+const TURN_REQUESTS = 'services/orchestrator/src/features/turns/request/turn-requests.test.ts';
+const UNTRUSTED = 'services/orchestrator/src/features/turns/request/untrusted-content.test.ts';
 const SEND_CALL = 'services/orchestrator/src/features/tools/send-call.test.ts';
 
 /**
@@ -41,12 +41,12 @@ export const MUTATIONS = [
   },
   {
     name: 'an entry is acknowledged before it is stored',
-    file: 'services/orchestrator/src/features/turns/turn-runner.ts',
+    file: 'services/orchestrator/src/features/turns/runner/turn-runner.ts',
     from: 'await run.reply.flush();',
     to: '',
     tests: [
       {
-        file: 'services/orchestrator/src/features/turns/takeover.test.ts',
+        file: 'services/orchestrator/src/features/turns/runner/takeover.test.ts',
         name: 'invariant 4: stores an entry before it acknowledges an event after it that stores nothing',
       },
     ],
@@ -153,14 +153,14 @@ export const MUTATIONS = [
   },
   {
     name: 'a runtime can call tools without a trace',
-    file: 'services/orchestrator/src/features/turns/load-turn-request.ts',
+    file: 'services/orchestrator/src/features/turns/request/load-turn-request.ts',
     from: 'await deps.toolTokens(tokenTurn(turn));',
     to: "await deps.toolTokens(tokenTurn(turn), '');",
     tests: [{ file: UNTRUSTED, name: 'is not sent to a runtime that hides its calls, whose calls then do not ask' }],
   },
   {
     name: 'a query can have text of the user',
-    file: 'services/orchestrator/src/features/turns/announced-calls.ts',
+    file: 'services/orchestrator/src/features/turns/reply/announced-calls.ts',
     from: 'untrusted && (await rules.sharesPrivateText(place, query))',
     to: 'false',
     tests: [
@@ -172,12 +172,12 @@ export const MUTATIONS = [
   },
   {
     name: 'images of other hosts are loaded',
-    file: 'services/orchestrator/src/features/turns/safe-markdown.ts',
+    file: 'services/orchestrator/src/features/turns/reply/safe-markdown.ts',
     from: "output: '! ['",
     to: "output: '!['",
     tests: [
       {
-        file: 'services/orchestrator/src/features/turns/safe-markdown.test.ts',
+        file: 'services/orchestrator/src/features/turns/reply/safe-markdown.test.ts',
         name: 'invariant 11: loads no image of another host, and hides no host',
       },
     ],

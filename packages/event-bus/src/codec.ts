@@ -23,10 +23,10 @@ export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope |
   }
 }
 
-const MAX_HINT_LENGTH = 200;
+const MAX_SIGNAL_LENGTH = 200;
 
-/** A hint is its topic. Undefined for anything longer. */
-export const decodeHint = (text: string): string | undefined => (text.length <= MAX_HINT_LENGTH ? text : undefined);
+/** A signal is its topic. Undefined for anything longer. */
+export const decodeSignal = (text: string): string | undefined => (text.length <= MAX_SIGNAL_LENGTH ? text : undefined);
 
 export function encodeSessionEnd(end: SessionEnd): string {
   return JSON.stringify(end);

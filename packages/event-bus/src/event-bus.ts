@@ -31,16 +31,16 @@ export interface EventBus {
    * orchestrators of release 0.2; others arrive at the servers of the adapter as `SESSION_END_EVENT`.
    */
   onSessionEnd(listener: SessionEndListener): Promise<Unsubscribe>;
-  /** Sends an event to the sockets of a user on all gateways. A hint: it may be lost. */
+  /** Sends an event to the sockets of a user on all gateways. It may be lost. */
   publishUserEvent(event: UserEvent): void;
   /** As `onSessionEnd`, for events of users. Undefined with a `socketAdapter`, whose servers receive them as `USER_EVENT`. */
   onUserEvent?(listener: UserEventListener): Promise<Unsubscribe>;
   /** Calls `listener` each time events are delivered again after a disconnect, in which some may have been lost. */
   onReconnect(listener: () => void): Unsubscribe;
-  /** As `publish`, to all orchestrators: something of this topic may wait for them. A lost hint only causes a delay. */
-  publishHint(topic: string): Promise<boolean>;
-  /** As `subscribe`, for hints. */
-  onHint(listener: (topic: string) => void): Promise<Unsubscribe>;
+  /** As `publish`, to all orchestrators: something of this topic may wait for them. A lost signal only causes a delay. */
+  publishSignal(topic: string): Promise<boolean>;
+  /** As `subscribe`, for signals. */
+  onSignal(listener: (topic: string) => void): Promise<Unsubscribe>;
   /** Connects the socket.io servers of several processes; undefined if there is only one process. */
   socketAdapter?: SocketAdapter;
   /** Whether events are currently delivered. */

@@ -99,5 +99,5 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
 export const SESSIONS = 'sessions';
 /** The channel of events of users, in one process. */
 export const USERS = 'users';
-/** The channel of hints between orchestrators. */
-export const HINTS = 'hints';
+/** The channel of signals between orchestrators. */
+export const SIGNALS = 'signals';

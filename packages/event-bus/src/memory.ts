@@ -1,14 +1,14 @@
 import { type Logger, silentLogger } from '@uswarm/service-kit';
 import {
   decodeEnvelope,
-  decodeHint,
+  decodeSignal,
   decodeSessionEnd,
   decodeUserEvent,
   encodeEnvelope,
   encodeSessionEnd,
 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, HINTS, type Receive, SESSIONS, type Transport, USERS } from './fan-out.js';
+import { createFanOut, SIGNALS, type Receive, SESSIONS, type Transport, USERS } from './fan-out.js';
 
 export interface MemoryBusOptions extends BusOptions {
   logger?: Logger;
@@ -28,7 +28,7 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
   const userEvents = createFanOut({ ...options, logger, transport, decode: decodeUserEvent });
-  const hints = createFanOut({ ...options, logger, transport, decode: decodeHint });
+  const signals = createFanOut({ ...options, logger, transport, decode: decodeSignal });
   const send = async (channel: string, text: string): Promise<boolean> => {
     // Asynchronous, as on a network: `publish` must not run the code of listeners.
     queueMicrotask(() => receivers.get(channel)?.(text));
@@ -43,15 +43,15 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
     publishUserEvent: (event) => void send(USERS, JSON.stringify(event)),
     onUserEvent: (listener) => userEvents.subscribe(USERS, listener),
     onReconnect: () => () => undefined,
-    publishHint: (topic) => send(HINTS, topic),
-    onHint: (listener) => hints.subscribe(HINTS, listener),
+    publishSignal: (topic) => send(SIGNALS, topic),
+    onSignal: (listener) => signals.subscribe(SIGNALS, listener),
     healthy: () => !closed,
     async close() {
       closed = true;
       envelopes.close();
       sessionEnds.close();
       userEvents.close();
-      hints.close();
+      signals.close();
       receivers.clear();
     },
   };

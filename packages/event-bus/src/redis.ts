@@ -1,9 +1,9 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Logger, retry, startHeartbeat } from '@uswarm/service-kit';
 import { createClient, ErrorReply } from 'redis';
-import { decodeEnvelope, decodeHint, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
+import { decodeEnvelope, decodeSignal, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, HINTS, SESSIONS, type Transport } from './fan-out.js';
+import { createFanOut, SIGNALS, SESSIONS, type Transport } from './fan-out.js';
 import { type AdapterCommands, createGatewayEmitter, createSocketAdapter } from './socket-adapter.js';
 
 export interface RedisBusOptions extends BusOptions {
@@ -177,7 +177,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
 
-  const hints = createFanOut({ ...options, logger, transport, decode: decodeHint });
+  const signals = createFanOut({ ...options, logger, transport, decode: decodeSignal });
 
   /** Retries a message that was in flight during a disconnect: receivers detect or tolerate duplicates. */
   const publishWithRetry = (channel: string, message: string | Buffer): Promise<unknown> =>
@@ -237,19 +237,19 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
     onReconnect: reconnects,
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     publishUserEvent: gateways.userEvent,
-    publishHint: (topic) =>
-      publisher.sPublish(channelName(HINTS), topic).then(
+    publishSignal: (topic) =>
+      publisher.sPublish(channelName(SIGNALS), topic).then(
         () => true,
         () => false,
       ),
-    onHint: (listener) => hints.subscribe(HINTS, listener),
+    onSignal: (listener) => signals.subscribe(SIGNALS, listener),
     socketAdapter: createSocketAdapter(adapterCommands),
     healthy: () => !stop.signal.aborted && publisher.isReady && subscriber.isReady,
     async close() {
       stop.abort();
       envelopes.close();
       sessionEnds.close();
-      hints.close();
+      signals.close();
       await Promise.all([publishing.close(), subscribing.close()]);
     },
   };

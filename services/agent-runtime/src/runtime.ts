@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, health } from '@uswarm/runtime-proto';
 import type { CloseStack, Logger } from '@uswarm/service-kit';
-import { createTurnRunner } from './agent/run-turn.js';
+import { createAgentLoop } from './agent/run-turn.js';
 import { createSummarizer } from './agent/summarize.js';
 import type { RuntimeConfig } from './config.js';
 import { watchIdle } from './idle-exit.js';
@@ -75,7 +75,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
     maxOutputTokens: config.modelVariables.USWARM_MODEL_OUTPUT_LIMIT,
   };
   const turns = createTurnRegistry({
-    run: createTurnRunner({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger, limits }),
+    run: createAgentLoop({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger, limits }),
     onError: (error, { turnId, generation }) =>
       logger.error({ err: error, turn_id: turnId, generation }, 'turn runner failed'),
   });

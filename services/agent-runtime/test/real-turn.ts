@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type Done, type Resolution, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
-import { createTurnRunner, type TurnRunnerDeps } from '../src/agent/run-turn.js';
+import { createAgentLoop, type AgentLoopDeps } from '../src/agent/run-turn.js';
 import { createModelPort } from '../src/models/model-port.js';
 import type { ModelPort } from '../src/models/port.js';
 import { createAnthropicAdapter } from '../src/models/providers/anthropic.js';
@@ -28,7 +28,7 @@ export function portOf(provider: Provider, baseUrl: string, limits: WatchdogLimi
 /** Runs turns with a model port; text becomes chunks immediately. */
 export function turnsWith(
   model: ModelPort,
-  limits: NonNullable<TurnRunnerDeps['limits']> = {},
+  limits: NonNullable<AgentLoopDeps['limits']> = {},
   source: ToolSource = noTools,
 ) {
   const schedule = (task: () => void): (() => void) => {
@@ -36,7 +36,7 @@ export function turnsWith(
     return () => undefined;
   };
   const tools = { forTurn: () => source };
-  const runner = createTurnRunner({ model, tools, logger: silentLogger, limits, schedule });
+  const runner = createAgentLoop({ model, tools, logger: silentLogger, limits, schedule });
   return async (
     request: Parameters<typeof create<typeof RunTurnRequestSchema>>[1],
     {

@@ -21,7 +21,7 @@ import {
 } from '../src/models/port.js';
 import { noTools, type ToolResult, type ToolSource } from '../src/tools/tool.js';
 import type { TurnEventBody } from '../src/turns/turn-events.js';
-import { createTurnRunner } from '../src/agent/run-turn.js';
+import { createAgentLoop } from '../src/agent/run-turn.js';
 
 type ModelMove = readonly (StepEvent | Error | ((signal: AbortSignal, options: StepOptions) => Promise<void>))[];
 
@@ -89,7 +89,7 @@ export async function run(moves: readonly ModelMove[], options: Options = {}) {
       signal.throwIfAborted();
     }
   }
-  const runner = createTurnRunner({
+  const runner = createAgentLoop({
     model: { provider: 'scripted', step },
     tools: { forTurn: () => tools },
     logger: silentLogger,

@@ -30,7 +30,7 @@ async function startBackground(
   { config, bus, metrics, logger }: OrchestratorOptions,
   { platform, integrations, workspaces, chat, users }: Modules,
 ) {
-  const { requests, background, leases, wakeUps } = platform;
+  const { requests, background, leases, jobSignals } = platform;
   const { runtimes } = workspaces;
   const onRun = ({ workspaceId }: LeasedJob) => runtimes.use(workspaceId);
   const usingRuntimes = [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs].map((job) => ({ ...job, onRun }));
@@ -56,7 +56,7 @@ async function startBackground(
     leases,
     leaseMs: config.WORK_LEASE_MS,
     maintenanceWorkers: config.UPKEEP_WORKERS,
-    wakeUps,
+    jobSignals,
     metrics,
     logger,
   });

@@ -33,7 +33,7 @@ export const createIdleReconciler = (stores: Stores, withTransaction: WithTransa
       stopTurn: async () => undefined,
       forget: () => undefined,
     },
-    pool: createRuntimePool({ places: 0, wake: () => undefined }),
+    pool: createRuntimePool({ places: 0, requestReconcile: () => undefined }),
     publish: async () => true,
     idleSuspendAfterMs: 1_000,
     metrics: createRuntimeMetrics(metrics),

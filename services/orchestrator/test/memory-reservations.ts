@@ -1,4 +1,4 @@
-import type { TurnBudgetDeps } from '../src/features/turns/turn-budget.js';
+import type { TurnBudgetDeps } from '../src/features/turns/writer/turn-budget.js';
 import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
 
 /**

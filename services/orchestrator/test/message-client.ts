@@ -1,6 +1,6 @@
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
-import type { OfferedContent } from '../src/features/turns/agent-content-schema.js';
-import type { FinishedReply } from '../src/features/turns/turn-ending.js';
+import type { OfferedContent } from '../src/features/turns/reply/agent-content-schema.js';
+import type { FinishedReply } from '../src/features/turns/writer/turn-ending.js';
 import type { TurnFixture } from './turn-fixture.js';
 
 export const END = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;

@@ -25,7 +25,7 @@ const JOB: LeasedJob = {
 };
 export const ADDRESS = 'http://runtime:1';
 export const IDLE_MS = 60_000;
-const NO_LIMIT = createRuntimePool({ places: 0, wake: () => undefined });
+const NO_LIMIT = createRuntimePool({ places: 0, requestReconcile: () => undefined });
 const START = new Date('2026-11-21T10:00:00Z').getTime();
 
 /** Postgres, the platform and one runtime in memory. Transactions are atomic; all other steps can be interrupted. */

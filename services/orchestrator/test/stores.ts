@@ -34,11 +34,11 @@ import { createMessageSearchStore } from '../src/features/messages/search.store.
 import { NO_PUSH } from '../src/features/push/push-jobs.js';
 import { createRuntimeProcessStore } from '../src/features/runtimes/drivers/process/runtime-processes.store.js';
 import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
-import { createJournalStore } from '../src/features/turns/journal.store.js';
-import { createTurnContextStore } from '../src/features/turns/turn-contexts.store.js';
-import { createTurnProgressStore } from '../src/features/turns/turn-progress.store.js';
+import { createJournalStore } from '../src/features/turns/journal/journal.store.js';
+import { createTurnContextStore } from '../src/features/turns/request/turn-contexts.store.js';
+import { createTurnProgressStore } from '../src/features/turns/reply/turn-progress.store.js';
 import { createTurnStore } from '../src/features/turns/turns.store.js';
-import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
+import { createSafeMarkdown } from '../src/features/turns/reply/reply-text.js';
 import { createToolCallStore } from '../src/features/tools/tool-calls.store.js';
 import { createUntrustedContentStore } from '../src/features/tools/untrusted-content.store.js';
 import { createUploadStore } from '../src/features/uploads/uploads.store.js';
@@ -51,16 +51,16 @@ import { createWorkflows } from '../src/features/workflows/workflows.js';
 import { createWorkflowStore } from '../src/features/workflows/workflows.store.js';
 import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
 import { createTurnQueue, TURN_JOB } from '../src/features/turns/turn-queue.js';
-import { createWakeUps, type WakeUps } from '../src/jobs/wake-ups.js';
+import { createJobSignals, type JobSignals } from '../src/jobs/job-signals.js';
 import { createJobStore } from '../src/jobs/job-store.js';
 
 const SIGNER = createReceiptSigner(generateCallKeys().privateKey);
 
 /**
  * Creates the stores of all features on one pool.
- * @param wakeUps wakes the workers of this process
+ * @param jobSignals wakes the workers of this process
  */
-export function createStores(database: Database, wakeUps: WakeUps = createWakeUps()) {
+export function createStores(database: Database, jobSignals: JobSignals = createJobSignals()) {
   const events = createEventStore(database);
   const messages = createMessageStore(database);
   return {
@@ -90,7 +90,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     messages,
     messageSearch: createMessageSearchStore(database),
     readPositions: createReadPositionStore(database),
-    requeue: createRequeueStore(wakeUps.notifier(TURN_JOB)),
+    requeue: createRequeueStore(jobSignals.notifier(TURN_JOB)),
     runtimeProcesses: createRuntimeProcessStore(database),
     runtimes: createRuntimeStore(database),
     sessions: createSessionStore(database),
@@ -109,11 +109,11 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     receipts: createReceiptLog({
       store: createReceiptStore(database),
       signer: SIGNER,
-      jobs: createJobStore(database, wakeUps),
+      jobs: createJobStore(database, jobSignals),
     }),
     reservations: createReservationStore(),
     warnAboutBudget: createBudgetWarning({ store: createBudgetWarningStore(), messages, events, clock: systemClock }),
-    jobs: createJobStore(database, wakeUps),
+    jobs: createJobStore(database, jobSignals),
     workflows: createWorkflowStore(database),
     workspaces: createWorkspaceStore(database),
   };

@@ -15,17 +15,17 @@ import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { MessageChange } from '../src/features/messages/messages.store.js';
 import type { FoundApproval } from '../src/features/approvals/approvals.store.js';
-import type { CallRecord } from '../src/features/turns/journal.store.js';
-import type { Refusal } from '../src/features/turns/reply-limit.js';
+import type { CallRecord } from '../src/features/turns/journal/journal.store.js';
+import type { Refusal } from '../src/features/turns/reply/reply-limit.js';
 import { ABSENT_FEATURES } from './absent-features.js';
-import { createSafeMarkdown } from '../src/features/turns/reply-text.js';
-import { createTurnRunner } from '../src/features/turns/turn-runner.js';
-import type { TurnRunnerDeps } from '../src/features/turns/turn-runner-deps.js';
+import { createSafeMarkdown } from '../src/features/turns/reply/reply-text.js';
+import { createTurnRunner } from '../src/features/turns/runner/turn-runner.js';
+import type { TurnRunnerDeps } from '../src/features/turns/runner/turn-runner-deps.js';
 import type { PlatformTool } from '../src/features/tools/platform-tool.js';
 import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
 import type { UntrustedSource } from '../src/features/tools/untrusted-content.js';
-import type { TurnContext } from '../src/features/turns/turn-contexts.store.js';
-import type { Progress, ReplyTexts } from '../src/features/turns/turn-progress.store.js';
+import type { TurnContext } from '../src/features/turns/request/turn-contexts.store.js';
+import type { Progress, ReplyTexts } from '../src/features/turns/reply/turn-progress.store.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
@@ -336,7 +336,7 @@ export function createTurnHarness(
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     retryMs: 1,
-    stopHints: { watch: (_turn, check) => ((checkStop = check), () => undefined) },
+    stopSignals: { watch: (_turn, check) => ((checkStop = check), () => undefined) },
     publish: async ({ event, payload }) => {
       if (event === 'message.chunk') recorded.chunks.push(payload as (typeof recorded.chunks)[number]);
       return true;

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { MessageContent, Workflow } from '@uswarm/contract';
 import type { AgentStore } from '../src/features/agents/agents.store.js';
 import type { TaskResult } from '../src/features/turns/background-turns.js';
-import type { FinishedReply } from '../src/features/turns/turn-ending.js';
+import type { FinishedReply } from '../src/features/turns/writer/turn-ending.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { contentOf } from '../src/features/workflows/workflow-view.js';
 import { createWorkflowTools } from '../src/features/workflows/workflow-tools.js';

@@ -225,13 +225,13 @@ export const SERVER_EVENTS = {
   },
   'workspace.new': {
     summary:
-      'The user created a workspace. A hint, sent to all sockets of the user; `GET /v1/workspaces` is authoritative.',
+      'The user created a workspace. Sent to all sockets of the user, and may be lost; `GET /v1/workspaces` is authoritative.',
     extension: true,
     payload: z.strictObject({ workspace: Workspace }).meta({ id: 'WorkspaceNew' }),
   },
   'workspace.deleted': {
     summary:
-      'The user deleted a workspace. A hint, sent to all sockets of the user; `GET /v1/workspaces` is authoritative.',
+      'The user deleted a workspace. Sent to all sockets of the user, and may be lost; `GET /v1/workspaces` is authoritative.',
     extension: true,
     payload: z.strictObject({ workspace_id: Id }).meta({ id: 'WorkspaceDeleted' }),
   },

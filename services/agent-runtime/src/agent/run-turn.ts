@@ -4,13 +4,13 @@ import { createCalibration } from '../context/calibrate.js';
 import type { ModelPort } from '../models/port.js';
 import type { ToolServer } from '../tools/tool.js';
 import { createUntrustedBlock } from '../tools/untrusted-block.js';
-import type { TurnContext, TurnRunner } from '../turns/turn-registry.js';
+import type { TurnContext, AgentLoop } from '../turns/turn-registry.js';
 import { converse } from './converse.js';
 import { type ConfiguredLimits, contextLimits } from './model-limits.js';
 import { interrupted, TurnOvertime, unexpected } from './outcome.js';
 import { createReplyWriter, type Schedule } from './reply-writer.js';
 
-export interface TurnRunnerDeps {
+export interface AgentLoopDeps {
   model: ModelPort;
   tools: ToolServer;
   logger: Pick<Logger, 'error' | 'info'>;
@@ -26,7 +26,7 @@ export interface TurnRunnerDeps {
 const MAX_RUNNING_MS = 30 * 60_000;
 
 /** Runs turns: calls the model and tools, and reports the reply as events. */
-export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
+export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
   const { model, tools, logger, limits = {}, schedule, now = () => performance.now() } = deps;
   const { maxRunningMs = MAX_RUNNING_MS } = deps;
   const untrusted = createUntrustedBlock();

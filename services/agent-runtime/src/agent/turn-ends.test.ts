@@ -22,7 +22,7 @@ import { ModelError, type StepEvent } from '../models/port.js';
 import { noTools } from '../tools/tool.js';
 import { TurnAborted } from '../turns/turn-end.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
-import { createTurnRunner } from './run-turn.js';
+import { createAgentLoop } from './run-turn.js';
 
 describe('the end of a turn', () => {
   it('continues once if the output limit cuts the text, without a break', async () => {
@@ -147,7 +147,7 @@ describe('the end of a turn', () => {
       throw await Promise.resolve(controller.signal.reason);
     }
     const events: TurnEventBody[] = [];
-    const runner = createTurnRunner({
+    const runner = createAgentLoop({
       model: { provider: 'scripted', step },
       tools: { forTurn: () => noTools },
       logger: silentLogger,
@@ -216,7 +216,7 @@ describe('the end of a turn', () => {
         throw signal.reason;
       },
     };
-    const runner = createTurnRunner({
+    const runner = createAgentLoop({
       model,
       tools: { forTurn: () => noTools },
       logger: silentLogger,

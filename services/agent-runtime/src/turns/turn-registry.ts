@@ -44,7 +44,7 @@ export interface Commit {
 }
 
 /** Runs a turn to its end. Must settle soon after its signal aborts. */
-export type TurnRunner = (request: RunTurnRequest, context: TurnContext) => Promise<Done>;
+export type AgentLoop = (request: RunTurnRequest, context: TurnContext) => Promise<Done>;
 
 export interface TurnLimits {
   /** Concurrent turns. */
@@ -65,7 +65,7 @@ export const defaultTurnLimits: TurnLimits = {
 };
 
 export interface TurnRegistryDeps {
-  run: TurnRunner;
+  run: AgentLoop;
   limits?: TurnLimits;
   /** Monotonic clock in milliseconds. */
   now?: () => number;

@@ -9,7 +9,7 @@ import { HistoryRole, Outcome, RunTurnRequestSchema } from '@uswarm/runtime-prot
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { z } from 'zod';
-import { createTurnRunner } from '../../src/agent/run-turn.js';
+import { createAgentLoop } from '../../src/agent/run-turn.js';
 import type { ModelError } from '../../src/models/port.js';
 import { noTools } from '../../src/tools/tool.js';
 import type { TurnEventBody } from '../../src/turns/turn-events.js';
@@ -117,7 +117,7 @@ describe.each(['openai', 'anthropic'] as const)('the provider %s with a llama.cp
 
   it('answers in a conversation that exceeds the window, although the window is unknown', async () => {
     const events: TurnEventBody[] = [];
-    const run = createTurnRunner({
+    const run = createAgentLoop({
       model: connect(provider),
       tools: { forTurn: () => noTools },
       logger: silentLogger,

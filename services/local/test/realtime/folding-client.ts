@@ -55,8 +55,8 @@ const RETRYABLE = new Set(['service_unavailable', 'rate_limited', 'internal_erro
 type Attempt = { messageId?: string } | { retryAfterMs: number };
 
 /**
- * A client as the documentation of the realtime API asks for: it reads the list of workspaces after each connect, and follows hints
- * in between; it reads a snapshot, subscribes from its position, replaces an object only by one with a higher `rev`, continues
+ * A client as the documentation of the realtime API asks for: it reads the list of workspaces after each connect, and follows
+ * `workspace.new` and `workspace.deleted` in between; it reads a snapshot, subscribes from its position, replaces an object only by one with a higher `rev`, continues
  * after a reconnect from its position, and reads a new snapshot after `workspace.resync`. It records what breaks the promises of the API.
  */
 export class FoldingClient {
@@ -133,7 +133,7 @@ export class FoldingClient {
 
   /** Reads the list and every workspace that is new. */
   private async refresh(): Promise<void> {
-    // A hint can add another one in the meantime.
+    // An event can add another one in the meantime.
     const before = [...this.known.keys()];
     const ids = await this.workspaceIds();
     for (const id of before) if (!ids.includes(id)) this.known.delete(id);

@@ -21,13 +21,13 @@ const PREVIEW_LENGTH = 200;
 /**
  * Waits until all answers have ended, and then without any new event.
  *
- * @param hintsCanBeLost whether a fault can have ended a process or a connection that had a hint
+ * @param listEventsCanBeLost whether a fault can have ended a process or a connection that had such an event
  * @returns what breaks a promise
  */
 export async function judge(
   cluster: RealtimeCluster,
   clients: readonly FoldingClient[],
-  hintsCanBeLost: boolean,
+  listEventsCanBeLost: boolean,
 ): Promise<string[]> {
   await eventually(
     () =>
@@ -38,7 +38,7 @@ export async function judge(
   );
   await sleep(QUIET_MS);
   return [
-    ...(await lostHints(clients, hintsCanBeLost)),
+    ...(await lostHints(clients, listEventsCanBeLost)),
     ...(await differencesFromSnapshot(cluster, clients)),
     ...(await lostSends(cluster, clients)),
     ...(await lostChoices(cluster, clients)),
@@ -48,7 +48,7 @@ export async function judge(
 }
 
 /**
- * `workspace.new` is a hint. If a fault has lost it, the next connect of the client makes it read the list.
+ * `workspace.new` may be lost. If a fault has lost it, the next connect of the client makes it read the list.
  *
  * @returns the clients that had a workspace missing without a reason
  */
@@ -69,7 +69,7 @@ async function lostHints(clients: readonly FoldingClient[], canBeLost: boolean):
   return wrong;
 }
 
-/** Without faults, hints reach all clients. */
+/** Without faults, `workspace.new` reaches all clients. */
 async function missingHints(clients: readonly FoldingClient[]): Promise<string[]> {
   const [first] = clients;
   const { status, body } = await first!.rest.request('POST', '/v1/workspaces', { name: 'Last' });

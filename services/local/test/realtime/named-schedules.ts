@@ -25,7 +25,7 @@ export const NAMED_SCHEDULES: Readonly<Record<string, Step[]>> = {
     wait(610),
     wait(96),
   ],
-  // Hints must reach all devices.
+  // The events of the list of workspaces must reach all devices.
   'nothing but devices fails': [
     { do: 'create workspace', client: 0 },
     send(0),

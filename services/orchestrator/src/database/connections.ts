@@ -1,11 +1,11 @@
 import type { Logger } from '@uswarm/service-kit';
 import { type CommittedEvent, createEventStore, type EventStore } from '../features/events/events.store.js';
 import { createJobStore, type JobStore } from '../jobs/job-store.js';
-import type { WakeUps } from '../jobs/wake-ups.js';
+import type { JobSignals } from '../jobs/job-signals.js';
 import type { Database, WithTransaction } from './database.js';
 import { createWithStatement, createWithTransaction } from './transaction.js';
 
-/** A pool with the stores whose writes wake workers. Requests and background work have separate pools. */
+/** A pool with the stores whose writes signal workers. Requests and background work have separate pools. */
 export interface Connections {
   database: Database;
   withTransaction: WithTransaction;
@@ -14,24 +14,24 @@ export interface Connections {
   jobs: JobStore;
   events: EventStore;
   /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
-  committed: (event: CommittedEvent) => void;
-  wakeUps: WakeUps;
+  onCommitted: (event: CommittedEvent) => void;
+  jobSignals: JobSignals;
 }
 
-/** @param committed receives each event after the commit of its transaction */
+/** @param onCommitted receives each event after the commit of its transaction */
 export function createConnections(
   database: Database,
-  wakeUps: WakeUps,
-  committed: (event: CommittedEvent) => void,
+  jobSignals: JobSignals,
+  onCommitted: (event: CommittedEvent) => void,
   logger: Logger,
 ): Connections {
   return {
     database,
     withTransaction: createWithTransaction(database, logger),
     withStatement: createWithStatement(database, logger),
-    jobs: createJobStore(database, wakeUps),
-    events: createEventStore(database, committed),
-    committed,
-    wakeUps,
+    jobs: createJobStore(database, jobSignals),
+    events: createEventStore(database, onCommitted),
+    onCommitted,
+    jobSignals,
   };
 }

@@ -13,7 +13,7 @@ import { createSendGroupStore } from '../features/messages/send-groups.store.js'
 import { createSendContextStore } from '../features/messages/send-context.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
-import { createJournalStore } from '../features/turns/journal.store.js';
+import { createJournalStore } from '../features/turns/journal/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';

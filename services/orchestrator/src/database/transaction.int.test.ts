@@ -133,13 +133,13 @@ describe('createWithTransaction', () => {
 
     it('runs an action once per function, or per key if it has one', async () => {
       const ran: string[] = [];
-      const wake = (): void => void ran.push('wake');
+      const signal = (): void => void ran.push('signal');
       await createWithTransaction(database)(async (tx) => {
-        tx.afterCommit(wake);
-        tx.afterCommit(wake);
+        tx.afterCommit(signal);
+        tx.afterCommit(signal);
         for (const key of ['a', 'a', 'b']) tx.afterCommit(() => void ran.push(key), key);
       });
-      expect(ran).toEqual(['wake', 'a', 'b']);
+      expect(ran).toEqual(['signal', 'a', 'b']);
     });
 
     it('logs the error of an action, runs the others and returns the result', async () => {

@@ -57,7 +57,7 @@ import { createWorkflowsModule } from './workflows/workflows.module.js';
 import { createWorkspacesModule } from './workspaces/workspaces.module.js';
 import { createJobStore } from '../jobs/job-store.js';
 import { createLeaseKeeper } from '../jobs/lease-keeper.js';
-import { createWakeUps } from '../jobs/wake-ups.js';
+import { createJobSignals } from '../jobs/job-signals.js';
 import { createCommittedEvents } from '../outbox/committed-events.js';
 
 export interface OrchestratorOptions {
@@ -99,16 +99,16 @@ export async function createModules(options: OrchestratorOptions) {
 function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
   const epochs = createEpochs(config.EVENTS_EPOCH);
   const databases = openDatabases(config, metrics, epochs.onConnect);
-  const wakeUps = createWakeUps(bus);
+  const jobSignals = createJobSignals(bus);
   const committed = createCommittedEvents();
   const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
   return {
     databases,
     epochs,
-    wakeUps,
+    jobSignals,
     committed,
-    requests: createConnections(databases.requests, wakeUps, committed.push, logger),
-    background: createConnections(databases.background, wakeUps, committed.push, logger),
+    requests: createConnections(databases.requests, jobSignals, committed.push, logger),
+    background: createConnections(databases.background, jobSignals, committed.push, logger),
     leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
     clock: systemClock,
     gateways,
@@ -344,7 +344,7 @@ function createUserModules(
     config,
     database,
     withTransaction,
-    wakeUps: platform.wakeUps,
+    jobSignals: platform.jobSignals,
     runtimes: runtimes.requests,
     sessionEnds,
     plans,

@@ -3,7 +3,7 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../test/databa
 import { untilBlocked } from '../../test/lock-waits.js';
 import { withoutAfterCommit } from '../../test/transaction.js';
 import { createJobStore, type JobStore } from './job-store.js';
-import { createWakeUps } from './wake-ups.js';
+import { createJobSignals } from './job-signals.js';
 
 const KIND = 'test';
 const LEASE_MS = 3_600_000;
@@ -12,16 +12,16 @@ describe('ensureDue', () => {
   let db: MigratedDatabase;
   let store: JobStore;
   let workspaceId: string;
-  let woken: number;
+  let signalled: number;
   beforeAll(async () => {
     db = await createMigratedDatabase();
   });
   beforeEach(() => {
-    const wakeUps = createWakeUps();
-    wakeUps.subscribe(KIND, () => (woken += 1));
-    store = createJobStore(db.database, wakeUps);
+    const jobSignals = createJobSignals();
+    jobSignals.subscribe(KIND, () => (signalled += 1));
+    store = createJobStore(db.database, jobSignals);
     workspaceId = crypto.randomUUID();
-    woken = 0;
+    signalled = 0;
   });
   afterAll(() => db.close());
 
@@ -29,7 +29,7 @@ describe('ensureDue', () => {
     store.enqueue({ kind: KIND, subjectId: workspaceId, workspaceId, dueInMs }, withoutAfterCommit(db.database));
   const claim = async () => (await store.claim(KIND, 1, LEASE_MS)).at(0);
 
-  it('wakes the workers although another transaction makes the job due at the same time', async () => {
+  it('signals the workers although another transaction makes the job due at the same time', async () => {
     await enqueue(LEASE_MS);
     const { ensuring } = await db.withTransaction(async (tx) => {
       await store.tryMakeDueNow(KIND, workspaceId, tx);
@@ -38,7 +38,7 @@ describe('ensureDue', () => {
       return { ensuring: started };
     });
     expect(await ensuring).toBe(0);
-    expect(woken).toBe(1);
+    expect(signalled).toBe(1);
     expect(await claim()).toMatchObject({ subjectId: workspaceId });
   });
 
@@ -55,8 +55,11 @@ describe('ensureDue', () => {
     await enqueue();
     const lease = await claim();
     if (lease === undefined) throw new Error('no job was claimed');
-    expect({ changed: await store.ensureDue(KIND, [workspaceId], 1_000), woken }).toEqual({ changed: 0, woken: 0 });
-    expect({ changed: await store.ensureDue(KIND, [workspaceId], 0), woken }).toEqual({ changed: 1, woken: 1 });
+    expect({ changed: await store.ensureDue(KIND, [workspaceId], 1_000), signalled }).toEqual({
+      changed: 0,
+      signalled: 0,
+    });
+    expect({ changed: await store.ensureDue(KIND, [workspaceId], 0), signalled }).toEqual({ changed: 1, signalled: 1 });
     await store.release(lease, LEASE_MS);
     expect(await claim()).toMatchObject({ subjectId: workspaceId });
   });

@@ -10,7 +10,7 @@ export interface JobDefinition {
   atStart?: NewJob;
 }
 
-/** A job type with its own workers: users wait for it, so enqueuing a job wakes them. */
+/** A job type with its own workers: users wait for it, so a new job is signalled to them. */
 export interface UrgentJobDefinition extends JobDefinition {
   /** Jobs that this process handles concurrently. */
   concurrency: number;

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database/database.js';
 import { inMs, IS_DUE, IS_FIRST_OF_ITS_KEY, leaseDue } from './claim-sql.js';
 import { claimFairly } from './fair-claim.js';
 import type { LeasedJob } from './leased-job.js';
-import { createWakeUps, type WakeUps } from './wake-ups.js';
+import { createJobSignals, type JobSignals } from './job-signals.js';
 
 export type { LeasedJob };
 
@@ -52,9 +52,9 @@ export interface JobStore {
    * @returns the number of changed jobs
    */
   ensureDue(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
-  /** Makes one job due now unless another transaction has locked it. Never waits, and wakes no worker. */
+  /** Makes one job due now unless another transaction has locked it. Never waits, and signals no worker. */
   tryMakeDueNow(kind: string, subjectId: string, db: Database): Promise<void>;
-  /** Makes all jobs of a type in a workspace due now, and wakes their workers. */
+  /** Makes all jobs of a type in a workspace due now, and signals their workers. */
   makeDueNow(kind: string, workspaceId: string): Promise<void>;
   /** Whether the workspace has a job of the type, due or not. */
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
@@ -88,8 +88,8 @@ export const insertJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<
   SELECT ${kind}, subject_id, workspace_id, serial_key, ordinal, fair_key
   FROM (${jobs}) job (subject_id, workspace_id, serial_key, ordinal, fair_key)`;
 
-/** @param wakeUps wakes the workers of this process */
-export function createJobStore(database: Database, wakeUps: WakeUps = createWakeUps()): JobStore {
+/** @param jobSignals signals the workers of this process */
+export function createJobStore(database: Database, jobSignals: JobSignals = createJobSignals()): JobStore {
   const held = (job: LeasedJob, db: Database = database) =>
     db
       .updateTable('work')
@@ -109,7 +109,7 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
         INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key, run_at)
         VALUES (${kind}, ${subjectId}, ${workspaceId}, ${serialKey}, ${ordinal}, ${fairKey ?? null}, ${inMs(dueInMs)})
         ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = excluded.run_at, attempts = 0`.execute(tx);
-      if (dueInMs === 0) tx.afterCommit(wakeUps.notifier(kind));
+      if (dueInMs === 0) tx.afterCommit(jobSignals.notifier(kind));
     },
 
     async claim(kind, limit, leaseMs) {
@@ -207,7 +207,7 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
       );
       const [{ wanted, changed } = { wanted: 0, changed: 0 }] = rows;
       // Another transaction can have made the job due meanwhile, and its claim can have skipped the lock of this one.
-      if (wanted > 0) wakeUps.notifier(kind)();
+      if (wanted > 0) jobSignals.notifier(kind)();
       return changed;
     },
 
@@ -225,7 +225,7 @@ export function createJobStore(database: Database, wakeUps: WakeUps = createWake
         ${locked(sql`kind = ${kind} AND workspace_id = ${workspaceId}`)}
         UPDATE work w SET run_at = now(), attempts = 0
         FROM locked l WHERE w.kind = l.kind AND w.subject_id = l.subject_id`.execute(database);
-      wakeUps.notifier(kind)();
+      jobSignals.notifier(kind)();
     },
 
     async waits(kind, workspaceId, db = database) {

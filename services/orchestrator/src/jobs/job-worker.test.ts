@@ -108,24 +108,24 @@ describe('createJobWorker', () => {
     expect(ms).toBeLessThanOrEqual(most);
   });
 
-  it('passes a job on if it has no free worker, unless another process has passed it on', async () => {
+  it('forwards the signal of a job if it has no free worker, unless another process has forwarded it', async () => {
     const store = listStore(['a']);
     const { opened, open } = gate();
-    let passedOn = 0;
+    let forwarded = 0;
     const handled: string[] = [];
     const handle = async ({ subjectId }: LeasedJob): Promise<JobResult> => {
       handled.push(subjectId);
       await opened;
       return { done: true };
     };
-    const started = start(store, handle, { concurrency: 1, passOn: () => (passedOn += 1) });
-    started.wake();
+    const started = start(store, handle, { concurrency: 1, forward: () => (forwarded += 1) });
+    started.poll();
     await eventually(() => handled, { until: (all) => all.length === 1 });
-    const before = passedOn;
-    started.wake(true);
-    expect(passedOn).toBe(before);
-    started.wake();
-    expect(passedOn).toBe(before + 1);
+    const before = forwarded;
+    started.poll(true);
+    expect(forwarded).toBe(before);
+    started.poll();
+    expect(forwarded).toBe(before + 1);
     open();
   });
 
@@ -196,12 +196,12 @@ describe('createJobWorker', () => {
     expect(most).toBe(2);
   });
 
-  it('polls immediately when it is woken', async () => {
+  it('polls immediately when it is signalled', async () => {
     const store = listStore(['a']);
-    const woken = start(store, async () => ({ done: true }));
+    const polled = start(store, async () => ({ done: true }));
     await logged(store, 1);
     store.due.push('b');
-    woken.wake();
+    polled.poll();
     expect(await logged(store, 2)).toEqual(['complete a', 'complete b']);
   });
 
@@ -246,7 +246,7 @@ describe('createJobWorker', () => {
   it('claims no job with concurrency 0', async () => {
     const store = listStore(['a']);
     const idle = start(store, async () => ({ done: true }), { concurrency: 0 });
-    idle.wake();
+    idle.poll();
     await idle.close();
     expect(store.due).toEqual(['a']);
   });

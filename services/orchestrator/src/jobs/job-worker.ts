@@ -26,15 +26,15 @@ export interface JobWorkerDeps {
   /** Called before a job is handled. Returns a function that is called after the result is stored. */
   onRun?: ((job: LeasedJob) => () => void) | undefined;
   /** Called when a job may be due that this process has no free worker for. */
-  passOn?: () => void;
+  forward?: () => void;
   metrics?: JobMetrics | undefined;
   leaseMs?: number;
   pollMs?: number;
 }
 
 export interface JobWorker {
-  /** Polls immediately instead of at the next interval. @param isHint whether another process has passed it on */
-  wake(isHint?: boolean): void;
+  /** Polls immediately instead of at the next interval. @param isForwarded whether another process has no free worker */
+  poll(isForwarded?: boolean): void;
   /** Stops claiming jobs, aborts the running handlers and waits for them. Leases are released or expire. */
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
     setTimeout(
       () => {
         ticks.delete(tick);
-        loop?.wake();
+        loop?.runNow();
       },
       tick * TICK_MS - now,
     ).unref();
@@ -103,7 +103,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
       }
       const task = run(job).finally(() => {
         running.delete(task);
-        loop?.wake();
+        loop?.runNow();
       });
       running.add(task);
     }
@@ -119,9 +119,9 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
           onError: (error) => logger.warn({ err: error }, 'claiming due jobs failed'),
         });
   return {
-    wake(isHint = false) {
-      if (!isHint && running.size >= concurrency) deps.passOn?.();
-      loop?.wake();
+    poll(isForwarded = false) {
+      if (!isForwarded && running.size >= concurrency) deps.forward?.();
+      loop?.runNow();
     },
     async close() {
       stopping.abort();

@@ -5,7 +5,7 @@ const NEVER_MS = 3_600_000;
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe('createPollLoop', () => {
-  it('starts rounds immediately while more is due, then waits until it is woken', async () => {
+  it('starts rounds immediately while more is due, then waits until it is asked', async () => {
     let left = 3;
     let rounds = 0;
     const loop = createPollLoop({
@@ -20,13 +20,13 @@ describe('createPollLoop', () => {
     while (left > 0) await turn();
     await turn();
     expect(rounds).toBe(3);
-    loop.wake();
+    loop.runNow();
     while (rounds < 4) await turn();
     await loop.close();
     expect(rounds).toBe(4);
   });
 
-  it('pauses before another round, also if it is woken meanwhile, and closes during the pause', async () => {
+  it('pauses before another round, also if it is asked meanwhile, and closes during the pause', async () => {
     let rounds = 0;
     const loop = createPollLoop({
       round: async () => {
@@ -38,13 +38,13 @@ describe('createPollLoop', () => {
       onError: () => undefined,
     });
     await turn();
-    loop.wake();
+    loop.runNow();
     await turn();
     await loop.close();
     expect(rounds).toBe(1);
   });
 
-  it('runs another round if it was woken during a round', async () => {
+  it('runs another round if it was asked during a round', async () => {
     const first = Promise.withResolvers<boolean>();
     let rounds = 0;
     const loop = createPollLoop({
@@ -55,7 +55,7 @@ describe('createPollLoop', () => {
       pollMs: NEVER_MS,
       onError: () => undefined,
     });
-    loop.wake();
+    loop.runNow();
     first.resolve(false);
     while (rounds < 2) await turn();
     await loop.close();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface PollLoopOptions {
   /** One round. @returns whether to run the next round immediately. */
   round: () => Promise<boolean>;
-  /** Milliseconds between two rounds if nothing wakes the loop. */
+  /** Milliseconds between two rounds without a call of `runNow`. */
   pollMs: number;
   /** Milliseconds between a round that asks for the next one and that one. Default: 0 */
   pauseMs?: number;
@@ -13,24 +13,24 @@ export interface PollLoopOptions {
 
 export interface PollLoop {
   /** Starts a round immediately; a running round is followed by another one. */
-  wake(): void;
+  runNow(): void;
   /** Starts no further round; resolves when the running one has ended. */
   close(): Promise<void>;
 }
 
 const RETRY_MS = 1_000;
 
-/** Runs a function periodically, and immediately when it is woken. */
+/** Runs a function periodically, and immediately when asked. */
 export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoopOptions): PollLoop {
   const stopping = new AbortController();
-  let woken = false;
-  let wakeUp = (): void => undefined;
+  let isDue = false;
+  let endIdle = (): void => undefined;
 
   async function idle(): Promise<void> {
-    if (woken || stopping.signal.aborted) return;
+    if (isDue || stopping.signal.aborted) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, pollMs);
-      wakeUp = () => {
+      endIdle = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -41,10 +41,10 @@ export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoop
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
-      woken = false;
+      isDue = false;
       try {
         if (await round()) {
-          woken = true;
+          isDue = true;
           if (pauseMs > 0) await pause(pauseMs);
         }
       } catch (error) {
@@ -58,13 +58,13 @@ export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoop
 
   const looping = loop();
   return {
-    wake() {
-      woken = true;
-      wakeUp();
+    runNow() {
+      isDue = true;
+      endIdle();
     },
     async close() {
       stopping.abort();
-      wakeUp();
+      endIdle();
       await looping;
     },
   };

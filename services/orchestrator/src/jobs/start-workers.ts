@@ -7,7 +7,7 @@ import { createJobMetrics } from './job-metrics.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { createMaintenanceWorkers } from './maintenance-workers.js';
 import { startUrgentWorkers } from './urgent-workers.js';
-import type { WakeUps } from './wake-ups.js';
+import type { JobSignals } from './job-signals.js';
 
 export interface WorkersDeps {
   urgent: readonly UrgentJobDefinition[];
@@ -19,7 +19,7 @@ export interface WorkersDeps {
   leaseMs: number;
   /** Maintenance jobs of each type that this process handles concurrently. */
   maintenanceWorkers: number;
-  wakeUps: WakeUps;
+  jobSignals: JobSignals;
   metrics: Registry;
   logger: Logger;
 }
@@ -39,7 +39,7 @@ export async function startWorkers(deps: WorkersDeps) {
       store: background.jobs,
       leases,
       leaseMs: deps.leaseMs,
-      wakeUps: deps.wakeUps,
+      jobSignals: deps.jobSignals,
       metrics,
       logger,
     }),

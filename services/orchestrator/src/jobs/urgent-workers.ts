@@ -4,7 +4,7 @@ import type { JobMetrics } from './job-metrics.js';
 import type { JobStore } from './job-store.js';
 import { createJobWorker } from './job-worker.js';
 import type { LeaseKeeper } from './lease-keeper.js';
-import type { WakeUps } from './wake-ups.js';
+import type { JobSignals } from './job-signals.js';
 
 export interface UrgentWorkersDeps {
   jobs: readonly UrgentJobDefinition[];
@@ -12,7 +12,7 @@ export interface UrgentWorkersDeps {
   leases: LeaseKeeper;
   /** Milliseconds that a lease lasts unless it is extended. */
   leaseMs: number;
-  wakeUps: WakeUps;
+  jobSignals: JobSignals;
   metrics: JobMetrics;
   logger: Logger;
 }
@@ -22,7 +22,7 @@ const POLL_MS = 3_000;
 
 /** Starts one worker for each job type that users wait for. */
 export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Promise<void> } {
-  const { jobs, store, leases, leaseMs, wakeUps, metrics, logger } = deps;
+  const { jobs, store, leases, leaseMs, jobSignals, metrics, logger } = deps;
   const workers = jobs.map(({ type, handle, concurrency, perFairKey, onRun }) => {
     const claim: JobStore['claim'] =
       perFairKey === undefined
@@ -39,9 +39,9 @@ export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Prom
       handle,
       onRun,
       pollMs: POLL_MS,
-      passOn: () => wakeUps.passOn(type),
+      forward: () => jobSignals.forward(type),
     });
-    wakeUps.subscribe(type, worker.wake);
+    jobSignals.subscribe(type, worker.poll);
     return worker;
   });
   return {

@@ -8,7 +8,7 @@ export interface CommittedEvents {
   /** Forgets all events: the shards of the outbox have them too. */
   clear(): void;
   /** Calls the function for each new event. */
-  onPush(wake: () => void): void;
+  onPush(listener: () => void): void;
 }
 
 /** Events above it are left to the shards of the outbox. */
@@ -17,7 +17,7 @@ const LIMIT = 10_000;
 export function createCommittedEvents(): CommittedEvents {
   const waiting = new Map<string, CommittedEvent[]>();
   let size = 0;
-  let wake = (): void => undefined;
+  let notify = (): void => undefined;
   return {
     push(event) {
       if (size >= LIMIT) return;
@@ -25,7 +25,7 @@ export function createCommittedEvents(): CommittedEvents {
       const events = waiting.get(event.workspaceId);
       if (events === undefined) waiting.set(event.workspaceId, [event]);
       else events.push(event);
-      wake();
+      notify();
     },
     take({ workspaces, events: perWorkspace }) {
       return [...waiting].slice(0, workspaces).map(([workspaceId, events]) => {
@@ -43,6 +43,6 @@ export function createCommittedEvents(): CommittedEvents {
       waiting.clear();
       size = 0;
     },
-    onPush: (listener) => void (wake = listener),
+    onPush: (listener) => void (notify = listener),
   };
 }

@@ -104,10 +104,10 @@ describe('committed events', () => {
 
   it('are forgotten above a limit and when they are cleared', () => {
     const committed = createCommittedEvents();
-    let wakes = 0;
-    committed.onPush(() => (wakes += 1));
+    let calls = 0;
+    committed.onPush(() => (calls += 1));
     for (let seq = 1; seq <= 10_001; seq += 1) committed.push(event('a', seq));
-    expect(wakes).toBe(10_000);
+    expect(calls).toBe(10_000);
     committed.clear();
     expect(committed.take({ workspaces: 9, events: 9 })).toEqual([]);
     committed.push(event('a', 1));

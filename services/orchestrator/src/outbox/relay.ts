@@ -143,7 +143,7 @@ export function startRelay(deps: RelayDeps): Relay {
     });
   const own = loop(publishOwn, pauseMs, committed.clear);
   const sharded = loop(publishShards, 0);
-  committed.onPush(own.wake);
+  committed.onPush(own.runNow);
 
   return {
     async close() {

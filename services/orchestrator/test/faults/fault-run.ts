@@ -4,7 +4,7 @@ import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createWithStatement, createWithTransaction } from '../../src/database/transaction.js';
 import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
-import { createTurnRunner } from '../../src/features/turns/turn-runner.js';
+import { createTurnRunner } from '../../src/features/turns/runner/turn-runner.js';
 import { createWorkflowReports } from '../../src/features/workflows/workflow-reports.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import type { JobResult } from '../../src/jobs/job-worker.js';
@@ -188,7 +188,7 @@ export class FaultRun {
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
       modelTokens: async () => '',
-      stopHints: { watch: () => () => undefined },
+      stopSignals: { watch: () => () => undefined },
       publish: async () => true,
       retryMs: 0,
       clock: systemClock,

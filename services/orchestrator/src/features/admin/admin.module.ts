@@ -4,7 +4,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Database, WithTransaction } from '../../database/database.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createPruning, pruningRow } from '../../jobs/pruning.js';
-import type { WakeUps } from '../../jobs/wake-ups.js';
+import type { JobSignals } from '../../jobs/job-signals.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import { createDeviceStore } from '../devices/devices.store.js';
 import type { Epochs } from '../events/epoch.js';
@@ -25,7 +25,7 @@ export interface AdminModuleDeps {
   config: OrchestratorConfig;
   database: Database;
   withTransaction: WithTransaction;
-  wakeUps: WakeUps;
+  jobSignals: JobSignals;
   runtimes: RuntimeRequests;
   sessionEnds: SessionRevocationPublisher;
   plans: Plans;
@@ -45,7 +45,7 @@ export function createAdminModule(deps: AdminModuleDeps) {
   const audit = createAuditStore(database);
   const requeue = createRequeue({
     withTransaction,
-    store: createRequeueStore(deps.wakeUps.notifier(TURN_JOB)),
+    store: createRequeueStore(deps.jobSignals.notifier(TURN_JOB)),
     audit,
     runtimes: deps.runtimes,
   });

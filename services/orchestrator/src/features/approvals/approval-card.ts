@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@uswarm/service-kit';
-import type { OfferedContent } from '../turns/agent-content-schema.js';
+import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
 import type { CallPreview } from '../tools/platform-tool.js';
 import { visibleText } from '../tools/visible-text.js';
 

@@ -5,7 +5,7 @@ import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { approvalsOf } from '../../../test/stores.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { createWithTransaction } from '../../database/transaction.js';
-import type { FinishedReply } from '../turns/turn-ending.js';
+import type { FinishedReply } from '../turns/writer/turn-ending.js';
 import { approvalCard, callHash } from './approval-card.js';
 
 const FAILED: FinishedReply = {

@@ -4,7 +4,7 @@ import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createAgentStore } from '../agents/agents.store.js';
 import { createListCursors } from '../messages/list-cursor.js';
-import { createSafeMarkdown } from '../turns/reply-text.js';
+import { createSafeMarkdown } from '../turns/reply/reply-text.js';
 import { createContentRetention } from '../uploads/content-objects.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';

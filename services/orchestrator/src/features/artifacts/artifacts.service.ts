@@ -10,7 +10,7 @@ import type { WithTransaction } from '../../database/database.js';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { ListCursorCodec } from '../messages/list-cursor.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import type { SafeMarkdown } from '../turns/reply-text.js';
+import type { SafeMarkdown } from '../turns/reply/reply-text.js';
 import { ObjectMissing } from '../uploads/object-store.js';
 import type { ArtifactContents } from './artifact-contents.js';
 import type { ArtifactRow, ArtifactStore, VersionRow } from './artifacts.store.js';

@@ -4,7 +4,7 @@ import type { JobStore } from '../../jobs/job-store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
-import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
+import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { RunningTurn, TurnStore } from '../turns/turns.store.js';

@@ -3,7 +3,7 @@ import type { Conversation, MessagePage, ReplayedEvent, Workspace } from '@uswar
 import { eventually } from '@uswarm/testkit/eventually';
 import type { TestUser } from '../../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import type { TurnWriter } from '../turns/turn-writes.js';
+import type { TurnWriter } from '../turns/writer/turn-writes.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 

@@ -5,7 +5,7 @@ import type { LiveEvent } from '../events/event-publisher.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createBackgroundTurns, type TaskOwner } from '../turns/background-turns.js';
-import type { SafeMarkdown } from '../turns/reply-text.js';
+import type { SafeMarkdown } from '../turns/reply/reply-text.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';

@@ -47,7 +47,7 @@ describe('the epoch', () => {
     const watch = epochs.watch(db.database, silentLogger);
     try {
       const bumped = await createEpochs().bump(db.database);
-      watch.wake();
+      watch.runNow();
       expect(await eventually(async () => epochs.current(), { until: (epoch) => epoch !== before })).toBe(bumped);
     } finally {
       await watch.close();

@@ -15,7 +15,7 @@ import { createEventService } from './events.service.js';
 import { createGatewayStore } from './gateways.store.js';
 import { createReadPosition } from './position-header.js';
 import { createPositionStore } from './positions.store.js';
-import { readStreams } from '../turns/turn-streams.js';
+import { readStreams } from '../turns/reply/turn-streams.js';
 import { createSubscriptionService } from './subscriptions.service.js';
 
 export interface EventsModuleDeps {

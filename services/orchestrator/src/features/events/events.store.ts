@@ -45,7 +45,7 @@ export interface EventStore {
   /**
    * Stores an event, takes the next seq of the workspace, and sets it as `rev` of what the event changes. The row lock is held until the transaction ends, so commit
    * order is seq order without gaps. Call it as late as possible, after all slow work. The event is reported to
-   * `committed` after the commit.
+   * `onCommitted` after the commit.
    *
    * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
    */
@@ -76,15 +76,17 @@ interface AppendedEvent {
 const APPENDED = sql`
   seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`;
 
-/** @param committed receives each event after the commit of its transaction */
+/** @param onCommitted receives each event after the commit of its transaction */
 export function createEventStore(
   database: Database,
-  committed: (event: CommittedEvent) => void = () => undefined,
+  onCommitted: (event: CommittedEvent) => void = () => undefined,
 ): EventStore {
   /** Reports an event after the commit of its transaction. */
   function reportLater(event: NewEvent, { seq, createdAt, ageS }: AppendedEvent, tx: Transaction): void {
     const storedAt = performance.now();
-    tx.afterCommit(() => committed({ ...event, seq, createdAt, ageS: ageS + (performance.now() - storedAt) / 1_000 }));
+    tx.afterCommit(() =>
+      onCommitted({ ...event, seq, createdAt, ageS: ageS + (performance.now() - storedAt) / 1_000 }),
+    );
   }
 
   return {

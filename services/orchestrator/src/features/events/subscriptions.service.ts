@@ -5,7 +5,7 @@ import { createGroups, READS_OF_RECONNECTS } from '../../database/groups.js';
 import { isId } from '../../database/id.js';
 import type { ReadAgentStates } from './agent-states.store.js';
 import type { PositionStore } from './positions.store.js';
-import type { ReadStreams } from '../turns/turn-streams.js';
+import type { ReadStreams } from '../turns/reply/turn-streams.js';
 
 export interface SubscriptionServiceDeps {
   positions: Pick<PositionStore, 'heads'>;

@@ -6,7 +6,7 @@ import { CARD, createMessageClient, END, TOOL } from '../../../test/message-clie
 import { rowsContaining, allRows } from '../../../test/database-rows.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { upload } from '../../../test/uploads.js';
-import { LeaseLost } from '../turns/fenced-writes.js';
+import { LeaseLost } from '../turns/writer/fenced-writes.js';
 
 const world = useTurnFixture();
 const { begin, events, ids, listed, pathOf, say } = createMessageClient(world);

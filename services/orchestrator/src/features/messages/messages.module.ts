@@ -8,8 +8,8 @@ import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
-import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
-import type { StopService } from '../turns/stop.service.js';
+import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
+import type { StopService } from '../turns/cancellation/stop.service.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { TURN_JOB, type TurnQueue } from '../turns/turn-queue.js';
@@ -65,7 +65,7 @@ export interface MessagesModuleDeps {
 /** Messages: sending, paging, search, actions, revision and deletion. */
 export function createMessagesModule(deps: MessagesModuleDeps) {
   const { queue, limits, statuses, rates, attachments, access, cursors, createViewContext } = deps;
-  const { database, withTransaction, jobs, events, committed, wakeUps } = deps.connections;
+  const { database, withTransaction, jobs, events, onCommitted, jobSignals } = deps.connections;
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
@@ -85,12 +85,12 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
     ...CONTEXTS,
   });
-  const wakeTurns = wakeUps.notifier(TURN_JOB);
+  const wakeTurns = jobSignals.notifier(TURN_JOB);
   const groups = createSendGroups({
     store: createSendGroupStore(database),
     stored(messages) {
       for (const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } of messages)
-        committed({ workspaceId, type: 'message.new', subjectId, seq, createdAt, ageS: 0 });
+        onCommitted({ workspaceId, type: 'message.new', subjectId, seq, createdAt, ageS: 0 });
       wakeTurns();
     },
   });

@@ -6,7 +6,7 @@ import type { Delegations } from '../delegations/delegations.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
-import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
+import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { MODEL_CALLS_PATH, MODEL_GATEWAY, type WorkspaceBudget, type WorkspaceUsage } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request } from 'undici';
-import type { TurnWriter } from '../turns/turn-writes.js';
+import type { TurnWriter } from '../turns/writer/turn-writes.js';
 import { CHARGED_CALL } from '../../../test/charged-call.js';
 import { createTestTurnWorker } from '../../../test/turn-fixture.js';
 import {

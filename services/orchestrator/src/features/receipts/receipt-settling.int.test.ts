@@ -15,8 +15,8 @@ import {
 import { createWithTransaction } from '../../database/transaction.js';
 import { succeeded } from '../tools/outcomes.js';
 import { defineExternalTool, type ToolOutcome, UncertainOutcome } from '../tools/platform-tool.js';
-import { createTurnLeftovers } from '../turns/turn-leftovers.js';
-import { callKey, createTurnMessages } from '../turns/turn-messages.js';
+import { createTurnLeftovers } from '../turns/writer/turn-leftovers.js';
+import { callKey, createTurnMessages } from '../turns/writer/turn-messages.js';
 
 const FOUND = succeeded('Sent the mail 7.');
 const MINUTE_MS = 60_000;

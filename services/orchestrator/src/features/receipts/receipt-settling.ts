@@ -10,7 +10,7 @@ import {
   lineDescription,
   type TurnMessagesDeps,
   unknownLine,
-} from '../turns/turn-messages.js';
+} from '../turns/writer/turn-messages.js';
 import { RECEIPT_ROW, type ReceiptLog, UNKNOWN } from './receipt-log.js';
 import type { ReceiptEnd, ReceiptRow } from './receipts.store.js';
 

@@ -6,7 +6,7 @@ import { createListCursors } from '../messages/list-cursor.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { connectionOf } from '../tools/call-rules.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
-import { createSafeMarkdown } from '../turns/reply-text.js';
+import { createSafeMarkdown } from '../turns/reply/reply-text.js';
 import { createReceiptLog } from './receipt-log.js';
 import { receiptSettling } from './receipt-settling.js';
 import { receiptHandlers } from './receipts.routes.js';

@@ -5,7 +5,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { ReceiptsTable } from '../../database/tables.js';
 import { type ListPosition, listPosition } from '../messages/list-cursor.js';
-import { storable } from '../turns/agent-content-schema.js';
+import { storable } from '../turns/reply/agent-content-schema.js';
 import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
 /** A call that is about to be sent to another system. */

@@ -8,7 +8,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, EntryKind, type RunTurnRequest, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { createCallTokenVerifier, generateCallKeys } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from '../turns/journal.store.js';
+import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from '../turns/journal/journal.store.js';
 import { createRuntimeClient, type RuntimeClient } from './runtime-client.js';
 
 describe('connections to runtimes', () => {

@@ -23,7 +23,7 @@ class Machine {
   private clock = 0;
   readonly pool = createRuntimePool({
     places: PLACES,
-    wake: (name) => {
+    requestReconcile: (name) => {
       this.due.add(name);
       if (this.pool.isEvicted(name)) this.checkVictim(name);
       // It got a place.

@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createRuntimePool, type RuntimePool } from './runtime-pool.js';
 
 describe('a pool with two places', () => {
-  let woken: string[];
+  let requested: string[];
   let pool: RuntimePool;
   beforeEach(() => {
-    woken = [];
-    pool = createRuntimePool({ places: 2, wake: (workspaceId) => void woken.push(workspaceId) });
+    requested = [];
+    pool = createRuntimePool({ places: 2, requestReconcile: (workspaceId) => void requested.push(workspaceId) });
   });
 
   const evicted = () => ['a', 'b', 'c', 'd'].filter(pool.isEvicted);
@@ -19,9 +19,9 @@ describe('a pool with two places', () => {
 
   it('gives a place that becomes free to the runtime that has waited for longest', () => {
     admit('a', 'b', 'c', 'd');
-    woken = [];
+    requested = [];
     pool.release('b');
-    expect(woken).toEqual(['c']);
+    expect(requested).toEqual(['c']);
     expect(admit('c', 'd', 'b')).toEqual([true, false, false]);
   });
 
@@ -62,13 +62,13 @@ describe('a pool with two places', () => {
     expect(evicted()).toEqual(['a']);
   });
 
-  it('evicts a kept runtime when the reconciler asks, and does not wake it for that', () => {
+  it('evicts a kept runtime when the reconciler asks, and does not request a reconcile for that', () => {
     admit('a', 'b', 'c');
     pool.keep('a');
     pool.keep('b');
-    woken = [];
+    requested = [];
     expect(pool.mustYield('b')).toBe(true);
-    expect(woken).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('spares the runtime that was active last if a start no longer waits', () => {
@@ -101,8 +101,8 @@ describe('a pool with two places', () => {
 it('a pool without a limit admits all runtimes and evicts none', () => {
   const pool = createRuntimePool({
     places: 0,
-    wake: () => {
-      throw new Error('woken');
+    requestReconcile: () => {
+      throw new Error('requested');
     },
   });
   const all = Array.from({ length: 100 }, (_, index) => String(index));

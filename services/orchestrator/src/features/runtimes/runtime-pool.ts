@@ -27,7 +27,7 @@ export interface RuntimePoolOptions {
   /** The number of places; 0: no limit. */
   places: number;
   /** Called when a runtime got a place, or is evicted: it must be reconciled. */
-  wake: (workspaceId: string) => void;
+  requestReconcile: (workspaceId: string) => void;
 }
 
 interface Place {
@@ -38,7 +38,7 @@ interface Place {
   kept: boolean;
 }
 
-export function createRuntimePool({ places, wake }: RuntimePoolOptions): RuntimePool {
+export function createRuntimePool({ places, requestReconcile }: RuntimePoolOptions): RuntimePool {
   const limit = places === 0 ? Infinity : places;
   const holders = new Map<string, Place>();
   const queue = new Set<string>();
@@ -54,7 +54,7 @@ export function createRuntimePool({ places, wake }: RuntimePoolOptions): Runtime
       if (holders.size >= limit) return;
       queue.delete(next);
       take(next);
-      wake(next);
+      requestReconcile(next);
     }
   }
 
@@ -71,7 +71,7 @@ export function createRuntimePool({ places, wake }: RuntimePoolOptions): Runtime
       .slice(0, Math.max(0, missing));
     for (const [workspaceId, place] of idle) {
       place.evicted = true;
-      if (workspaceId !== reconciled) wake(workspaceId);
+      if (workspaceId !== reconciled) requestReconcile(workspaceId);
     }
   }
 

@@ -111,7 +111,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     // Names of UserSwarms are chosen by their creators, so they can be anything.
     if (!isId(workspaceId)) return;
     changed.add(workspaceId);
-    changes.wake();
+    changes.runNow();
   });
   const changes = createPollLoop({
     round: compareChanged,

@@ -41,10 +41,10 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
   const client = createRuntimeClient(callKeys(config));
   const pool = createRuntimePool({
     places: config.RUNTIME_MAX_PROCESSES,
-    wake(workspaceId) {
+    requestReconcile(workspaceId) {
       background.jobs.ensureDue(RUNTIME_JOB, [workspaceId], 0).catch((error: unknown) => {
         // The next resync finds the runtime.
-        logger.warn({ err: error, workspace: workspaceId }, 'waking a runtime failed');
+        logger.warn({ err: error, workspace: workspaceId }, 'requesting a reconcile failed');
       });
     },
   });

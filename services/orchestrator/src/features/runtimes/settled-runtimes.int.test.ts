@@ -13,7 +13,7 @@ import type { RuntimeDriver, RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
 import { RUNTIME_JOB } from './runtime-requests.js';
-import { createWakeUps } from '../../jobs/wake-ups.js';
+import { createJobSignals } from '../../jobs/job-signals.js';
 
 const SUSPENDED = 1_000;
 const READY = 1_000;
@@ -24,7 +24,7 @@ const IDLE_MS = 900_000;
 
 describe('the cost of settled runtimes', () => {
   let db: MigratedDatabase;
-  const wakeUps = createWakeUps();
+  const jobSignals = createJobSignals();
   let stores: Stores;
   /** Workspaces whose runtime lost its readiness. */
   let notReady: Set<string>;
@@ -34,7 +34,7 @@ describe('the cost of settled runtimes', () => {
 
   beforeAll(async () => {
     db = await createMigratedDatabase(20);
-    stores = createStores(db.database, wakeUps);
+    stores = createStores(db.database, jobSignals);
     await insertWorkspaces(db.database, SUSPENDED + READY);
     await sql`DELETE FROM work`.execute(db.database);
     await sql`DELETE FROM runtimes`.execute(db.database);
@@ -115,7 +115,7 @@ describe('the cost of settled runtimes', () => {
       forget: () => undefined,
     };
     const metrics = createRuntimeMetrics(createMetrics('test'));
-    const pool = createRuntimePool({ places: 0, wake: () => undefined });
+    const pool = createRuntimePool({ places: 0, requestReconcile: () => undefined });
     const common = { driver, client, pool, metrics, clock: systemClock, logger: silentLogger };
     const queue = createJobWorker({
       kind: RUNTIME_JOB,
@@ -136,7 +136,7 @@ describe('the cost of settled runtimes', () => {
       }),
     });
     const store = { list: stores.runtimes.list, page: stores.runtimes.page };
-    wakeUps.subscribe(RUNTIME_JOB, queue.wake);
+    jobSignals.subscribe(RUNTIME_JOB, queue.poll);
     // The test starts the resyncs.
     const watch = createRuntimeWatch({ ...common, store, jobs: stores.jobs, resyncMs: 3_600_000 });
     return { queue, watch };

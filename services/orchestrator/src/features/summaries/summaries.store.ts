@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TitleSource } from '../../database/schema.js';
-import { type HistoryRow, READABLE } from '../turns/history.store.js';
-import { type MessageParts, messageToText } from '../turns/message-to-text.js';
+import { type HistoryRow, READABLE } from '../turns/request/history.store.js';
+import { type MessageParts, messageToText } from '../turns/request/message-to-text.js';
 
 export interface Summary {
   text: string;

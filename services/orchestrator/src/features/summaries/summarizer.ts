@@ -10,7 +10,7 @@ import type { ModelCatalog } from '../core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
-import { toAgent, toHistory, toLimits } from '../turns/turn-request.js';
+import { toAgent, toHistory, toLimits } from '../turns/request/turn-request.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import type { ReservationStore, TurnStep } from '../usage/reservations.store.js';

@@ -3,7 +3,7 @@ import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
-import { storable } from '../turns/agent-content-schema.js';
+import { storable } from '../turns/reply/agent-content-schema.js';
 import type { Summarizer } from './summarizer.js';
 import type { SummarizedMessage, SummaryStore } from './summaries.store.js';
 import { GROWTH, WHOLE } from './summary-need.js';

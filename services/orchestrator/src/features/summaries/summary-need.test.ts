@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { HistoryRow } from '../turns/history.store.js';
+import type { HistoryRow } from '../turns/request/history.store.js';
 import { GROWTH, needsSummary, WHOLE } from './summary-need.js';
 
 const rows = (count: number, text = 'x'): HistoryRow[] =>

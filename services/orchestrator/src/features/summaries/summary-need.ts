@@ -1,4 +1,4 @@
-import type { HistoryRow } from '../turns/history.store.js';
+import type { HistoryRow } from '../turns/request/history.store.js';
 import type { WholeMessages } from './summaries.store.js';
 
 /** The newest messages, which are always sent whole. */

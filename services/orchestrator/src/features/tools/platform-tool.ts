@@ -2,7 +2,7 @@ import type { IntegrationProvider } from '@uswarm/contract';
 import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
 import { oneLine } from './one-line.js';
-import type { OfferedContent } from '../turns/agent-content-schema.js';
+import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
 
 /** The call of a tool by an agent. */
 export interface ToolCall {

@@ -1,5 +1,5 @@
 import type { Logger } from '@uswarm/service-kit';
-import { storableJson } from '../turns/agent-content-schema.js';
+import { storableJson } from '../turns/reply/agent-content-schema.js';
 import { failed, withOutcome } from './outcomes.js';
 import type { Commit, OwnTool, ToolCall, ToolOutcome } from './platform-tool.js';
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import { callHash } from '../approvals/approval-card.js';
 import type { SentReceipt } from '../receipts/receipts.store.js';
-import { ReplyLimitExceeded } from '../turns/reply-limit.js';
+import { ReplyLimitExceeded } from '../turns/reply/reply-limit.js';
 import { defineExternalTool, type ToolCall, UncertainOutcome } from './platform-tool.js';
 import { sendCall } from './send-call.js';
 

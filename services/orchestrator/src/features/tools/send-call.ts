@@ -3,7 +3,7 @@ import { backoffDelay, type Logger } from '@uswarm/service-kit';
 import { callHash } from '../approvals/approval-card.js';
 import { type ReceiptLog, UNKNOWN_OUTCOME } from '../receipts/receipt-log.js';
 import type { NewReceipt, ReceiptEnd, SentReceipt } from '../receipts/receipts.store.js';
-import { ReplyLimitExceeded } from '../turns/reply-limit.js';
+import { ReplyLimitExceeded } from '../turns/reply/reply-limit.js';
 import { failed, withOutcome } from './outcomes.js';
 import {
   type Commit,

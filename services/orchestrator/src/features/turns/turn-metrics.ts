@@ -3,7 +3,7 @@ import { MODEL_PROVIDERS } from '@uswarm/contract/providers';
 import { type Clock, initializedCounter, boundedLabel, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../../database/schema.js';
-import { type Refusal, REFUSALS } from './reply-limit.js';
+import { type Refusal, REFUSALS } from './reply/reply-limit.js';
 import { MODEL_IDS } from '../core/models.js';
 import type { CountedCall } from '../usage/settlement.js';
 import type { UsageEntry } from '../usage/usage-entries.js';

@@ -8,7 +8,7 @@ import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
 
 export const TURN_JOB = 'turn';
 
-/** The retry hint for a full queue: about the duration of a turn. */
+/** The `Retry-After` of a full queue: about the duration of a turn. */
 const QUEUE_RETRY_MS = 5_000;
 
 /** For turns that are not refused. */

@@ -44,25 +44,25 @@ import { createWorkflowReports } from '../workflows/workflow-reports.js';
 import { createWorkflowTools } from '../workflows/workflow-tools.js';
 import { createWorkflowStore } from '../workflows/workflows.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import { createStopHints, type StopHints } from './stop-hints.js';
-import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
-import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal-bodies.js';
-import { journalJobs } from './journal-retention.js';
-import { createJournalStore } from './journal.store.js';
-import { createSafeMarkdown } from './reply-text.js';
-import { createStopService } from './stop.service.js';
+import { createStopSignals, type StopSignals } from './cancellation/stop-signals.js';
+import { createRuntimeTurnCancellation } from './cancellation/cancel-runtime-turn.js';
+import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal/journal-bodies.js';
+import { journalJobs } from './journal/journal-retention.js';
+import { createJournalStore } from './journal/journal.store.js';
+import { createSafeMarkdown } from './reply/reply-text.js';
+import { createStopService } from './cancellation/stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
-import { createTurnContextStore } from './turn-contexts.store.js';
+import { createTurnContextStore } from './request/turn-contexts.store.js';
 import { createTurnQueue, TURN_JOB } from './turn-queue.js';
-import { createTurnRunner } from './turn-runner.js';
-import { createTurnProgressStore } from './turn-progress.store.js';
+import { createTurnRunner } from './runner/turn-runner.js';
+import { createTurnProgressStore } from './reply/turn-progress.store.js';
 import { createTurnStore } from './turns.store.js';
 
 export interface TurnsModuleDeps {
   config: OrchestratorConfig;
   requests: Connections;
   background: Connections;
-  bus: Pick<EventBus, 'publishHint' | 'onHint'>;
+  bus: Pick<EventBus, 'publishSignal' | 'onSignal'>;
   publisher: Pick<EventPublisher, 'live'>;
   /** Uses the connections of requests. */
   limits: UsageLimits;
@@ -115,9 +115,9 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     clock,
   });
   const turns = createTurnStore(requests.database);
-  const stopHints = createStopHints(deps.bus);
+  const stopSignals = createStopSignals(deps.bus);
   const runtimes = createRuntimeStore(background.database);
-  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, stopHints, logger);
+  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, stopSignals, logger);
   const tasks = tasksOf({ connections: requests, limits, statuses, markdown, publish, clock });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
@@ -161,13 +161,13 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     workflows,
     stopInRuntime,
     metrics: turnMetrics,
-    urgentJobs: [turnJob({ ...deps, platformTools, stopHints }, inBackground, turnMetrics)],
+    urgentJobs: [turnJob({ ...deps, platformTools, stopSignals }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),
   };
 }
 
 function turnJob(
-  deps: TurnsModuleDeps & { stopHints: StopHints },
+  deps: TurnsModuleDeps & { stopSignals: StopSignals },
   { limits, tasks }: { limits: UsageLimits; tasks: Tasks },
   metrics: TurnMetrics,
 ): UrgentJobDefinition {
@@ -230,7 +230,7 @@ function turnJob(
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
-    stopHints: deps.stopHints,
+    stopSignals: deps.stopSignals,
     publish: deps.publisher.live,
     deadlineMs: config.TURN_DEADLINE_S * 1_000,
     metrics,

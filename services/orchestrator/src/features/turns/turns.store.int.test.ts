@@ -7,7 +7,7 @@ import {
 } from '../../../test/test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
-import type { FinishedReply } from './turn-ending.js';
+import type { FinishedReply } from './writer/turn-ending.js';
 
 describe('the history of a turn', () => {
   let uswarm: TestOrchestrator;

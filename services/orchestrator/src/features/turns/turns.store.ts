@@ -6,12 +6,12 @@ import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
 import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { activityColumns, lockAgentOf } from '../agents/agent-status.store.js';
-import { type HistoryRow, readHistory } from './history.store.js';
+import { type HistoryRow, readHistory } from './request/history.store.js';
 import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
 import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
-import type { TurnContext } from './turn-contexts.store.js';
-import { finishTurn, suspendTurn, type Unfinished, unfinishedOf } from './turn-ends.store.js';
+import type { TurnContext } from './request/turn-contexts.store.js';
+import { finishTurn, suspendTurn, type Unfinished, unfinishedOf } from './writer/turn-ends.store.js';
 
 export interface NewTurn {
   id: string;

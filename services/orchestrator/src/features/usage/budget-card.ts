@@ -1,5 +1,5 @@
 import { callHash } from '../approvals/approval-card.js';
-import type { OfferedContent } from '../turns/agent-content-schema.js';
+import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
 
 export const CONTINUE_ACTION = 'continue';
 /** The subject of the card, in place of a tool. */

@@ -14,7 +14,7 @@ import { tasksOf } from '../../../test/stores.js';
 import { checkSchedules } from '../../../test/metered-schedules.js';
 import type { TestOrchestrator } from '../../../test/test-orchestrator.js';
 import type { TestTurnWorker } from '../../../test/turn-fixture.js';
-import { createTurnWriter } from '../turns/turn-writer.js';
+import { createTurnWriter } from '../turns/writer/turn-writer.js';
 
 const BUDGET = 2_000;
 const MONTH = 1_000_000_000;

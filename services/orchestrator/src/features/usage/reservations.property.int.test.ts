@@ -9,8 +9,8 @@ import { countedOf, createMeteredCalls, type MeteredCall, type Mode } from '../.
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { tasksOf } from '../../../test/stores.js';
 import type { TestTurnWorker } from '../../../test/turn-fixture.js';
-import { createTurnWriter } from '../turns/turn-writer.js';
-import type { TurnWriter } from '../turns/turn-writes.js';
+import { createTurnWriter } from '../turns/writer/turn-writer.js';
+import type { TurnWriter } from '../turns/writer/turn-writes.js';
 import type { TurnRow } from '../turns/turns.store.js';
 import { periodOf } from './period.js';
 import { createUsageStore } from './usage.store.js';

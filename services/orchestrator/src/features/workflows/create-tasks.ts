@@ -6,7 +6,7 @@ import type { Delegations } from '../delegations/delegations.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import { createMessageStore } from '../messages/messages.store.js';
 import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../turns/background-turns.js';
-import type { SafeMarkdown } from '../turns/reply-text.js';
+import type { SafeMarkdown } from '../turns/reply/reply-text.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';

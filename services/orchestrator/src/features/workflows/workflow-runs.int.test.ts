@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ErrorBody, LIMITS } from '@uswarm/contract';
-import type { OfferedContent } from '../turns/agent-content-schema.js';
+import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
 import { createWorkflowReports } from './workflow-reports.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';

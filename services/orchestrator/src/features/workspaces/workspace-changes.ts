@@ -9,7 +9,7 @@ import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from './provision.js';
-import type { WorkspaceHints } from './workspace-hints.js';
+import type { WorkspaceListEvents } from './workspace-list-events.js';
 import { workspaceView } from './workspace-view.js';
 import type { WorkspaceStore } from './workspaces.store.js';
 
@@ -24,7 +24,7 @@ export interface WorkspaceChangesDeps {
   events: Pick<EventStore, 'append' | 'lock'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
-  hints: WorkspaceHints;
+  listEvents: WorkspaceListEvents;
   idempotency: Pick<Idempotency, 'once'>;
   /** Maximum number of workspaces per user. */
   perUser: number;
@@ -69,7 +69,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       const row = await store.findOwned(id, userId);
       if (row === undefined) throw keyWithoutResult();
       const workspace = workspaceView(row, clock.now());
-      deps.hints.created(userId, workspace);
+      deps.listEvents.created(userId, workspace);
       return workspace;
     },
 
@@ -98,7 +98,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
         while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH, tx)) === DELETION_BATCH);
         await store.remove(workspaceId, tx);
       });
-      deps.hints.deleted(userId, workspaceId);
+      deps.listEvents.deleted(userId, workspaceId);
     },
   };
 }

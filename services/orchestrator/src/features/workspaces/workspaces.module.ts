@@ -12,7 +12,7 @@ import { createUserStore } from '../users/users.store.js';
 import { createProvision } from './provision.js';
 import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceChanges } from './workspace-changes.js';
-import { createWorkspaceHints } from './workspace-hints.js';
+import { createWorkspaceListEvents } from './workspace-list-events.js';
 import { workspaceHandlers } from './workspaces.routes.js';
 import { createWorkspaceService } from './workspaces.service.js';
 import { createWorkspaceStore } from './workspaces.store.js';
@@ -48,7 +48,7 @@ export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
     events,
     runtimes,
     provision,
-    hints: createWorkspaceHints(deps.bus),
+    listEvents: createWorkspaceListEvents(deps.bus),
     idempotency,
     perUser: config.WORKSPACES_PER_USER,
     clock,

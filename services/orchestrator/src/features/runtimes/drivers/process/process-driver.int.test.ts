@@ -29,7 +29,7 @@ describe('runtimes as processes', () => {
   let drivers: ProcessDriver[] = [];
   let otherProcesses: ChildProcess[] = [];
   /** The workspaces that got a place or lost it. */
-  let woken: string[] = [];
+  let requested: string[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
     store = createRuntimeProcessStore(db.database);
@@ -42,7 +42,7 @@ describe('runtimes as processes', () => {
   afterEach(async () => {
     await Promise.all(drivers.map((driver) => driver.stopAll()));
     for (const other of otherProcesses) other.kill('SIGKILL');
-    [drivers, otherProcesses, woken] = [[], [], []];
+    [drivers, otherProcesses, requested] = [[], [], []];
   });
   afterAll(async () => {
     client.close();
@@ -58,7 +58,7 @@ describe('runtimes as processes', () => {
       logLevel: 'silent',
       environment: {},
     });
-    const pool = createRuntimePool({ places, wake: (workspaceId) => void woken.push(workspaceId) });
+    const pool = createRuntimePool({ places, requestReconcile: (workspaceId) => void requested.push(workspaceId) });
     const driver = createProcessDriver({ store: processes, program, environment, pool, logger: silentLogger });
     drivers.push(driver);
     return driver;
@@ -197,9 +197,9 @@ describe('runtimes as processes', () => {
           [other.workspaceId, QUEUED],
         ]),
       );
-      expect(woken).toEqual([spec.workspaceId]);
+      expect(requested).toEqual([spec.workspaceId]);
       await driver.ensure({ ...spec, suspended: true }, RESPONSIVE);
-      expect(woken).toEqual([spec.workspaceId, other.workspaceId]);
+      expect(requested).toEqual([spec.workspaceId, other.workspaceId]);
       expect((await driver.peek([other])).size).toBe(0);
       expect(await driver.ensure(other, RESPONSIVE)).toMatchObject({ phase: 'Ready' });
     });
@@ -236,7 +236,7 @@ describe('runtimes as processes', () => {
       expect(await starting).toMatchObject({ phase: 'Ready' });
       await suspending;
       await exited(pid);
-      expect(woken.at(-1)).toBe(other.workspaceId);
+      expect(requested.at(-1)).toBe(other.workspaceId);
     });
 
     it('lets another runtime start first if a start fails', async () => {
@@ -248,7 +248,7 @@ describe('runtimes as processes', () => {
       proceed();
       expect(await failed).toContain('exited during its start');
       expect(await driver.ensure(spec, RESPONSIVE)).toEqual(QUEUED);
-      expect(woken.at(-1)).toBe(other.workspaceId);
+      expect(requested.at(-1)).toBe(other.workspaceId);
     });
   });
 

@@ -1,0 +1,79 @@
+import type { Logger } from '@uswarm/service-kit';
+import type { Progress, ReplyTexts } from './turn-progress.store.js';
+import type { TurnRow } from '../turns.store.js';
+import type { TurnWriter } from '../writer/turn-writes.js';
+
+const SAVE_EVERY_MS = 2_000;
+/** Long texts, which are saved whole, skip one time for each of these characters. */
+const SKIP_CHARACTERS = 32_768;
+
+/** Milliseconds until the text is saved. All turns of a process save at the same times, so that they share a statement. */
+const untilSaveMs = (length: number): number =>
+  SAVE_EVERY_MS * (1 + Math.floor(length / SKIP_CHARACTERS)) - (performance.now() % SAVE_EVERY_MS);
+
+export interface ReplyProgressDeps {
+  turn: Pick<TurnRow, 'id'>;
+  writer: Pick<TurnWriter, 'track' | 'saveProgress'>;
+  logger: Pick<Logger, 'warn'>;
+}
+
+/** What a reply knows. */
+export interface ReplyState {
+  texts(): ReplyTexts;
+  state(): Pick<Progress, 'generation' | 'chunkSeq' | 'announcedStep'>;
+  /** The number of the event that is applied, or of the last one. */
+  event(): number;
+  firstUnacknowledged(): number | undefined;
+}
+
+/** Saves how far a reply is, so that another process can continue it. */
+export interface ReplyProgress {
+  /** A generation begins after this event. */
+  begin(event: number): void;
+  /** The effects of the current event are complete. */
+  applied(): void;
+  /** The text has changed. It is saved soon, or with the next event that is stored. */
+  changed(): void;
+  /** Saves nothing more. */
+  end(): void;
+}
+
+export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps, reply: ReplyState): ReplyProgress {
+  let applied = 0;
+  const versions = { text: 0, saved: -1 };
+  let timer: NodeJS.Timeout | undefined;
+
+  writer.track({
+    current(completes) {
+      const appliedEvent = completes ? reply.event() : applied;
+      if (appliedEvent === 0) return undefined;
+      const resumeFrom = Math.min(appliedEvent, (reply.firstUnacknowledged() ?? Infinity) - 1);
+      const texts = versions.text === versions.saved ? undefined : reply.texts();
+      return { progress: { ...reply.state(), appliedEvent, resumeFrom }, texts, version: versions.text };
+    },
+    saved: (version) => void (versions.saved = version),
+  });
+
+  function save(): void {
+    timer = undefined;
+    writer
+      .saveProgress()
+      .catch((error: unknown) => logger.warn({ err: error, turn: turn.id }, 'the text of a turn was not saved'));
+  }
+
+  return {
+    begin(event) {
+      applied = event;
+      versions.saved = -1;
+    },
+    applied: () => void (applied = reply.event()),
+    changed() {
+      versions.text += 1;
+      timer ??= setTimeout(save, untilSaveMs(reply.texts().received.length));
+    },
+    end() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}

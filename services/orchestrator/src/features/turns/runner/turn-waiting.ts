@@ -1,0 +1,35 @@
+import type { Clock } from '@uswarm/service-kit';
+import type { RuntimeTarget } from '../../runtimes/runtime-client.js';
+import { targetOf } from './runtime-target.js';
+import type { RuntimeOfTurn } from '../known-of-turn.js';
+import type { TurnRow, TurnToRun } from '../turns.store.js';
+
+/** A turn fails if its runtime is not ready within this time. */
+export const READY_WITHIN_MS = 10 * 60_000;
+/** A turn is made due when its runtime becomes ready. This covers a crash of the process that noticed it. */
+const NOT_READY_MS = 90_000;
+
+/** When the turn continues, or that it has waited for too long; otherwise the runtime in which it can begin, if that is known. */
+export type TurnWait = { againInMs: number } | 'too late' | { to: RuntimeTarget | undefined };
+
+/** @throws RuntimeSuspended */
+export function waitOf({ runtime, ...turn }: TurnToRun, clock: Clock): TurnWait {
+  // A turn that is about to end needs no runtime.
+  if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return { to: undefined };
+  // Jobs of a workspace become due early, for example when its runtime is ready.
+  const waitMs = (turn.waits_until?.getTime() ?? 0) - clock.now().getTime();
+  if (waitMs > 0) return { againInMs: waitMs };
+  // A turn also waits if its runtime was suspended while it ran.
+  const to = targetOf(turn.workspace_id, runtime);
+  return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, runtime, clock) : { to };
+}
+
+function waitForRuntime(turn: TurnRow, runtime: RuntimeOfTurn | undefined, clock: Clock): TurnWait {
+  const healthySince = Math.max(
+    turn.created_at.getTime(),
+    runtime?.identified_at?.getTime() ?? 0,
+    runtime?.wanted_at.getTime() ?? 0,
+  );
+  const leftMs = healthySince + READY_WITHIN_MS - clock.now().getTime();
+  return leftMs < 0 ? 'too late' : { againInMs: Math.min(NOT_READY_MS, leftMs + 1) };
+}

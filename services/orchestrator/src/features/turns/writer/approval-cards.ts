@@ -1,0 +1,47 @@
+import { LIMITS } from '@uswarm/contract';
+import type { Transaction } from '../../../database/database.js';
+import type { ApprovalStore } from '../../approvals/approvals.store.js';
+import type { MessageStore } from '../../messages/messages.store.js';
+import type { PushJobs } from '../../push/push-jobs.js';
+import type { OfferedContent } from '../reply/agent-content-schema.js';
+import type { TurnMessages } from './turn-messages.js';
+import type { TurnRow } from '../turns.store.js';
+
+const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
+
+/** A call that needs the approval of the user. */
+export interface AskedCall {
+  id: string;
+  tool: string;
+  argumentsHash: Buffer;
+  card: OfferedContent;
+  /** What identifies the request in the other system. */
+  key?: string | undefined;
+  integrationId?: string | undefined;
+  /** The card asks for more tokens for the turn, not for a call. */
+  grantedTokens?: number;
+}
+
+export interface ApprovalCardDeps {
+  approvals: Pick<ApprovalStore, 'insert'>;
+  messages: Pick<MessageStore, 'findOfTurn'>;
+  push: PushJobs;
+}
+
+/** Shows a card that the user decides on. @returns the sequence of its event */
+export async function showApproval(
+  { approvals, messages, push }: ApprovalCardDeps,
+  shown: Pick<TurnMessages, 'offer'>,
+  turn: Pick<TurnRow, 'id' | 'conversation_id' | 'workspace_id'>,
+  { id: callId, card, ...approved }: AskedCall,
+  tx: Transaction,
+): Promise<number> {
+  const key = `approval:${callId}`;
+  const seq = await shown.offer(key, card, tx);
+  const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
+  if (cardMessageId === undefined) throw new Error('the card was not stored');
+  const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
+  await approvals.insert({ ...call, ...approved }, APPROVAL_MS, tx);
+  await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
+  return seq;
+}

@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import type { Database } from '../../../database/database.js';
+import type { TurnStatus } from '../../../database/schema.js';
+
+export interface Unfinished {
+  /** Whether lines of tools are running, or calls to other systems have no outcome. */
+  tools: boolean;
+  /** Whether approvals exist that a decision has not closed. */
+  approvals: boolean;
+  /** Whether other agents may work on tasks of the turn. */
+  tasks: boolean;
+}
+
+export async function finishTurn(
+  id: string,
+  status: TurnStatus,
+  errorCode: string | null,
+  db: Database,
+): Promise<void> {
+  // The journal stays, unless it continues the turn of a message that was deleted in the meantime.
+  await sql`
+        WITH entries AS (
+          DELETE FROM turn_entries e USING turns t
+          WHERE e.turn_id = ${id} AND t.id = ${id} AND t.shown_entries > 0 AND t.resumes_message_id IS NULL
+        ), contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id}),
+          progress AS (DELETE FROM turn_progress WHERE turn_id = ${id}),
+          calls AS (DELETE FROM tool_calls WHERE turn_id = ${id})
+        UPDATE turns SET status = ${status}, error_code = ${errorCode}, finished_at = now() WHERE id = ${id}`.execute(
+    db,
+  );
+}
+
+export async function unfinishedOf(id: string, db: Database): Promise<Unfinished> {
+  const { rows: found } = await sql<Unfinished>`
+        SELECT EXISTS (SELECT FROM receipts WHERE turn_id = ${id} AND status = 'sent') OR EXISTS (
+          SELECT FROM messages WHERE turn_id = ${id} AND turn_key IS NOT NULL AND content ->> 'state' = 'running'
+        ) AS tools,
+        EXISTS (SELECT FROM tool_approvals WHERE turn_id = ${id}) AS approvals,
+        EXISTS (SELECT FROM delegations WHERE parent_turn_id = ${id}) AS tasks`.execute(db);
+  return found[0] ?? { tools: true, approvals: true, tasks: true };
+}
+
+export async function suspendTurn(id: string, db: Database): Promise<void> {
+  await sql`
+        WITH progress AS (DELETE FROM turn_progress WHERE turn_id = ${id})
+        UPDATE turns SET status = 'done', finished_at = now() WHERE id = ${id}`.execute(db);
+}

@@ -1,0 +1,388 @@
+import { messageError } from '@uswarm/contract';
+import type { Transaction, WithTransaction } from '../../../database/database.js';
+import { allInOrder } from '../../../database/pipelined.js';
+import type { AgentActivity } from '../../../database/schema.js';
+import type { LeasedJob, JobStore } from '../../../jobs/job-store.js';
+import type { AgentStatuses } from '../../agents/agent-statuses.js';
+import type { ApprovalStore } from '../../approvals/approvals.store.js';
+import type { DelegationStore } from '../../delegations/delegations.store.js';
+import type { ToolOutcome } from '../../tools/platform-tool.js';
+import { NOT_SENT } from '../../tools/send-call.js';
+import type { EventStore } from '../../events/events.store.js';
+import type { PushJobs } from '../../push/push-jobs.js';
+import type { ReceiptLog } from '../../receipts/receipt-log.js';
+import { recordTexts, storedMemory } from '../../tools/record-texts.js';
+import type { ToolCallStore } from '../../tools/tool-calls.store.js';
+import type { UntrustedContentStore } from '../../tools/untrusted-content.store.js';
+import type { UsageLimits } from '../../usage/usage-limits.js';
+import { storable } from '../reply/agent-content-schema.js';
+import { showApproval } from './approval-cards.js';
+import { isBackground, type TaskOwner } from '../background-turns.js';
+import { createFencedWrites, LeaseLost } from './fenced-writes.js';
+import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
+import { ReplyLimitExceeded } from '../reply/reply-limit.js';
+import { createTurnBeginning } from './turn-beginning.js';
+import { createTurnBudget, type TurnBudgetDeps } from './turn-budget.js';
+import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
+import { answeredReply, createTurnEnding } from './turn-ending.js';
+import { createTurnLeftovers } from './turn-leftovers.js';
+import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import type { TurnProgressStore } from '../reply/turn-progress.store.js';
+import type { TurnQueue } from '../turn-queue.js';
+import type { SavedProgress, TurnWriter } from './turn-writes.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+import { createUserMessageStatus } from './user-message-status.js';
+
+/** The user decided on a call, or deleted its card, or a task ended, before the turn was suspended. */
+class Decided extends Error {
+  override name = 'Decided';
+}
+
+/** Calls to other systems of one turn. A runtime that is not trusted could send more than a user expects. */
+const MAX_SENT_CALLS = 20;
+
+export interface TurnWriterDeps extends TurnMessagesDeps {
+  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock' | 'changeMessage'>;
+  withTransaction: WithTransaction;
+  /** As `withTransaction`, for a single statement. */
+  withStatement: WithTransaction;
+  jobs: Pick<JobStore, 'holds' | 'end'>;
+  turns: Pick<
+    TurnStore,
+    | 'start'
+    | 'setInstance'
+    | 'nextGeneration'
+    | 'stopRequested'
+    | 'postpone'
+    | 'finish'
+    | 'unfinished'
+    | 'runningTools'
+    | 'openCards'
+    | 'recordUsage'
+    | 'answeredElsewhere'
+    | 'suspend'
+  >;
+  journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
+  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent'>;
+  limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
+  reservations: TurnBudgetDeps['reservations'];
+  warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
+  progress: Pick<TurnProgressStore, 'save' | 'saveText'>;
+  toolCalls: ToolCallStore;
+  approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
+  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
+  delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
+  /** Tasks of background turns. */
+  tasks: TaskOwner;
+  queue: Pick<TurnQueue, 'follow'>;
+  untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
+  push: PushJobs;
+  /** Runs in the transaction that ends an answered turn, before it takes further locks. */
+  followUp?: (tx: Transaction) => Promise<void>;
+  metrics?: TurnMetrics;
+}
+
+export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
+  const { turns, messages, events, statuses, metrics } = deps;
+  const workspaceId = turn.workspace_id;
+  const shownMessages = createTurnMessages(deps, turn);
+  const leftovers = createTurnLeftovers(deps, turn);
+  const budget = createTurnBudget(deps, turn);
+  const endReply = createTurnEnding(deps, turn, leftovers);
+  const setUserMessage = createUserMessageStatus(events, turn);
+  const beginning = createTurnBeginning(deps, turn, setUserMessage);
+  let replySeq: number | undefined;
+  let saveProgress = (): Promise<void> => Promise.resolve();
+
+  const writes = createFencedWrites(deps, job);
+  const fenced = writes.now;
+
+  const showing =
+    (activity: AgentActivity) =>
+    (tx: Transaction): Promise<unknown> =>
+      activity === 'writing' ? statuses.showWriting(turn, job, tx) : statuses.setActivity(turn, activity, tx);
+
+  const withActivity = (activity: AgentActivity | undefined) =>
+    activity === undefined ? {} : { activity: showing(activity) };
+
+  function toolEnded({ content: { tool, state } }: ToolMessage): void {
+    if (state !== 'running') metrics?.toolEnded(tool, state);
+  }
+
+  /** @throws LeaseLost */
+  const appending =
+    (generation: number, entry: StoredEntry & EntryParts) =>
+    async (tx: Transaction): Promise<AppendedEntry> => {
+      const place = { id: turn.id, workspaceId, generation, replySeq };
+      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
+      if (appended.verdict === 'stale') throw new LeaseLost();
+      return appended;
+    };
+
+  function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
+    if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
+    if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
+  }
+
+  return {
+    async begin() {
+      const isFirst = turn.reply_message_id === null;
+      // Another process may have begun the turn.
+      const activity = turn.activity ?? 'reading';
+      const begun = await fenced((tx) => beginning.begin(activity, tx));
+      turn.reply_message_id = begun.replyId;
+      replySeq = isBackground(turn) ? undefined : begun.seq;
+      if (isFirst) metrics?.begun(turn);
+      return { ...begun, activity };
+    },
+
+    activity: (activity) =>
+      writes.activity(showing(activity), () =>
+        activity === 'writing'
+          ? writes.single((tx, held) => statuses.showWriting(turn, held, tx))
+          : writes.alone(showing(activity)),
+      ),
+
+    markRead() {
+      if (!isBackground(turn))
+        writes.later(
+          (tx) => setUserMessage('read', tx),
+          () => undefined,
+        );
+    },
+
+    async setInstance(instanceId, budgeted, context, untrusted = []) {
+      const memories = context?.agentContext.memories ?? [];
+      const instance = { id: instanceId, budgeted, context };
+      if (untrusted.length === 0 && memories.length === 0)
+        return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
+      return fenced(async (tx) => {
+        const stored = await turns.setInstance(job, instance, tx);
+        await deps.untrusted.add(turn, untrusted, tx);
+        await recordTexts(deps.untrusted, turn, { read: memories.map(storedMemory) }, tx);
+        return stored?.stopRequested ?? true;
+      });
+    },
+
+    nextGeneration: (limit) =>
+      fenced(async (tx) => {
+        const generation = await turns.nextGeneration(turn.id, limit, tx);
+        await leftovers.failLostTools(tx);
+        // With a journal, cards stay: their calls are not repeated, or update the same card.
+        if (await deps.journal.isEmpty(turn.id, tx)) await leftovers.withdrawCards(tx);
+        return generation;
+      }),
+
+    async postpone(waitMs) {
+      await fenced(async (tx) => {
+        await turns.postpone(turn.id, waitMs, tx);
+        await statuses.setActivity(turn, null, tx);
+      });
+      metrics?.postponed();
+    },
+
+    async judge(generation, entry) {
+      const verdict = await writes.alone((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
+      if (verdict === 'stale') throw new LeaseLost();
+      return verdict;
+    },
+
+    async entry(generation, entry, activity) {
+      const appended = await writes.together(appending(generation, entry), { ...withActivity(activity), usage: true });
+      countEntry(entry, appended);
+      return appended;
+    },
+
+    entryLater(generation, entry, appended, activity) {
+      const usage = entry.usage !== undefined;
+      const write = appending(generation, entry);
+      writes.later(
+        async (tx) => {
+          const result = await write(tx);
+          if (result.verdict === 'refused')
+            throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
+          return result;
+        },
+        (result) => {
+          countEntry(entry, result);
+          appended(result);
+        },
+        { ...withActivity(activity), usage },
+      );
+    },
+
+    flush: writes.flush,
+
+    track(source) {
+      let written: SavedProgress | undefined;
+      writes.track({
+        async write(tx, completes) {
+          written = source.current(completes);
+          if (written !== undefined) await deps.progress.save(job, written.progress, written.texts, tx);
+        },
+        committed() {
+          if (written !== undefined) source.saved(written.version);
+        },
+      });
+      saveProgress = () =>
+        writes.saveProgress(async () => {
+          const current = source.current(false);
+          if (current?.texts === undefined) return;
+          if (await deps.progress.saveText(job, current.progress, current.texts)) source.saved(current.version);
+        });
+    },
+
+    saveProgress: () => saveProgress(),
+
+    async tool(tool, reads) {
+      const [, shown] = await writes.together((tx) =>
+        allInOrder([
+          reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
+          shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx),
+        ]),
+      );
+      toolEnded(tool);
+      return shown;
+    },
+
+    async call({ id, tool, description, stoppable, reads }, commit) {
+      const called = await fenced(async (tx) => {
+        const stored = await deps.toolCalls.find(turn.id, id, tx);
+        if (stored !== undefined) return { outcome: stored, state: undefined };
+        const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
+        const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
+        const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
+        await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
+        // Texts of other systems, such as mails, can contain anything.
+        const outcome = { text: storable(text), failed, showsMessage };
+        await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
+        const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
+        const shown = isUnknown === true ? unknownLine(line) : line;
+        const seq = await shownMessages.tool(callKey(id), shown, replySeq, tx);
+        return {
+          outcome,
+          state: isUnknown === true ? ('unknown' as const) : line.state,
+          seq: message === undefined ? seq : await shownMessages.offer(`platform:${message.key}`, message.content, tx),
+        };
+      });
+      if (called.state !== undefined) metrics?.toolEnded(tool, called.state);
+      return called;
+    },
+
+    findCall: (callId) =>
+      fenced(async (tx) => ({
+        outcome: await deps.toolCalls.find(turn.id, callId, tx),
+        sent: await deps.receipts.find(turn.id, callId, tx),
+        approval: await deps.approvals.find(turn.id, callId, tx),
+        isDelegated: await deps.delegations.isOpen(turn.id, callId, tx),
+      })),
+
+    startTask: (start) =>
+      fenced(async (tx) => ((await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx))),
+
+    async handOver(text, agentId) {
+      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
+      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
+      const { conversation_id: conversationId, user_id: userId } = turn;
+      const ended = await writes.last(async (tx) => {
+        const handedOver = await endReply(reply, tx);
+        const [userMessage] = await messages.find([userMessageId], tx);
+        const ordinal = userMessage?.seq ?? handedOver.seq;
+        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
+        return handedOver;
+      });
+      metrics?.ended(turn, reply);
+      return ended;
+    },
+
+    markSent: (receipt, description) =>
+      fenced(async (tx) => {
+        // A stop locks the job as well, so no call is sent after it.
+        if (await turns.stopRequested(turn.id, tx)) return 'stopped';
+        if ((await deps.receipts.count(turn.id, tx)) >= MAX_SENT_CALLS) return 'too many calls';
+        await deps.receipts.insert(receipt, tx);
+        // If the turn ends without an outcome, the line tells the user about the call.
+        const line = { type: 'tool_status', tool: receipt.tool, description, state: 'running' } as const;
+        await shownMessages.tool(callKey(receipt.call.id), line, replySeq, tx);
+        return undefined;
+      }),
+
+    ask: (call) => fenced((tx) => showApproval(deps, shownMessages, turn, call, tx)),
+
+    async suspend(text, callIds) {
+      const reply = answeredReply(text);
+      try {
+        const ended = await writes.last(async (tx) => {
+          const suspended = await endReply(reply, tx, true);
+          // After `endReply` has locked the workspace, as every decision does.
+          const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
+          const asked = callIds.filter((id) => !delegated.has(id));
+          if (asked.length > 0 && !(await deps.approvals.allOpen(turn.id, asked, tx))) throw new Decided();
+          return suspended;
+        });
+        metrics?.ended(turn, reply);
+        return ended;
+      } catch (error) {
+        if (error instanceof Decided) return undefined;
+        throw error;
+      }
+    },
+
+    offer: (key, content) => writes.together((tx) => shownMessages.offer(`message:${key}`, content, tx)),
+
+    reserve: (attempt, metered, activity) =>
+      writes.together((tx) => budget.reserve(attempt, metered, tx), {
+        ...withActivity(activity),
+        usage: true,
+        completes: (reserved) => reserved === 'reserved',
+      }),
+
+    async askForTokens(text) {
+      const reply = answeredReply(text);
+      const ended = await writes.last(async (tx) => {
+        await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
+        return endReply(reply, tx, true);
+      });
+      metrics?.ended(turn, reply);
+      metrics?.budget('asked');
+      return ended;
+    },
+
+    usage(entry, call, recorded) {
+      writes.later(
+        async (tx) => ({
+          counted: await budget.record(entry, call, tx),
+          reached: await deps.limits.reached(workspaceId, tx),
+        }),
+        ({ counted, reached }) => {
+          if (counted !== undefined) metrics?.used({ ...entry, ...counted });
+          recorded(reached);
+        },
+        { usage: true },
+      );
+    },
+
+    note: (key, text) => fenced((tx) => shownMessages.note(key, text, tx)),
+
+    async finish(reply) {
+      const isAnswered = reply.messageStatus === 'delivered' && !isBackground(turn);
+      const ended = await writes.last((tx) => endReply(reply, tx), isAnswered ? deps.followUp : undefined);
+      metrics?.ended(turn, reply);
+      return ended;
+    },
+
+    async abandon(errorCode, sentence, turnStatus = 'failed') {
+      const ended = await writes.last(async (tx) => {
+        if (turn.reply_message_id === null && !isBackground(turn))
+          ({ replyId: turn.reply_message_id, seq: replySeq } = await beginning.insertReply(tx));
+        if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
+          await setUserMessage('failed', tx, messageError(errorCode).code);
+        const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
+        return endReply(reply, tx);
+      });
+      metrics?.ended(turn, { turnStatus, errorCode });
+      return ended;
+    },
+  };
+}
