@@ -22,7 +22,8 @@ const TOKEN_BYTES = 5;
 const CHUNK_EVENT = '"message.chunk"';
 /** Questions at the same time, each in its own conversation. */
 const CONCURRENT = 20;
-const REST_MS = 10_000;
+/** Longer than the interval of each heartbeat. */
+const REST_MS = 16_000;
 /** After the end of an answer, until its last statements were sent. */
 const SETTLE_MS = 500;
 const GOALS = { statements: 45, transactions: 9, publications: 120, bus: 8, socket: 6, restPerS: 4 };
@@ -142,7 +143,7 @@ export const questionPart: RealtimePart = {
       await cluster.completed(await user.send(conversation, messageOf(plan)));
     };
     await ask('first', 5);
-    await sleep(REST_MS / 2);
+    await sleep(SETTLE_MS);
     statements.take();
     await sleep(REST_MS);
     const atRest = statements.take();

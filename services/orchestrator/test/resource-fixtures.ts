@@ -128,7 +128,7 @@ async function storeReply({ database }: TestOrchestrator, user: TestUser, home: 
     const reply = { type: 'text', text: 'There is.' } as const;
     await stores.messages.insert({ id, ...place, seq, role: 'agent', content: reply, status: 'delivered' }, tx);
     await stores.turns.start(turn.id, { replyId: id, budget: null }, tx);
-    await stores.turns.finish(turn.id, 'done', null, tx);
+    await stores.turns.finish(turn.id, { status: 'done', errorCode: null }, tx);
   });
   return id;
 }

@@ -207,7 +207,7 @@ export function createTurnHarness(
         Object.assign(turn, { generation: turn.generation + 1, runtime_instance: null });
       },
       answeredElsewhere: async () => false,
-      finish: async (_id, status, errorCode) => void (recorded.ended = { status, errorCode }),
+      finish: async (_id, { status, errorCode }) => void (recorded.ended = { status, errorCode }),
       suspend: async () => void (recorded.suspended = true),
       unfinished: async () => ({ tools: true, approvals: true, tasks: true }),
       history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
@@ -224,6 +224,7 @@ export function createTurnHarness(
     bodies,
     statuses: {
       begun: async () => undefined,
+      ended: async () => undefined,
       setActivity: async () => undefined,
       showWriting: async () => true,
       refreshAgent: async () => undefined,
@@ -244,7 +245,10 @@ export function createTurnHarness(
     progress: {
       find: async () => saved,
       save: async (_job, progress, texts) => void (saved = { text: '', received: '', ...saved, ...progress, ...texts }),
-      saveText: async (_job, progress, texts) => Boolean((saved = { ...progress, ...texts })),
+      saveText: async (_job, progress, texts) => {
+        saved = { ...progress, ...texts };
+        return { stopRequested: false };
+      },
     },
     contexts: { find: async () => context },
     approvals: {

@@ -205,7 +205,7 @@ function createChatModules(
   { apps }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
-  const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
+  const { requests, background, leases, publisher, clock, plans, models, rates, assets } = platform;
   const { database, withTransaction } = requests;
   const { attachments } = uploads;
   const { access } = workspaces;
@@ -231,6 +231,7 @@ function createChatModules(
     config,
     requests,
     background,
+    leases,
     publisher,
     limits: usage.limits,
     plans,

@@ -49,6 +49,17 @@ describe('createLeaseKeeper', () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
+  it('leaves out a lease that its handler has extended, and extends it when the handler no longer does', async () => {
+    hold('a');
+    hold('b');
+    await jest.advanceTimersByTimeAsync(BEAT_MS / 2);
+    keeper.extended(jobOf('a'), performance.now());
+    keeper.extended(jobOf('unknown'), performance.now());
+    await jest.advanceTimersByTimeAsync(2 * BEAT_MS);
+    expect(calls).toEqual([['b'], ['a', 'b']]);
+    expect(lost).not.toHaveBeenCalled();
+  });
+
   it('extends a lease in time while shorter ones start and end', async () => {
     hold('a');
     for (let at = 0; at < 3 * BEAT_MS; at += BEAT_MS / 3) {

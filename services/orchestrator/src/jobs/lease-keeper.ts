@@ -8,6 +8,8 @@ export interface LeaseKeeper {
    * lease is lost or may have expired.
    */
   hold(job: LeasedJob, leaseMs: number, onLost: () => void): () => void;
+  /** Reports that a statement of the handler, sent at `askedAt` on the monotonic clock, has extended the lease. */
+  extended(job: LeasedJob, askedAt: number): void;
 }
 
 export interface LeaseKeeperDeps {
@@ -24,8 +26,10 @@ interface Held {
   onLost: () => void;
 }
 
-/** A lease survives two missed extensions. */
+/** A lease survives a missed extension. */
 const BEATS_PER_LEASE = 3;
+/** A timer can end a little early. */
+const TOLERANCE_MS = 50;
 
 export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeeper {
   const held = new Map<string, Held>();
@@ -46,14 +50,18 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
     }
   }
 
+  const beatMs = (): number => Math.min(...[...held.values()].map(({ leaseMs }) => leaseMs)) / BEATS_PER_LEASE;
+
   function beat(): void {
     const now = performance.now();
     lastBeatAt = now;
     schedule();
     const leases = [...held.values()];
-    extend(leases, now).catch((error: unknown) =>
-      logger.warn({ err: error, leases: leases.length }, 'leases could not be extended'),
-    );
+    const due = leases.filter(({ heldAt }) => now - heldAt >= beatMs() - TOLERANCE_MS);
+    if (due.length > 0)
+      extend(due, now).catch((error: unknown) =>
+        logger.warn({ err: error, leases: due.length }, 'leases could not be extended'),
+      );
     // Without contact to the database for this long, another process may have claimed the job.
     for (const lease of leases) if (now - lease.heldAt > lease.leaseMs) lose(lease);
   }
@@ -62,8 +70,7 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
   function schedule(): void {
     clearTimeout(timer);
     if (held.size === 0) return;
-    const shortest = Math.min(...[...held.values()].map(({ leaseMs }) => leaseMs));
-    timer = setTimeout(beat, Math.max(0, lastBeatAt + shortest / BEATS_PER_LEASE - performance.now()));
+    timer = setTimeout(beat, Math.max(0, lastBeatAt + beatMs() - performance.now()));
   }
 
   return {
@@ -77,6 +84,10 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
         if (held.get(job.leaseId) === lease) held.delete(job.leaseId);
         schedule();
       };
+    },
+    extended({ leaseId }, askedAt) {
+      const lease = held.get(leaseId);
+      if (lease !== undefined) lease.heldAt = Math.max(lease.heldAt, askedAt);
     },
   };
 }

@@ -23,6 +23,8 @@ export interface AgentStatuses {
   setActivity(turn: ActiveTurn, activity: AgentActivity | null, tx: Transaction): Promise<void>;
   /** Derives the status of the agent of a turn whose start has stored an activity and locked the agent. */
   begun(turn: ActiveTurn, tx: Transaction): Promise<void>;
+  /** Derives the status of the agent of a turn whose end has locked the agent. */
+  ended(turn: ActiveTurn, tx: Transaction): Promise<void>;
   /**
    * As `setActivity` for a turn that writes, in one statement that checks its lease.
    *
@@ -95,6 +97,10 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
 
     async begun({ agent_id: agentId, conversation_id: conversationId }, tx) {
       publishLater(await store.deriveActive(agentId, tx), conversationId, tx);
+    },
+
+    async ended({ agent_id: agentId, conversation_id: conversationId }, tx) {
+      publishLater(await store.derive({ agentId }, tx), conversationId, tx);
     },
 
     async showWriting({ conversation_id: conversationId }, job, tx) {

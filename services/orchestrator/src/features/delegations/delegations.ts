@@ -117,7 +117,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   async function endSuspended(turn: TurnRow, tx: Transaction): Promise<void> {
     await delegations.cancel(turn.id, tx);
     await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
-    await turns.finish(turn.id, 'stopped', null, tx);
+    await turns.finish(turn.id, { status: 'stopped', errorCode: null }, tx);
     await deps.ended(turn, STOPPED, tx);
     await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
   }

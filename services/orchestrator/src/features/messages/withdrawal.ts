@@ -105,7 +105,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         await deps.workflows.withdraw(without, tx);
         // Before `finish`, which deletes the calls that were executed.
         await approvals.withdraw(without, tx);
-        for (const id of ids) await turns.finish(id, 'stopped', null, tx);
+        for (const id of ids) await turns.finish(id, { status: 'stopped', errorCode: null }, tx);
         // The deletion of a user message deletes all its turns.
         const gone = locked.filter(({ userMessageId }) => withdrawn.includes(userMessageId));
         for (const id of new Set([...ended, ...gone].map((turn) => turn.id))) await deps.tasks.abandon(id, tx);

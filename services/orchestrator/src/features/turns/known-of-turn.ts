@@ -11,16 +11,18 @@ export interface RuntimeOfTurn {
   wanted_at: Date;
 }
 
-/** The user of a turn, and whether its conversation has a summary and receipts. */
+/** The user of a turn, whether its conversation has a summary and receipts, and whether its workspace has a budget. */
 export interface KnownOfTurn {
   reader: Reader;
   summary: boolean;
   receipts: boolean;
+  budget: boolean;
 }
 
-/** What is known of the turn `t` and its user `u`. */
+/** What is known of the turn `t`, its user `u` and its workspace `w`. */
 export const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
   'reader', ${READER},
   'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
-  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id)
+  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id),
+  'budget', w.monthly_cost_micros IS NOT NULL OR w.monthly_tokens IS NOT NULL
 )`;

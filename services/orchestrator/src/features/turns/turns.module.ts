@@ -55,6 +55,7 @@ import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './request/turn-contexts.store.js';
 import { createTurnQueue, TURN_JOB } from './turn-queue.js';
 import { createTurnRunner } from './runner/turn-runner.js';
+import type { LeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createTurnProgressStore } from './reply/turn-progress.store.js';
 import { createTurnStore } from './turns.store.js';
 
@@ -62,6 +63,8 @@ export interface TurnsModuleDeps {
   config: OrchestratorConfig;
   requests: Connections;
   background: Connections;
+  /** The leases of jobs. */
+  leases: Pick<LeaseKeeper, 'extended'>;
   bus: Pick<EventBus, 'publishSignal' | 'onSignal'>;
   publisher: Pick<EventPublisher, 'live'>;
   /** Uses the connections of requests. */
@@ -199,7 +202,7 @@ function turnJob(
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
-    progress: createTurnProgressStore(database),
+    progress: createTurnProgressStore(database, { leaseMs: config.WORK_LEASE_MS, extended: deps.leases.extended }),
     untrusted: createUntrustedContentStore(),
     push: pushJobs(config, jobs),
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),

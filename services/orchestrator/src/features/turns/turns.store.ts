@@ -11,7 +11,7 @@ import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
 import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
 import type { TurnContext } from './request/turn-contexts.store.js';
-import { finishTurn, suspendTurn, type Unfinished, unfinishedOf } from './writer/turn-ends.store.js';
+import { finishTurn, suspendTurn, type TurnEnd, type Unfinished, unfinishedOf } from './writer/turn-ends.store.js';
 
 export interface NewTurn {
   id: string;
@@ -118,7 +118,7 @@ export interface TurnStore {
   /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   /** Also deletes the context and the tool calls. The journal is kept for later turns. */
-  finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
+  finish(id: string, end: TurnEnd, db: Database): Promise<void>;
   /** What a turn has left unfinished. Requires its lease: nothing is added meanwhile. */
   unfinished(id: string, db: Database): Promise<Unfinished>;
   /** Ends a turn that waits for the user. Another turn can resume it. */

@@ -7,16 +7,30 @@ export interface CancellationPollerOptions {
   onError: (error: unknown) => void;
 }
 
+export interface CancellationPoller {
+  /** Polls immediately. */
+  check(): void;
+  /** Another statement has read whether a stop was requested. If it was not, the next poll can wait. */
+  known(isRequested: boolean): void;
+  /** Ends the polling. */
+  end(): void;
+}
+
 /**
  * Polls for a stop request until one is handled. It covers lost signals, and lost notifications of the runtime.
- *
- * @returns functions that poll immediately, and that end the polling
  */
-export function pollForCancellation({ requested, stop, everyMs, onError }: CancellationPollerOptions) {
+export function pollForCancellation({
+  requested,
+  stop,
+  everyMs,
+  onError,
+}: CancellationPollerOptions): CancellationPoller {
   let polling = false;
+  let isHandled = false;
   async function poll(): Promise<void> {
     if (!(await requested())) return;
     await stop();
+    isHandled = true;
     clearInterval(timer);
   }
   function check(): void {
@@ -27,5 +41,16 @@ export function pollForCancellation({ requested, stop, everyMs, onError }: Cance
       .finally(() => (polling = false));
   }
   const timer = setInterval(check, everyMs);
-  return { check, end: () => clearInterval(timer) };
+  return {
+    check,
+    known(isRequested) {
+      if (isHandled) return;
+      if (isRequested) check();
+      else timer.refresh();
+    },
+    end() {
+      isHandled = true;
+      clearInterval(timer);
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ANSWERED, chunk, createTurnHarness, failure, stopped } from '../../../../test/turn-harness.js';
 import { pollForCancellation } from './cancellation-poller.js';
 
@@ -89,5 +89,33 @@ describe('the cancellation poller', () => {
     });
     expect(stops).toBe(2);
     expect(errors.length).toBe(2);
+  });
+
+  it('waits while other statements read that no stop was requested, and polls when one was', async () => {
+    jest.useFakeTimers();
+    try {
+      let polls = 0;
+      let stops = 0;
+      const poller = pollForCancellation({
+        requested: async () => (polls += 1) > 0,
+        stop: async () => void (stops += 1),
+        everyMs: 1_000,
+        onError: () => undefined,
+      });
+      for (let n = 0; n < 5; n += 1) {
+        await jest.advanceTimersByTimeAsync(900);
+        poller.known(false);
+      }
+      expect(polls).toBe(0);
+      poller.known(true);
+      await jest.advanceTimersByTimeAsync(0);
+      expect({ polls, stops }).toEqual({ polls: 1, stops: 1 });
+      poller.known(true);
+      poller.known(false);
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect({ polls, timers: jest.getTimerCount() }).toEqual({ polls: 1, timers: 0 });
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });

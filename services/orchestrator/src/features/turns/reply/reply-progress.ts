@@ -3,7 +3,8 @@ import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
 
-const SAVE_EVERY_MS = 2_000;
+/** Less than the time after which a lease is extended: the statement extends it too. */
+const SAVE_EVERY_MS = 3_000;
 /** Long texts, which are saved whole, skip one time for each of these characters. */
 const SKIP_CHARACTERS = 32_768;
 

@@ -9,6 +9,7 @@ import type { TurnWriter } from '../writer/turn-writes.js';
 
 const PROGRESS: Progress = { generation: 1, appliedEvent: 4, resumeFrom: 3, chunkSeq: 2, announcedStep: 1 };
 const TEXTS = { text: 'Hello', received: 'Hello' };
+const SAVED = { stopRequested: false };
 
 describe('the progress of a turn', () => {
   const world = useTurnFixture();
@@ -68,7 +69,7 @@ describe('the progress of a turn', () => {
       const statements = await statementsOf(world.uswarm.database, async (db) => {
         const progress = createTurnProgressStore(db);
         const saved = jobs.map((job) => progress.saveText(job, PROGRESS, texts(job.subjectId)));
-        expect(await Promise.all(saved)).toEqual([true, true, true]);
+        expect(await Promise.all(saved)).toEqual([SAVED, SAVED, SAVED]);
       });
       expect(statements).toHaveLength(2);
       for (const { subjectId } of jobs) {
@@ -76,11 +77,33 @@ describe('the progress of a turn', () => {
       }
     });
 
+    it('tells whether the turn must end', async () => {
+      await sql`UPDATE turns SET stop_requested = true WHERE id = ${work.subjectId}`.execute(world.uswarm.database);
+      const jobs = [await claimOther(), work];
+      const progress = store();
+      const saved = await Promise.all(jobs.map((job) => progress.saveText(job, PROGRESS, TEXTS)));
+      expect(saved).toEqual([SAVED, { stopRequested: true }]);
+    });
+
+    it('extends the leases of its turns, and reports it', async () => {
+      const other = await claimOther();
+      const extended: string[] = [];
+      const leases = { leaseMs: 36_000_000, extended: ({ leaseId }: LeasedJob) => void extended.push(leaseId) };
+      const progress = createTurnProgressStore(world.uswarm.database, leases);
+      await progress.saveText(work, PROGRESS, TEXTS);
+      const { rows } = await sql<{ id: string }>`
+        SELECT subject_id AS id FROM work WHERE lease_expires_at > now() + interval '9 hours'`.execute(
+        world.uswarm.database,
+      );
+      expect({ rows, extended }).toEqual({ rows: [{ id: work.subjectId }], extended: [work.leaseId] });
+      expect(other.subjectId).not.toBe(work.subjectId);
+    });
+
     it('is refused without the lease, and the others are saved', async () => {
       const progress = store();
       const [first, lost, last] = [await claimOther(), { ...work, leaseId: crypto.randomUUID() }, await claimOther()];
       const saved = [first, lost, last].map((job) => progress.saveText(job, PROGRESS, TEXTS));
-      expect(await Promise.all(saved)).toEqual([true, false, true]);
+      expect(await Promise.all(saved)).toEqual([SAVED, undefined, SAVED]);
       expect(await progress.find(work.subjectId)).toBeUndefined();
     });
 
@@ -89,9 +112,9 @@ describe('the progress of a turn', () => {
       const { database } = world.uswarm;
       await database.transaction().execute(async (tx) => {
         await sql`SELECT FROM work WHERE subject_id = ${work.subjectId} FOR UPDATE`.execute(tx);
-        expect(await progress.saveText(work, PROGRESS, TEXTS)).toBe(false);
+        expect(await progress.saveText(work, PROGRESS, TEXTS)).toBeUndefined();
       });
-      expect(await progress.saveText(work, PROGRESS, TEXTS)).toBe(true);
+      expect(await progress.saveText(work, PROGRESS, TEXTS)).toEqual(SAVED);
     });
   });
 

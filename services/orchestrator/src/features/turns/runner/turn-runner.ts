@@ -20,9 +20,10 @@ import { stoppedReply } from '../reply/finished-reply.js';
 import type { Reply } from '../reply/reply-state.js';
 import { createReply } from '../reply/reply.js';
 import { type Refusal, ReplyLimitExceeded } from '../reply/reply-limit.js';
-import { pollForCancellation } from '../cancellation/cancellation-poller.js';
+import { type CancellationPoller, pollForCancellation } from '../cancellation/cancellation-poller.js';
 import type { LimitReached } from '../../usage/usage-limits.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from '../reply/turn-limit.js';
+import type { SavedText } from '../reply/turn-progress.store.js';
 import { LeaseLost } from '../writer/fenced-writes.js';
 import { TokensReserved, TokensUsed } from '../writer/turn-beginning.js';
 import { createTurnWriter } from '../writer/turn-writer.js';
@@ -68,6 +69,8 @@ interface Run {
   needed: { summary: boolean };
   /** The deadline in milliseconds of the clock. */
   deadlineAt: number;
+  /** `poll`: polls for a stop while the turn is followed. */
+  stops: { poll?: CancellationPoller };
   /** Milliseconds after which a postponed turn continues. */
   postponedMs?: number;
 }
@@ -179,6 +182,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       everyMs: STOP_POLL_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
+    run.stops.poll = stopPoll;
     const endWatch = deps.stopSignals.watch(turn.id, stopPoll.check);
     let endRenewals = (): void => undefined;
     const endActivity = renewPeriodically({
@@ -351,7 +355,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
     const needed = { summary: false };
     const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();
-    const writer = createTurnWriter({ ...deps, followUp }, turn, job);
+    const stops: Run['stops'] = {};
+    const textSaved = ({ stopRequested }: SavedText): void => stops.poll?.known(stopRequested);
+    const writer = createTurnWriter({ ...deps, followUp, textSaved }, turn, job);
     if (job.failures >= FAILURES) {
       return giveUp(writer, 'internal_error');
     }
@@ -376,7 +382,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
       const reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
-      const run: Run = { turn, writer, reply, signal, stopped: false, needed, deadlineAt };
+      const run: Run = { turn, writer, reply, signal, stopped: false, stops, needed, deadlineAt };
       const begunIn = turn.status === 'queued' ? waiting.to : undefined;
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
         runToEnd(run, begunIn).catch((error: unknown) => {

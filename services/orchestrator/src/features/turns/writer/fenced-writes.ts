@@ -11,6 +11,9 @@ export class LeaseLost extends Error {
 /** What one transaction writes. It runs again if the transaction is repeated. */
 export type Write<T> = (tx: Transaction) => Promise<T>;
 
+/** As `Write`. `isLast`: the transaction completes the job. */
+export type LaterWrite<T> = (tx: Transaction, isLast: boolean) => Promise<T>;
+
 /** What each acknowledged write stores about the progress of its turn. */
 export interface ProgressWrite {
   /** @param completes whether the write is the last one of the event that is applied */
@@ -48,7 +51,7 @@ export interface FencedWrites {
    *
    * @param committed called after the commit, before the call that has written it returns
    */
-  later<T>(write: Write<T>, committed: (result: T) => void, options?: WriteOptions): void;
+  later<T>(write: LaterWrite<T>, committed: (result: T) => void, options?: WriteOptions): void;
   /** Writes an activity with what `later` was called with, or alone if that is nothing. */
   activity(write: Write<unknown>, alone: () => Promise<unknown>): Promise<void>;
   /** Writes what `later` was called with. */
@@ -60,7 +63,7 @@ export interface FencedWrites {
 }
 
 interface Waiting extends WriteOptions {
-  write: Write<unknown>;
+  write: LaterWrite<unknown>;
   committed: (result: unknown) => void;
 }
 
@@ -102,7 +105,7 @@ export function createFencedWrites(
     { isPipelined, usage = false, ends }: CommitOptions<T>,
     tx: Transaction,
   ) {
-    const writeFirst = (sender: Transaction) => inTurn(first, sender);
+    const writeFirst = (sender: Transaction) => inTurn(first, ends !== undefined, sender);
     if (!isPipelined) {
       await mustHold(tx, ends !== undefined);
       await ends?.first?.(tx);
@@ -205,8 +208,8 @@ export function createFencedWrites(
   };
 }
 
-async function inTurn(writes: readonly Waiting[], tx: Transaction): Promise<unknown[]> {
+async function inTurn(writes: readonly Waiting[], isLast: boolean, tx: Transaction): Promise<unknown[]> {
   const results: unknown[] = [];
-  for (const { write } of writes) results.push(await write(tx));
+  for (const { write } of writes) results.push(await write(tx, isLast));
   return results;
 }

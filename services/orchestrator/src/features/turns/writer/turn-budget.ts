@@ -56,7 +56,8 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
       }
       const settled = call === 'reserved' ? await reservations.settle(step, entry, tx) : undefined;
       const counted = settled ?? (await turns.recordUsage(entry, tx));
-      if (counted !== undefined) await deps.warnAboutBudget(entry, tx);
+      // A budget that was set since the turn began is checked again by the next turn.
+      if (counted !== undefined && turn.known?.budget !== false) await deps.warnAboutBudget(entry, tx);
       return counted;
     },
 

@@ -24,12 +24,15 @@ export interface FinishedReply {
 }
 
 export interface TurnEndingDeps {
-  turns: Pick<TurnStore, 'suspend' | 'finish' | 'unfinished'>;
+  turns: Pick<TurnStore, 'suspend' | 'finish'>;
   events: Pick<EventStore, 'changeMessage' | 'lock'>;
-  statuses: Pick<AgentStatuses, 'refreshAgent'>;
+  statuses: Pick<AgentStatuses, 'refreshAgent' | 'ended'>;
   tasks: TaskOwner;
   push: PushJobs;
 }
+
+/** Finds what the turn leaves unfinished. */
+export type FindUnfinished = (tx: Transaction) => Promise<Unfinished>;
 
 /** The final state of the reply of a turn that waits for the user. */
 export const answeredReply = (text: string) =>
@@ -51,28 +54,34 @@ function taskResult({ turnStatus, text, errorCode, reason }: FinishedReply): Tas
  * Creates the function that ends a turn, or suspends it, and shows the end. Call it under the lease of the turn, in the transaction that
  * completes its job.
  */
-export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, leftovers: TurnLeftovers) {
+export function createTurnEnding(
+  deps: TurnEndingDeps,
+  turn: TurnRow,
+  leftovers: TurnLeftovers,
+  unfinishedNow: FindUnfinished,
+) {
   const { turns, events, statuses } = deps;
   const workspaceId = turn.workspace_id;
+
   /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
   async function endTurn(
     { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
     { approvals, tasks }: Pick<Unfinished, 'approvals' | 'tasks'>,
     tx: Transaction,
-    isSuspended: boolean,
+    { isSuspended, locksAgent = false }: { isSuspended: boolean; locksAgent?: boolean },
   ): Promise<void> {
     if (isSuspended) return turns.suspend(turn.id, tx);
     if (approvals) await leftovers.closeApprovals(tx);
     if (tasks) await deps.tasks.cancel(turn.id, tx);
-    await turns.finish(turn.id, turnStatus, errorCode, tx);
+    await turns.finish(turn.id, { status: turnStatus, errorCode, locksAgent }, tx);
   }
 
   /** Ends a background turn, which has no reply. */
   async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<Ended> {
-    const unfinished = await turns.unfinished(turn.id, tx);
+    const unfinished = await unfinishedNow(tx);
     if (unfinished.tools) await leftovers.endTools(tx);
     await events.lock(workspaceId, tx);
-    await endTurn(reply, unfinished, tx, isSuspended);
+    await endTurn(reply, unfinished, tx, { isSuspended });
     const seq = isSuspended ? undefined : await deps.tasks.ended(turn, taskResult(reply), tx);
     await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
     return { seq: seq ?? 0 };
@@ -83,7 +92,7 @@ export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, leftovers:
     const { turnStatus, messageStatus, text, errorCode } = reply;
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
-    const unfinished = await turns.unfinished(turn.id, tx);
+    const unfinished = await unfinishedNow(tx);
     if (unfinished.tools) await leftovers.endTools(tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
@@ -96,14 +105,19 @@ export function createTurnEnding(deps: TurnEndingDeps, turn: TurnRow, leftovers:
     const isBefore = unfinished.approvals || unfinished.tasks;
     if (isBefore) {
       await events.lock(workspaceId, tx);
-      await endTurn(reply, unfinished, tx, isSuspended);
+      await endTurn(reply, unfinished, tx, { isSuspended });
     }
     const types = ['message.updated', 'message.done'] as const;
     const seqs = await events.changeMessage({ workspaceId, id: replyId, change, isShown: true, types }, tx);
-    if (!isBefore) await endTurn(reply, unfinished, tx, isSuspended);
     const seq = seqs?.at(-1) ?? 0;
     if (isAnnounced(reply, isSuspended)) await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
-    await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
+    if (isBefore || isSuspended) {
+      if (!isBefore) await endTurn(reply, unfinished, tx, { isSuspended });
+      await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
+    } else {
+      await endTurn(reply, unfinished, tx, { isSuspended, locksAgent: true });
+      await statuses.ended(turn, tx);
+    }
     return { seq };
   };
 }

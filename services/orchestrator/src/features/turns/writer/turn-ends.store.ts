@@ -1,6 +1,14 @@
 import { sql } from 'kysely';
 import type { Database } from '../../../database/database.js';
 import type { TurnStatus } from '../../../database/schema.js';
+import { lockAgentOf } from '../../agents/agent-status.store.js';
+
+export interface TurnEnd {
+  status: TurnStatus;
+  errorCode: string | null;
+  /** Whether to lock the agent of the turn, so that its status can be derived. No other rows may be locked afterwards. */
+  locksAgent?: boolean;
+}
 
 export interface Unfinished {
   /** Whether lines of tools are running, or calls to other systems have no outcome. */
@@ -11,12 +19,16 @@ export interface Unfinished {
   tasks: boolean;
 }
 
+/** A turn that has left nothing unfinished. */
+export const NOTHING_UNFINISHED: Unfinished = { tools: false, approvals: false, tasks: false };
+
 export async function finishTurn(
   id: string,
-  status: TurnStatus,
-  errorCode: string | null,
+  { status, errorCode, locksAgent = false }: TurnEnd,
   db: Database,
 ): Promise<void> {
+  const turn = sql`
+    UPDATE turns SET status = ${status}, error_code = ${errorCode}, finished_at = now() WHERE id = ${id} RETURNING agent_id`;
   // The journal stays, unless it continues the turn of a message that was deleted in the meantime.
   await sql`
         WITH entries AS (
@@ -25,9 +37,7 @@ export async function finishTurn(
         ), contexts AS (DELETE FROM turn_contexts WHERE turn_id = ${id}),
           progress AS (DELETE FROM turn_progress WHERE turn_id = ${id}),
           calls AS (DELETE FROM tool_calls WHERE turn_id = ${id})
-        UPDATE turns SET status = ${status}, error_code = ${errorCode}, finished_at = now() WHERE id = ${id}`.execute(
-    db,
-  );
+        ${locksAgent ? sql`, turn AS (${turn}) ${lockAgentOf(sql`turn`)}` : turn}`.execute(db);
 }
 
 export async function unfinishedOf(id: string, db: Database): Promise<Unfinished> {

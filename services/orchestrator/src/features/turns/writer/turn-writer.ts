@@ -18,20 +18,21 @@ import type { UsageLimits } from '../../usage/usage-limits.js';
 import { storable } from '../reply/agent-content-schema.js';
 import { showApproval } from './approval-cards.js';
 import { isBackground, type TaskOwner } from '../background-turns.js';
-import { createFencedWrites, LeaseLost } from './fenced-writes.js';
+import { createFencedWrites, type FencedWrites, LeaseLost } from './fenced-writes.js';
 import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
 import { ReplyLimitExceeded } from '../reply/reply-limit.js';
 import { createTurnBeginning } from './turn-beginning.js';
 import { createTurnBudget, type TurnBudgetDeps } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
 import { answeredReply, createTurnEnding } from './turn-ending.js';
+import { NOTHING_UNFINISHED } from './turn-ends.store.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from '../turn-metrics.js';
-import type { TurnProgressStore } from '../reply/turn-progress.store.js';
 import type { TurnQueue } from '../turn-queue.js';
-import type { SavedProgress, TurnWriter } from './turn-writes.js';
+import type { TurnWriter } from './turn-writes.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
+import { createTrackedProgress, type TrackedProgressDeps } from './tracked-progress.js';
 import { createUserMessageStatus } from './user-message-status.js';
 
 /** The user decided on a call, or deleted its card, or a task ended, before the turn was suspended. */
@@ -42,7 +43,7 @@ class Decided extends Error {
 /** Calls to other systems of one turn. A runtime that is not trusted could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
 
-export interface TurnWriterDeps extends TurnMessagesDeps {
+export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
   events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock' | 'changeMessage'>;
   withTransaction: WithTransaction;
   /** As `withTransaction`, for a single statement. */
@@ -64,11 +65,10 @@ export interface TurnWriterDeps extends TurnMessagesDeps {
     | 'suspend'
   >;
   journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
-  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent'>;
+  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
-  progress: Pick<TurnProgressStore, 'save' | 'saveText'>;
   toolCalls: ToolCallStore;
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
@@ -89,14 +89,18 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const shownMessages = createTurnMessages(deps, turn);
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
-  const endReply = createTurnEnding(deps, turn, leftovers);
+  /** Whether this process runs the turn from its beginning, and has written nothing that can be unfinished at its end. */
+  let isPlain = turn.status === 'queued' && turn.resumes_message_id === null;
+  const endReply = createTurnEnding(deps, turn, leftovers, async (tx) =>
+    isPlain ? NOTHING_UNFINISHED : turns.unfinished(turn.id, tx),
+  );
   const setUserMessage = createUserMessageStatus(events, turn);
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
   let replySeq: number | undefined;
-  let saveProgress = (): Promise<void> => Promise.resolve();
 
   const writes = createFencedWrites(deps, job);
   const fenced = writes.now;
+  const progress = createTrackedProgress(deps, writes, job);
 
   const showing =
     (activity: AgentActivity) =>
@@ -106,6 +110,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const withActivity = (activity: AgentActivity | undefined) =>
     activity === undefined ? {} : { activity: showing(activity) };
 
+  /** As `fenced`, for writes that can leave something unfinished. */
+  const leaving: FencedWrites['now'] = (write) => {
+    isPlain = false;
+    return fenced(write);
+  };
+
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
@@ -114,6 +124,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const appending =
     (generation: number, entry: StoredEntry & EntryParts) =>
     async (tx: Transaction): Promise<AppendedEntry> => {
+      if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) isPlain = false;
       const place = { id: turn.id, workspaceId, generation, replySeq };
       const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
       if (appended.verdict === 'stale') throw new LeaseLost();
@@ -214,28 +225,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     flush: writes.flush,
 
-    track(source) {
-      let written: SavedProgress | undefined;
-      writes.track({
-        async write(tx, completes) {
-          written = source.current(completes);
-          if (written !== undefined) await deps.progress.save(job, written.progress, written.texts, tx);
-        },
-        committed() {
-          if (written !== undefined) source.saved(written.version);
-        },
-      });
-      saveProgress = () =>
-        writes.saveProgress(async () => {
-          const current = source.current(false);
-          if (current?.texts === undefined) return;
-          if (await deps.progress.saveText(job, current.progress, current.texts)) source.saved(current.version);
-        });
-    },
+    track: progress.track,
 
-    saveProgress: () => saveProgress(),
+    saveProgress: () => progress.save(),
 
     async tool(tool, reads) {
+      isPlain = false;
       const [, shown] = await writes.together((tx) =>
         allInOrder([
           reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
@@ -247,7 +242,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async call({ id, tool, description, stoppable, reads }, commit) {
-      const called = await fenced(async (tx) => {
+      const called = await leaving(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
         if (stored !== undefined) return { outcome: stored, state: undefined };
         const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
@@ -279,7 +274,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       })),
 
     startTask: (start) =>
-      fenced(async (tx) => ((await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx))),
+      leaving(async (tx) => ((await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx))),
 
     async handOver(text, agentId) {
       const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
@@ -297,7 +292,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     markSent: (receipt, description) =>
-      fenced(async (tx) => {
+      leaving(async (tx) => {
         // A stop locks the job as well, so no call is sent after it.
         if (await turns.stopRequested(turn.id, tx)) return 'stopped';
         if ((await deps.receipts.count(turn.id, tx)) >= MAX_SENT_CALLS) return 'too many calls';
@@ -308,7 +303,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return undefined;
       }),
 
-    ask: (call) => fenced((tx) => showApproval(deps, shownMessages, turn, call, tx)),
+    ask: (call) => leaving((tx) => showApproval(deps, shownMessages, turn, call, tx)),
 
     async suspend(text, callIds) {
       const reply = answeredReply(text);
@@ -329,7 +324,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }
     },
 
-    offer: (key, content) => writes.together((tx) => shownMessages.offer(`message:${key}`, content, tx)),
+    offer(key, content) {
+      isPlain = false;
+      return writes.together((tx) => shownMessages.offer(`message:${key}`, content, tx));
+    },
 
     reserve: (attempt, metered, activity) =>
       writes.together((tx) => budget.reserve(attempt, metered, tx), {
@@ -339,6 +337,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }),
 
     async askForTokens(text) {
+      isPlain = false;
       const reply = answeredReply(text);
       const ended = await writes.last(async (tx) => {
         await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
@@ -351,9 +350,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     usage(entry, call, recorded) {
       writes.later(
-        async (tx) => ({
+        async (tx, isLast) => ({
           counted: await budget.record(entry, call, tx),
-          reached: await deps.limits.reached(workspaceId, tx),
+          // Nothing follows the end of the turn.
+          reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
         }),
         ({ counted, reached }) => {
           if (counted !== undefined) metrics?.used({ ...entry, ...counted });
