@@ -6,7 +6,7 @@ import { recordStatements, type RecordedStatement } from '../../../test/recorded
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 /** The numbers only decrease. */
-const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 45, transactions: 8 } };
+const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 41, transactions: 8 } };
 
 const isMore = ({ send, all }: typeof MOST, most: typeof MOST): boolean =>
   send.statements > most.send.statements ||
@@ -43,7 +43,8 @@ function unitsOf(statements: readonly RecordedStatement[]): Unit[] {
 let uswarm: TestOrchestrator;
 beforeAll(async () => {
   uswarm = await startTestOrchestrator({
-    environment: { RUNTIME_WORKERS: '1', TURN_WORKERS: '2', USWARM_DEMO_DELAY_MS: '1' },
+    // Leases are not extended meanwhile, however slow the machine is.
+    environment: { RUNTIME_WORKERS: '1', TURN_WORKERS: '2', USWARM_DEMO_DELAY_MS: '1', WORK_LEASE_MS: '60000' },
   });
 });
 afterAll(() => uswarm?.close());
@@ -81,5 +82,5 @@ it(`a question and its answer take at most ${MOST.all.statements} statements and
   };
   const stored = statements.findIndex(({ text }) => text.startsWith('WITH sends'));
   const counted = { send: count(statements.slice(0, stored + 1)), all: count(statements) };
-  expect({ counted, isMore: isMore(counted, MOST) }).toEqual({ counted, isMore: false });
+  expect(counted).toEqual(isMore(counted, MOST) ? MOST : counted);
 });
