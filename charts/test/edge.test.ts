@@ -148,7 +148,7 @@ describe('an edge', () => {
     await expect(render({ ...external, ...edge, orchestrator })).resolves.not.toEqual([]);
   });
 
-  it('without TLS is rejected unless plain HTTP is explicitly allowed', async () => {
+  it('is rejected without TLS unless plain HTTP is explicitly allowed', async () => {
     const ingress = { enabled: true, host };
     expect((await rejection({ ...external, ingress, http })).trim()).toMatch(
       /^ingress\.tls\.secretName is required: .*\.$/,

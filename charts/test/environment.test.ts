@@ -213,7 +213,7 @@ describe('environment variables', () => {
     ['webhook', 'webhook', 'uswarm-webhook'],
     ['controller', 'controller', 'uswarm-controller'],
     ['searxng-client', 'searxng-client', 'searxng-client'],
-  ])('of %s/%s are all read by the service', async (owner, name, service) => {
+  ])('are all read by the service that receives them: %s/%s', async (owner, name, service) => {
     const manifests = await render(
       merge(FULL, { nonProduction: { e2eBypass: true }, trustedCA: { existingConfigMap: 'ca' } }),
     );

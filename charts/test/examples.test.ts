@@ -19,7 +19,7 @@ import {
 const read = async (path: string): Promise<unknown> => parse(await readFile(repositoryFile(path), 'utf8'));
 
 describe('example values', () => {
-  it.each(['kind', 'production'])('of deploy/%s pass a strict lint', async (name) => {
+  it.each(['kind', 'production'])('pass a strict lint: deploy/%s', async (name) => {
     const files = [repositoryFile(`deploy/${name}/values.yaml`)];
     expect(await helm(['lint', '--strict'], {}, { files })).toContain('1 chart(s) linted, 0 chart(s) failed');
   });
@@ -31,7 +31,7 @@ describe('example values', () => {
     expect(listed.toSorted()).toEqual(found.filter((path) => path.endsWith('values.yaml')).toSorted());
   });
 
-  it('for kind require only local images', async () => {
+  it('require only local images in the example for kind', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/kind/values.yaml')] });
     const own = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
     expect(own.filter((image) => image.includes('/uswarm/'))).not.toEqual([]);
@@ -39,7 +39,7 @@ describe('example values', () => {
     expect(ofKind(manifests, 'Secret').map(({ metadata }) => metadata.name)).toContain('uswarm-evaluation');
   });
 
-  it('for production use external data and Secrets, and tolerate the loss of a node', async () => {
+  it('use external data and Secrets, and tolerate the loss of a node, in the example for production', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const names = ofKind(manifests, 'Deployment').map(({ metadata }) => metadata.name);
     expect(names.filter((name) => /postgres|valkey/.test(name))).toEqual([]);
@@ -54,7 +54,7 @@ describe('example values', () => {
   });
 
   it.each(['deploy/production/values.yaml', 'charts/uswarm/ci/minimal-production-values.yaml'])(
-    'of %s render the same bytes each time, so that GitOps tools see no change',
+    'render the same bytes each time, so that GitOps tools see no change: %s',
     async (path) => {
       const files = [repositoryFile(path)];
       const [first, second] = [await helm(['template'], {}, { files }), await helm(['template'], {}, { files })];

@@ -51,28 +51,28 @@ describe('egress with a model gateway', () => {
   };
   const rules = (egressAllowRules: object): object => ({ networkPolicy: { runtime: { egressAllowRules } } });
 
-  it('of a runtime that uses it reaches no address by default', async () => {
+  it('reaches no address from a runtime that uses it, by default', async () => {
     expect(await open(gatewayRuntime())).toEqual([]);
     for (const address of [...PRIVATE, ...PUBLIC]) {
       expect(leaves(policiesOf(withGateway), gatewayRuntime(), address, 443)).toBe(false);
     }
   });
 
-  it('of a runtime that uses it reaches the stores, and the internet only if it is allowed', async () => {
+  it('reaches the stores from a runtime that uses it, and the internet only if it is allowed', async () => {
     const database = { host: 'db', port: 6432, name: 'n', user: 'u' };
     expect(await open(gatewayRuntime(), { runtime: { stores: { existingSecret: 's', database } } })).toEqual([6432]);
     expect(await open(gatewayRuntime(), rules({ nonPrivateIPs: true }))).toEqual([443]);
     expect(await open(gatewayRuntime(), rules({ nonPrivateIPs: true, nonPrivatePorts: [80] }))).toEqual([80]);
   });
 
-  it('of a runtime with a Secret, or of an earlier release, still reaches a provider', async () => {
+  it('still reaches a provider from a runtime with a Secret or of an earlier release', async () => {
     expect(await open(runtime())).toEqual([443]);
     expect(await open(runtime(), rules({ nonPrivatePorts: [8000] }))).toEqual([8000]);
     expect(await open(runtime(), rules({ nonPrivateIPs: false }))).toEqual([]);
     expect(PRIVATE.filter((address) => leaves(policiesOf(withGateway), runtime(), address, 443))).toEqual([]);
   });
 
-  it('of the gateway reaches the providers', async () => {
+  it('reaches the providers from the gateway', async () => {
     const gateway = podOf(withGateway, 'uswarm-model-gateway');
     expect(await open(gateway)).toEqual([443]);
     const baseUrl = 'http://models.example.com:8000/v1';

@@ -45,7 +45,7 @@ describe('the model gateway', () => {
     expect(await rejection(merge(installed, each))).toContain('modelGateway.image.registry');
   });
 
-  it('without providers does not change what other components receive', async () => {
+  it('does not change what other components receive if it has no providers', async () => {
     const text = JSON.stringify(ofKind(await render(evaluation), 'Deployment'));
     expect(text).not.toMatch(/MODEL_GATEWAY_URL|MODEL_TOKEN_SIGNING_KEY|OPENAI_|uswarm-model-gateway/);
   });

@@ -136,7 +136,7 @@ describe('network policies', () => {
 });
 
 describe('egress from the cluster', () => {
-  it('of a runtime is limited to port 443 on the internet', () => {
+  it('is limited to port 443 on the internet for a runtime', () => {
     const policies = policiesOf(manifests);
     const reached = (address: string): boolean => leaves(policies, runtime(), address, 443);
     expect(PRIVATE.filter(reached)).toEqual([]);
@@ -144,7 +144,7 @@ describe('egress from the cluster', () => {
     expect([22, 25, 53, 80, 8443].filter((port) => leaves(policies, runtime(), '1.1.1.1', port))).toEqual([]);
   });
 
-  it('of a runtime includes the ports of its stores, or all ports if none is configured', async () => {
+  it('includes the ports of the stores of a runtime, or all ports if none is configured', async () => {
     const stores = {
       existingSecret: 's',
       database: { host: 'db', port: 6432, name: 'n', user: 'u' },
@@ -161,7 +161,7 @@ describe('egress from the cluster', () => {
     expect(await open({ nonPrivatePorts: [] })).toEqual([25, 80, 443, 6380, 6432, 9000]);
   });
 
-  it('of SearXNG is limited to the web', () => {
+  it('is limited to the web for SearXNG', () => {
     const policies = policiesOf(manifests);
     const searxng = podOf(manifests, 'searxng');
     expect(PRIVATE.filter((address) => leaves(policies, searxng, address, 443))).toEqual([]);
@@ -169,7 +169,7 @@ describe('egress from the cluster', () => {
     expect([80, 443, 22].map((port) => leaves(policies, searxng, '1.1.1.1', port))).toEqual([true, true, false]);
   });
 
-  it('of other components is limited to their dependencies', async () => {
+  it('is limited to their dependencies for other components', async () => {
     const rendered = await render(
       merge(external, {
         oidc: { issuers: [{ issuer: 'http://login.example.com:9000/realms/a', audience: 'app' }] },
@@ -194,7 +194,7 @@ describe('egress from the cluster', () => {
     expect(ports('uswarm-test')).toEqual([443, 6443]);
   });
 
-  it('of the stores is denied', () => {
+  it('is denied for the stores', () => {
     for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
       expect(
         [53, 443].filter((port) => leaves(policiesOf(manifests), podOf(manifests, name), '1.1.1.1', port)),
@@ -212,7 +212,7 @@ describe('egress from the cluster', () => {
     expect(await metadata(evaluation)).toBe(false);
   });
 
-  it('of a runtime can be extended and restricted by values', async () => {
+  it('can be extended and restricted by values for a runtime', async () => {
     const models = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'models' } } };
     const rules = {
       nonPrivatePorts: [443],

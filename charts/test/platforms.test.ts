@@ -49,7 +49,7 @@ describe('labels and annotations', () => {
     });
   });
 
-  it.each(Object.entries(COMPONENTS))('of %s are set on its Service, ServiceAccount and Deployment', (key, name) => {
+  it.each(Object.entries(COMPONENTS))('are set on the Service, ServiceAccount and Deployment of %s', (key, name) => {
     const all = metadata('all');
     const service = metadata(`service-${key}`);
     const account = metadata(`account-${key}`);
@@ -61,7 +61,7 @@ describe('labels and annotations', () => {
     });
   });
 
-  it('of defaults are also set on the evaluation stores', () => {
+  it('are also set on the evaluation stores if they are defaults', () => {
     for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
       for (const kind of ['Service', 'ServiceAccount'])
         expect(find(manifests, kind, name).metadata).toMatchObject(metadata('all'));

@@ -71,7 +71,7 @@ describe('permissions', () => {
     });
   });
 
-  it('of the Argo CD hooks are limited to UserSwarms and the objects of the release that they check', async () => {
+  it('are limited for the Argo CD hooks to UserSwarms and the objects of the release that they check', async () => {
     const rendered = await render({ ...TWO_NAMESPACES, drain: { hooks: 'argocd' } });
     const names = 'uswarm-orchestrator,uswarm-webhook,uswarm-controller';
     expect(rights(find(rendered, 'ClusterRole', 'uswarm-cleanup'))).toEqual([

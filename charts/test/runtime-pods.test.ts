@@ -64,7 +64,7 @@ describe('quotas of the runtime namespace', () => {
     expect([...ofKind(manifests, 'ResourceQuota'), ...ofKind(manifests, 'LimitRange')]).toEqual([]);
   });
 
-  it('of the production example match its number of runtimes', async () => {
+  it('match the number of runtimes in the production example', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const { hard } = find(manifests, 'ResourceQuota', 'uswarm-runtimes', 'userswarms')['spec'] as {
       hard: Record<string, string>;
@@ -140,7 +140,7 @@ it('runtime.secretRevision is passed to the webhook', async () => {
 describe('termination and eviction', () => {
   const LOCAL = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';
 
-  it('of a runtime have a grace period of two minutes and do not block node removal', async () => {
+  it('have a grace period of two minutes and do not block node removal for a runtime', async () => {
     const { terminationGracePeriodSeconds, annotations } = podSettings(await render(evaluation));
     expect(terminationGracePeriodSeconds).toBe(120);
     expect(annotations).toEqual({ [LOCAL]: 'cache,tmp' });
@@ -150,7 +150,7 @@ describe('termination and eviction', () => {
     expect(settings.annotations).toEqual({ [LOCAL]: 'cache,tmp', a: 'b' });
   });
 
-  it('of a service do not block node removal unless its pod stores data', async () => {
+  it('do not block node removal for a service unless its pod stores data', async () => {
     const holding = async (values: object): Promise<string[]> =>
       podTemplates(await render(values))
         .filter(({ hook }) => hook === undefined)

@@ -17,7 +17,7 @@ const parts = (name: string): string => (name === 'searxng' ? name : `uswarm-${n
 describe('images', () => {
   const digest = `sha256:${'ab'.repeat(32)}`;
 
-  it('of this project use one registry and one tag', async () => {
+  it('use one registry and one tag if they are from this project', async () => {
     const manifests = await render({ ...evaluation, images: { registry: 'localhost', tag: 'dev' } });
     const images = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
     expect([...new Set(images)].toSorted()).toEqual([

@@ -42,7 +42,7 @@ describe('an upgrade of an evaluation', () => {
   });
 });
 
-describe('pods restart', () => {
+describe('pods', () => {
   const annotations = (manifests: readonly Manifest[]): Record<string, unknown> =>
     Object.fromEntries(ofKind(manifests, 'Deployment').map(({ metadata, spec }) => [metadata.name, spec.template]));
   const changed = async (values: object): Promise<string[]> => {
@@ -71,7 +71,7 @@ describe('pods restart', () => {
       ['uswarm-orchestrator', 'uswarm-realtime-gateway'],
     ],
     ['nothing of theirs', { images: { pullSecrets: [] }, crds: { keep: false } }, []],
-  ])('when their configuration changes: %s', async (_change, values, names) => {
+  ])('restart when their configuration changes: %s', async (_change, values, names) => {
     expect((await changed(values)).toSorted()).toEqual(names);
   });
 });

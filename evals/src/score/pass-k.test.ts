@@ -32,7 +32,7 @@ describe('pass^k', () => {
     [4, 3, 1, 0.75],
     [4, 3, 4, 0],
     [8, 6, 4, 15 / 70],
-  ])('of %i trials with %i passed is for k = %i: %d', (trials, passed, k, expected) => {
+  ])('is computed from the number of trials: %i trials, %i passed, k = %i: %d', (trials, passed, k, expected) => {
     expect(passHatK(trials, passed, k)).toBeCloseTo(expected);
   });
 });

@@ -83,7 +83,7 @@ describe.each([
     ]);
   });
 
-  it('in tokens applies to all models, also without a price', async () => {
+  it('applies to all models, also without a price, if it is in tokens', async () => {
     await setBudget({ monthly_tokens: 46 });
     await answer(1);
     const { body } = await world.client.api('POST', route(`conversations/${world.client.conversationId}/messages`), {

@@ -108,7 +108,7 @@ describe('a streamed call', () => {
     ['flash', 'flash'],
     ['gpt-small', 'flash'],
     ['gpt-default', 'opus'],
-  ])('with the model %s has the price of %s', async (model, priced) => {
+  ])('has the price of its model: %s costs as much as %s', async (model, priced) => {
     await (await gateway.openai({ ...CHAT, model })).text();
     expect(gateway.reserved).toMatchObject([{ requested_model: priced }]);
   });
@@ -154,7 +154,7 @@ describe('a streamed call', () => {
 });
 
 describe('a cut call', () => {
-  it('of a client that disconnects is cut at the provider, and settled with an estimate', async () => {
+  it('is cut at the provider too if the client disconnects, and settled with an estimate', async () => {
     respond = (response) => void response.writeHead(200, STREAM).write(sse(delta('x'.repeat(30))));
     const abort = new AbortController();
     const response = await gateway.openai(CHAT, { signal: abort.signal });
@@ -170,7 +170,7 @@ describe('a cut call', () => {
     });
   });
 
-  it('of a client that disconnects before the response is settled with the estimated prompt', async () => {
+  it('is settled with the estimated prompt if the client disconnects before the response', async () => {
     const reached = Promise.withResolvers<void>();
     respond = () => reached.resolve();
     const abort = new AbortController();
@@ -188,7 +188,7 @@ describe('a cut call', () => {
     });
   });
 
-  it('of a provider that disconnects does not look complete to the client', async () => {
+  it('does not look complete to the client if the provider disconnects', async () => {
     respond = (response) => {
       response.writeHead(200, STREAM).write(sse(delta('Half an ans')), () => response.destroy());
     };
@@ -198,7 +198,7 @@ describe('a cut call', () => {
     expect(settledOnly()).toMatchObject({ completion_tokens: 3 + TOKENS_IN_FLIGHT, estimated: true, outcome: 'cut' });
   });
 
-  it('of a gateway that shuts down is settled', async () => {
+  it('is settled if the gateway shuts down', async () => {
     respond = (response) => void response.writeHead(200, STREAM).write(sse(delta('Hi')));
     const response = await gateway.openai(CHAT);
     await response.body!.getReader().read();

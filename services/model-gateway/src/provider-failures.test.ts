@@ -41,7 +41,7 @@ describe('an error of the provider', () => {
     [429, { 'retry-after': '7', 'retry-after-ms': '7000' }],
     [400, {}],
     [529, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }],
-  ])('with status %d is passed on with its body and its time of retry, and counts nothing', async (status, headers) => {
+  ])('is passed on with its body and its time of retry, and counts nothing: status %d', async (status, headers) => {
     const body = '{"error":{"message":"overloaded or refused"}}';
     respond = (response) => void response.writeHead(status, { ...JSON_TYPE, ...headers }).end(body);
     const response = await gateway.openai(CHAT);
@@ -51,7 +51,7 @@ describe('an error of the provider', () => {
     expect(outcomes()).toEqual(['refused']);
   });
 
-  it.each([401, 403])('with status %d is hidden, because its text quotes the key', async (status) => {
+  it.each([401, 403])('is hidden if its text quotes the key: status %d', async (status) => {
     respond = (response) => void response.writeHead(status, JSON_TYPE).end(`{"error":"Incorrect key ${PROVIDER_KEY}"}`);
     const response = await gateway.openai(CHAT);
     expect(response.status).toBe(502);
@@ -100,7 +100,7 @@ describe('an error of the provider', () => {
 });
 
 describe('headers', () => {
-  it('of the runtime do not reach the provider, except those of the protocol', async () => {
+  it('are not passed from the runtime to the provider, except those of the protocol', async () => {
     respond = streamed(delta('Hi', 'stop'));
     const headers = { cookie: 'a=b', 'x-forwarded-for': '10.0.0.1', 'openai-organization': 'other', traceparent: 'x' };
     await (await gateway.openai(CHAT, { headers })).text();
@@ -117,7 +117,7 @@ describe('headers', () => {
     expect(JSON.stringify(provider.requests[0]?.headers)).not.toContain(gateway.token);
   });
 
-  it('of the provider do not reach the runtime if they name the account', async () => {
+  it('are not passed from the provider to the runtime if they name the account', async () => {
     respond = (response) => {
       const headers = {
         ...STREAM,
@@ -169,7 +169,7 @@ describe('the limits of a workspace', () => {
 });
 
 describe('back-pressure', () => {
-  it('of a client that does not read reaches the provider', async () => {
+  it('reaches the provider from a client that does not read', async () => {
     const part = sse(delta('x'.repeat(1024 * 1024)));
     const parts = 200;
     let written = 0;

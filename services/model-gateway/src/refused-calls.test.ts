@@ -36,7 +36,7 @@ describe('a call that is not allowed', () => {
     ['a tool token', async () => `Bearer ${await signMcpToken(parseSigningKey(TOKEN_KEY), TURN)}`],
     ['another key', async () => `Bearer ${await signModelToken(parseSigningKey(`t1:${'x'.repeat(32)}`), TURN)}`],
     ['the key of the provider', () => `Bearer ${PROVIDER_KEY}`],
-  ])('because of %s is refused with 401 before it is read', async (_what, token) => {
+  ])('is refused with 401 before it is read: %s', async (_what, token) => {
     const response = await gateway.openai(CHAT, headersWith(await token()));
     expect(await errorOf(response)).toMatchObject({ status: 401, body: { error: { code: 'token_invalid' } } });
     expect(effects()).toEqual(NO_EFFECTS);
@@ -48,7 +48,7 @@ describe('a call that is not allowed', () => {
     ['a tool of the provider', { tools: [{ type: 'web_search' }] }, 400, 'invalid_request'],
     ['a search by the provider', { web_search_options: {} }, 400, 'invalid_request'],
     ['no messages', { messages: [] }, 400, 'invalid_request'],
-  ])('because of %s never reaches the provider', async (_what, change, status, code) => {
+  ])('never reaches the provider: %s', async (_what, change, status, code) => {
     expect(await errorOf(await gateway.openai({ ...CHAT, ...change }))).toMatchObject({
       status,
       body: { error: { code } },
@@ -60,7 +60,7 @@ describe('a call that is not allowed', () => {
     ['a tool of the provider', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
     ['servers that the provider calls', { mcp_servers: [{ url: 'https://example.com' }] }],
     ['no output limit', { max_tokens: undefined }],
-  ])('of the Messages protocol because of %s never reaches the provider', async (_what, change) => {
+  ])('never reaches the provider in the Messages protocol: %s', async (_what, change) => {
     const response = await gateway.anthropic({ ...MESSAGE, ...change });
     expect(await errorOf(response)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } });
     expect(effects()).toEqual(NO_EFFECTS);
@@ -71,7 +71,7 @@ describe('a call that is not allowed', () => {
     ['turn_budget_reached', 402],
     ['turn_not_running', 403],
     ['orchestrator_unavailable', 503],
-  ] as const)('because of %s never reaches the provider', async (code, status) => {
+  ] as const)('never reaches the provider: %s', async (code, status) => {
     refuse = () => {
       throw new GatewayError(code, 'No.', { retryAfterS: 1 });
     };
@@ -81,7 +81,7 @@ describe('a call that is not allowed', () => {
     expect({ sent: provider.requests, settled: gateway.settled.size }).toEqual({ sent: [], settled: 0 });
   });
 
-  it('because of its size is refused with 413', async () => {
+  it('is refused with 413 if it is too large', async () => {
     const large = { ...CHAT, messages: [{ role: 'user', content: 'x'.repeat(8 * 1024 * 1024) }] };
     expect(await errorOf(await gateway.openai(large))).toMatchObject({
       status: 413,
@@ -101,7 +101,7 @@ describe('a call that is not allowed', () => {
     expect(effects()).toEqual(NO_EFFECTS);
   });
 
-  it('because of its route or method is refused with 404', async () => {
+  it('is refused with 404 if its route or method is unknown', async () => {
     for (const [path, method] of [
       ['/openai/v1/models', 'GET'],
       ['/openai/v1/chat/completions', 'GET'],

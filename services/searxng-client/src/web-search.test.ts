@@ -87,11 +87,14 @@ describe('the arguments of a search', () => {
     [15, 15],
     [16, 15],
     [1_000, 15],
-  ])('TOOL-021 TOOL-022 TOOL-042: with max_results %p returns the first %p of 20 rows', async (max_results, count) => {
-    await using searxng = await startFakeSearxng(answerJson({ results: rows(20) }));
-    const { results } = await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x', max_results });
-    expect(results.map(({ title }) => title)).toEqual(rows(count).map(({ title }) => title));
-  });
+  ])(
+    'TOOL-021 TOOL-022 TOOL-042: limit the rows: max_results %p selects the first %p of 20',
+    async (max_results, count) => {
+      await using searxng = await startFakeSearxng(answerJson({ results: rows(20) }));
+      const { results } = await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x', max_results });
+      expect(results.map(({ title }) => title)).toEqual(rows(count).map(({ title }) => title));
+    },
+  );
 
   it('cause a note if max_results was lowered', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: rows(1) }));

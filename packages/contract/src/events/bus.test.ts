@@ -68,7 +68,7 @@ describe('parseEnvelope', () => {
     );
   });
 
-  describe('reads version 1 without an epoch, at the time of receipt, with the subject of its payload', () => {
+  describe('with version 1', () => {
     const now = new Date('2026-11-24T12:00:00.000Z');
     const workspace_id = '01931a5e-7c00-7000-8000-000000000001';
     const read = (fields: object) => parseEnvelope({ v: 1, workspace_id, ...fields }, () => now);
@@ -79,7 +79,7 @@ describe('parseEnvelope', () => {
       ['conversation.updated', { workspace_id, conversation: { id: 'c1' } }, 'c1'],
       ['conversation.deleted', { workspace_id, conversation_id: 'c1' }, 'c1'],
       ['workspace.updated', { workspace_id, workspace: { id: 'w1' } }, 'w1'],
-    ])('for %s', (name, body, subject) => {
+    ])('returns the time of receipt and the subject of the payload, without an epoch: %s', (name, body, subject) => {
       expect(read({ kind: 'durable', seq: 3, event: name, payload: body })).toEqual({
         v: 2,
         kind: 'durable',
@@ -93,7 +93,7 @@ describe('parseEnvelope', () => {
       });
     });
 
-    it('for ephemeral events, which have no subject', () => {
+    it('returns no subject for ephemeral events', () => {
       expect(read({ kind: 'ephemeral', after_seq: 3, event: 'agent.status', payload: {} })).toEqual({
         v: 2,
         kind: 'ephemeral',

@@ -100,7 +100,7 @@ describe('the defaults of a UserSwarm', () => {
   }
 
   it.each([{ userId: 'u' }, { userId: 'u', runtime: { image: 'x' }, config: { defaultModel: 'm' } }])(
-    'of the schema equal those of the type: %j',
+    'are equal in the schema and in the type: %j',
     (spec) => {
       expect(defaulted(field('spec'), spec)).toEqual(UserSwarmSpec.parse(spec));
     },

@@ -45,7 +45,7 @@ const faults: Record<string, (response: ServerResponse) => void> = {
 
 describe('a failed call of an MCP tool', () => {
   it.each(Object.entries(faults))(
-    'after %s has an unknown outcome and leaves the other calls running',
+    'has an unknown outcome and leaves the other calls running after %s',
     async (_, fail) => {
       const running = Promise.withResolvers<void>();
       const failed = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ describe('a failed call of an MCP tool', () => {
     },
   );
 
-  it('after a time-out has an unknown outcome and leaves the other calls running', async () => {
+  it('has an unknown outcome and leaves the other calls running after a time-out', async () => {
     const timedOut = Promise.withResolvers<void>();
     const { call } = await setUp(
       {

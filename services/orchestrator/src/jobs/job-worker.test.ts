@@ -90,7 +90,7 @@ describe('createJobWorker', () => {
     [0, 500, 1_000],
     [2, 2_000, 4_000],
     [50, 15_000, 30_000],
-  ])('after %d failures and another one, releases the job as failed for %d to %d ms', async (failures, least, most) => {
+  ])('releases the job as failed after %d failures and another one, for %d to %d ms', async (failures, least, most) => {
     const store = listStore(['a']);
     const given: [number, boolean | undefined][] = [];
     const failing = {

@@ -99,8 +99,8 @@ describe('the relay', () => {
   const published = () => eventually(unpublished, { until: (count) => count === 0 });
   const distinct = (seqs: readonly number[]) => [...new Set(seqs)];
 
-  describe('publishes waiting events of other processes', () => {
-    it('once, in seq order', async () => {
+  describe('with waiting events of other processes', () => {
+    it('publishes them once, in seq order', async () => {
       const received = await listen(3);
       const ages: number[] = [];
       start({ metrics: { published: (seconds) => ages.push(seconds), failed: () => undefined } });
@@ -110,7 +110,7 @@ describe('the relay', () => {
       expect([...received.values()]).toEqual([inOrder, inOrder, inOrder]);
     });
 
-    it('in seq order with four concurrent relays, each for a part of the shards', async () => {
+    it('publishes them in seq order with four concurrent relays, each for a part of the shards', async () => {
       const received = await listen(120);
       for (let n = 0; n < 4; n += 1) start();
       expect(await published()).toBe(0);
@@ -119,7 +119,7 @@ describe('the relay', () => {
       expect(Array.from(received.values(), distinct)).toEqual([...received].map(() => inOrder));
     });
 
-    it('of a relay that ended, after its announcement expired', async () => {
+    it('publishes those of a relay that ended, after its announcement expired', async () => {
       await db.database.insertInto('relays').values({ id: '00000000-0000-4000-8000-000000000000' }).execute();
       const received = await listen(20);
       start();
@@ -127,7 +127,7 @@ describe('the relay', () => {
       expect([...received.values()]).toEqual([...received].map(() => inOrder));
     });
 
-    it('at least once, in order, after a crash between publication and the advance of the outbox', async () => {
+    it('publishes them at least once, in order, after a crash between publication and the advance of the outbox', async () => {
       const received = await listen(1);
       let crashes = 0;
       const relay = start({
@@ -146,7 +146,7 @@ describe('the relay', () => {
       expect(seqs.length).toBeGreaterThan(PER_WORKSPACE);
     });
 
-    it('after an outage of the bus, in seq order', async () => {
+    it('publishes them after an outage of the bus, in seq order', async () => {
       const received = await listen(2);
       let unavailable = true;
       let failures = 0;
@@ -159,7 +159,7 @@ describe('the relay', () => {
       expect([...received.values()]).toEqual([inOrder, inOrder]);
     });
 
-    it('from the first one that the bus rejected', async () => {
+    it('continues with the first one that the bus rejected', async () => {
       const received = await listen(2);
       const waiting: number[] = [];
       let unavailable = true;
@@ -174,7 +174,7 @@ describe('the relay', () => {
       expect([...received.values()]).toEqual([inOrder, inOrder]);
     });
 
-    it('as a skip if their subject was deleted', async () => {
+    it('publishes them as a skip if their subject was deleted', async () => {
       const [workspaceId] = [...(await listen(1)).keys()];
       const kinds: [number, string][] = [];
       await bus.subscribe(workspaceId ?? '', (envelope) => {
@@ -190,7 +190,7 @@ describe('the relay', () => {
       ]);
     });
 
-    it('and forgets events that the log no longer has', async () => {
+    it('forgets those that the log no longer has', async () => {
       const received = await listen(2);
       const [gone, partly] = [...received.keys()];
       await db.database
@@ -207,7 +207,7 @@ describe('the relay', () => {
       expect([...received.values()]).toEqual([[], inOrder.filter((seq) => seq !== 1 && seq !== 20)]);
     });
 
-    it('once, while a transaction has locked their row', async () => {
+    it('publishes them once, while a transaction has locked their row', async () => {
       const received = await listen(1);
       const [workspaceId = ''] = received.keys();
       const { events } = createStores(db.database);
@@ -223,7 +223,7 @@ describe('the relay', () => {
       expect([...received.values()]).toEqual([upTo(PER_WORKSPACE + 1)]);
     });
 
-    it('of an epoch only if the epoch did not change while they were read', async () => {
+    it('publishes those of an epoch only if the epoch did not change while they were read', async () => {
       const received = await listen(1);
       const epochs: string[] = [];
       let reads = 0;
@@ -265,7 +265,7 @@ describe('the relay', () => {
     expect(order).toHaveLength(10_001);
   });
 
-  describe('publishes the events of this process', () => {
+  describe('with events of this process', () => {
     /** A store whose events are reported to a relay that does not read the outbox. */
     const own = (options: Options = {}) => {
       const committed = createCommittedEvents();
@@ -283,7 +283,7 @@ describe('the relay', () => {
       return { workspaceId, seqs: () => received.get(workspaceId) ?? [] };
     };
 
-    it('after their commit, without reading the outbox', async () => {
+    it('publishes them after their commit, without reading the outbox', async () => {
       const { workspaceId, seqs } = await quiet();
       const { append } = own();
       for (let n = 0; n < 5; n += 1) await append(workspaceId);
@@ -291,7 +291,7 @@ describe('the relay', () => {
       expect(await published()).toBe(0);
     });
 
-    it('in seq order if twenty transactions commit concurrently', async () => {
+    it('publishes them in seq order if twenty transactions commit concurrently', async () => {
       const { workspaceId, seqs } = await quiet();
       const { append } = own();
       await Promise.all(Array.from({ length: 20 }, () => append(workspaceId)));
@@ -300,7 +300,7 @@ describe('the relay', () => {
       expect(await published()).toBe(0);
     });
 
-    it('and leaves them to the shards if the bus is unavailable', async () => {
+    it('leaves them to the shards if the bus is unavailable', async () => {
       const { workspaceId, seqs } = await quiet();
       let failures = 0;
       const { append } = own({
@@ -316,7 +316,7 @@ describe('the relay', () => {
       expect(seqs()).toEqual([1]);
     });
 
-    it('not before the events of other processes are out of the outbox', async () => {
+    it('publishes them only after the events of other processes have left the outbox', async () => {
       const { workspaceId, seqs } = await quiet();
       const other = createStores(db.database).events;
       await db.withTransaction((tx) =>

@@ -71,7 +71,7 @@ describe('entry points', () => {
   });
 
   it.each(['test', 'local'])(
-    'AUTH-003 outside production the bypass works with USWARM_ENV=%s and E2E_TOKEN',
+    'AUTH-003 the bypass works outside production with USWARM_ENV=%s and E2E_TOKEN',
     async (kind) => {
       const url = await start('main.nonproduction', { USWARM_ENV: kind, E2E_TOKEN }).listening;
       expect((await createApiClient(url, ROBOT).get(PROFILE)).status).toBe(200);

@@ -117,7 +117,7 @@ describe('security events of an account', () => {
     ]);
   });
 
-  it('at the handshake of a socket are logged with the address from the gateway', async () => {
+  it('are logged with the address from the gateway at the handshake of a socket', async () => {
     const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
     await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
       method: 'POST',

@@ -42,7 +42,7 @@ describe('a rejected identity', () => {
     return body.code ?? 'accepted';
   }
 
-  it.each(WAYS)('of a banned user is rejected with %s on HTTP and at the handshake', async (way) => {
+  it.each(WAYS)('is rejected on HTTP and at the handshake if the user is banned: %s', async (way) => {
     const { email, headers } = await createIdentity(way);
     expect(await handshake(headers)).toBe('accepted');
     await ban(email);
@@ -58,7 +58,7 @@ describe('a rejected identity', () => {
     ['POST', '/v1/auth/logout'],
     ['POST', '/v1/auth/logout-all'],
     ['DELETE', '/v1/auth/delete'],
-  ] as const)('of a banned user is rejected on %s %s with the token and with the bypass', async (method, path) => {
+  ] as const)('is rejected with the token and with the bypass if the user is banned: %s %s', async (method, path) => {
     for (const way of ['X-Token', 'X-E2E-Token'] as const) {
       const { email, headers } = await createIdentity(way);
       await ban(email);
@@ -74,7 +74,7 @@ describe('a rejected identity', () => {
   });
 
   it.each(['X-Token', 'Authorization'] as const)(
-    'of a deleted user is rejected with %s on HTTP and at the handshake',
+    'is rejected on HTTP and at the handshake if the user is deleted: %s',
     async (way) => {
       const { signedUp, headers } = await createIdentity(way);
       await signedUp.delete('/v1/auth/delete', {}, 204);
@@ -85,7 +85,7 @@ describe('a rejected identity', () => {
     },
   );
 
-  it('of the bypass can sign up again after a deletion, because test pipelines need it', async () => {
+  it('can sign up again after a deletion with the bypass, because test pipelines need it', async () => {
     const { signedUp, headers } = await createIdentity('X-E2E-Token');
     const { workspaceId } = await uswarm.home(signedUp);
     await signedUp.delete('/v1/auth/delete', {}, 204);

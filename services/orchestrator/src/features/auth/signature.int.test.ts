@@ -39,7 +39,7 @@ describe('X-Signature', () => {
     ['ISO 8601', () => new Date().toISOString()],
     ['four minutes ago', () => new Date(Date.now() - 4 * MINUTE).toISOString()],
     ['in four minutes', () => new Date(Date.now() + 4 * MINUTE).toISOString()],
-  ])('AUTH-004 over token and timestamp is accepted with the timestamp format %s', async (_form, timestamp) => {
+  ])('AUTH-004 is accepted over token and timestamp with the timestamp format %s', async (_form, timestamp) => {
     const identity = await signedUp();
     expect((await identity.with(signed(identity.token, timestamp())).get(PROFILE)).status).toBe(200);
   });

@@ -259,7 +259,7 @@ describe('conversations', () => {
       expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('and of other workspaces are not found in this workspace', async () => {
+    it('are not found in this workspace, like those of other workspaces', async () => {
       await signUp();
       const { id: owner } = await uswarm.database
         .selectFrom('users')

@@ -110,8 +110,8 @@ describe('a deleted conversation', () => {
     );
   });
 
-  describe('keeps its local ids used', () => {
-    it('permanently: the same id is rejected in another conversation', async () => {
+  describe('with messages', () => {
+    it('keeps their local ids used: the same id is rejected in another conversation', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -122,7 +122,7 @@ describe('a deleted conversation', () => {
       expect(await allRows(uswarm.database)).toEqual(before);
     });
 
-    it('for a client that sends to it again, which receives conversation_not_found', async () => {
+    it('keeps their local ids used for a client that sends to it again, which receives conversation_not_found', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -130,7 +130,7 @@ describe('a deleted conversation', () => {
       expect(await user.refusal('POST', home.messages, body)).toBe('conversation_not_found');
     });
 
-    it('without affecting other users', async () => {
+    it('keeps their local ids free for other users', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -138,7 +138,7 @@ describe('a deleted conversation', () => {
       expect((await say('hi', { local_id: 'once' })).local_id).toBe('once');
     });
 
-    it('also if the same id is sent concurrently to another conversation', async () => {
+    it('keeps their local ids used if the same id is sent concurrently to another conversation', async () => {
       for (let round = 0; round < 5; round += 1) {
         await signUp();
         await say('hi', { local_id: 'once' });
@@ -153,8 +153,8 @@ describe('a deleted conversation', () => {
     });
   });
 
-  describe('cancels its turns', () => {
-    it('that are queued', async () => {
+  describe('with turns', () => {
+    it('cancels the queued ones', async () => {
       await signUp();
       for (const text of ['one', 'two']) await say(text);
       await remove();
@@ -162,7 +162,7 @@ describe('a deleted conversation', () => {
       expect(rows.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['workspace_events']);
     });
 
-    it('that are running: they store nothing more, and the agent is online', async () => {
+    it('cancels the running ones: they store nothing more, and the agent is online', async () => {
       await signUp();
       await say('why?');
       const writer = await turnWorker.writerOf(await turnWorker.claim());
@@ -186,7 +186,7 @@ describe('a deleted conversation', () => {
     it.each([
       ['in it', 'online', true],
       ['in another conversation', 'pending', false],
-    ])('with an open card %s: the agent is %s', async (_where, activity, here) => {
+    ])('cancels one with an open card %s: the agent is %s', async (_where, activity, here) => {
       await signUp();
       const other = `${await another()}/messages`;
       await say('what?', {}, here ? home.messages : other);
@@ -200,7 +200,7 @@ describe('a deleted conversation', () => {
       expect(await agent.where('id', '=', home.agents[0]?.id ?? '').executeTakeFirst()).toEqual({ activity });
     });
 
-    it('without changing the activity of an agent that runs another turn', async () => {
+    it('does not change the activity of an agent that runs another turn', async () => {
       await signUp();
       await say('why?');
       await (await turnWorker.writerOf(await turnWorker.claim())).begin();

@@ -97,7 +97,7 @@ describe('a file with models', () => {
     ]);
   });
 
-  it('without flash lets sub-agents have the default model', () => {
+  it('lets sub-agents have the default model if it has no flash', () => {
     expect(load([FLASH]).subAgentModel).toBe('flash');
     expect(load([{ ...FLASH, id: 'sonnet' }]).subAgentModel).toBeNull();
   });

@@ -62,7 +62,7 @@ describe('the gateways', () => {
     ['no version', { id: 'a', busVersion: undefined }],
     ['an invalid version', { id: 'a', busVersion: 'two' }],
   ])(
-    'of release 0.2 are recognized by %s, and this process publishes version 1 from then on',
+    'are recognized as release 0.2 by %s, and this process publishes version 1 from then on',
     (_case, announcement) => {
       const { gateways, records } = setUp();
       gateways.announced(announcement);
@@ -70,7 +70,7 @@ describe('the gateways', () => {
     },
   );
 
-  it('of release 0.2 that left are forgotten by the next read', async () => {
+  it('are forgotten by the next read when those of release 0.2 have left', async () => {
     const { gateways, state } = setUp();
     gateways.announced({ id: undefined, busVersion: undefined });
     state.oldest = 2;

@@ -90,7 +90,7 @@ describe('revisions', () => {
     expect(second.shown().conversations[home.conversationId]?.unread).toBe(0);
   });
 
-  it('in an event about a message are not higher than its sequence, so that they hide no other change', async () => {
+  it('are not higher than the sequence of an event about a message, so that they hide no other change', async () => {
     const { user, home, writer } = await start();
     for (const kind of ['say', 'begin reply', 'end reply'] as const) await writer.write({ kind, pick: 0 });
     await user.post(`${home.conversation}/read`, {}, 204);
@@ -118,7 +118,7 @@ describe('revisions', () => {
     expect(await revs()).toEqual({ message: 2, conversation: 3, workspace: 4 });
   });
 
-  it('of responses belong to the position in X-Workspace-Position, or a later one', async () => {
+  it('belong to the position in X-Workspace-Position of their response, or a later one', async () => {
     const { user, home, writer } = await start();
     await writer.write({ kind: 'say', pick: 0 });
     const paths = [

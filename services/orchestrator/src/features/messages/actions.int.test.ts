@@ -114,7 +114,7 @@ describe('action cards', () => {
     expect(await allRows(world.uswarm.database)).toEqual(before);
   });
 
-  it('of concurrent choices one wins: equal ones succeed, others are rejected, and one turn starts', async () => {
+  it('accept one of several concurrent choices: equal ones succeed, others are rejected, and one turn starts', async () => {
     const id = await offered();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>

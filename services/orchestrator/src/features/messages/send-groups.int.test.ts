@@ -204,7 +204,7 @@ describe('sends that arrive together', () => {
     await expect(store({ ...plain, localId: undefined, title: undefined })).rejects.toThrow('Connection terminated');
   });
 
-  it('of several replicas have no gap and no deadlock with transactions of the same workspaces', async () => {
+  it('have no gap and no deadlock with transactions of the same workspaces on several replicas', async () => {
     const members = await Promise.all(Array.from({ length: 4 }, member));
     const { events } = createStores(uswarm.database);
     const withTransaction = createWithTransaction(uswarm.database);

@@ -271,25 +271,25 @@ describe('model calls', () => {
     expect((await reserve()).status).toBe(201);
   });
 
-  it('invariant 9: of concurrent branches exceed the budget of their turn by at most one estimate', async () => {
+  it('invariant 9: exceed the budget of their turn by at most one estimate in concurrent branches', async () => {
     await uswarm.database.updateTable('turns').set({ tokens_budget: 2_500 }).where('id', '=', turnId).execute();
     const answers = await Promise.all(Array.from({ length: 10 }, () => reserve()));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
     expect(await used()).toMatchObject({ tokens_used: 3_000 });
   });
 
-  it('of a turn that does not run are refused, except for its summary', async () => {
+  it('are refused for a turn that does not run, except for its summary', async () => {
     await uswarm.database.updateTable('turns').set({ status: 'done' }).where('id', '=', turnId).execute();
     expect(await reserve()).toMatchObject({ status: 409, body: { code: 'turn_not_running' } });
     expect((await reserve({ purpose: 'summary' })).status).toBe(201);
   });
 
-  it('of a turn that a user stops are refused', async () => {
+  it('are refused for a turn that a user stops', async () => {
     await uswarm.database.updateTable('turns').set({ stop_requested: true }).where('id', '=', turnId).execute();
     expect(await reserve()).toMatchObject({ status: 409, body: { code: 'turn_not_running' } });
   });
 
-  it('of a turn of another workspace or for another agent are not found', async () => {
+  it('are not found for a turn of another workspace or for another agent', async () => {
     const other = await uswarm.home(await uswarm.user());
     expect((await reserve({ workspace_id: other.workspaceId })).status).toBe(404);
     expect((await reserve({ turn_id: crypto.randomUUID() })).status).toBe(404);
@@ -297,7 +297,7 @@ describe('model calls', () => {
     expect(await entries()).toEqual([]);
   });
 
-  it('that were never reserved cannot be settled', async () => {
+  it('cannot be settled if they were never reserved', async () => {
     expect((await settle(crypto.randomUUID())).status).toBe(404);
     expect((await settle('no-id')).status).toBe(404);
   });

@@ -52,7 +52,7 @@ describe('a push notification', () => {
     ['an answer', answer(), 'New answer', 'Open the app to read it.'],
     ['a card', card, 'Your decision is needed', 'Open the app to decide.'],
     ['a failed answer', answer({ status: 'failed' }), 'No answer', 'Your request could not be answered.'],
-  ])('without a preview contains neither names nor text of %s', (_what, message, title, body) => {
+  ])('contains neither names nor text without a preview: %s', (_what, message, title, body) => {
     expect(notificationOf(message, false)).toMatchObject({ title, body });
   });
 

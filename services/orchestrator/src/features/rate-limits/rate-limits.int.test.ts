@@ -160,7 +160,7 @@ describe('rate limits', () => {
       expect((await ada.get(home.messages)).status).toBe(200);
     });
 
-    it('that are already stored are returned regardless of the limit', async () => {
+    it('are returned regardless of the limit if they are already stored', async () => {
       await start(limits('SENDS', 2));
       const ada = await uswarm.user();
       const home = await uswarm.home(ada);

@@ -175,7 +175,7 @@ describe('the cost of settled runtimes', () => {
     expect(rows[0]?.soonest).toBeGreaterThan((IDLE_MS * 2) / 3_000);
   });
 
-  it('of a reported change is limited to the rows of its workspace', async () => {
+  it('is limited to the rows of the workspace for a reported change', async () => {
     const [id = ''] = await idsOf('Ready');
     const before = await writes();
     notReady.add(id);

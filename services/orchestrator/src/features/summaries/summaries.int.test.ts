@@ -136,13 +136,13 @@ describe('summaries and titles', () => {
       expect(runtime.titles).toHaveLength(1);
     });
 
-    it('of the user is kept', async () => {
+    it('is kept if the user has set it', async () => {
       await rename('Mine');
       await say('What is the capital of France?');
       expect({ title: await title(), requests: runtime.titles.length }).toEqual({ title: 'Mine', requests: 0 });
     });
 
-    it('of the user is kept if it is set while the model writes one', async () => {
+    it('is kept if the user sets it while the model writes one', async () => {
       runtime.beforeText = async () => void (await rename('Mine'));
       await say('What is the capital of France?');
       expect({ title: await title(), requests: runtime.titles.length }).toEqual({ title: 'Mine', requests: 1 });
@@ -186,7 +186,7 @@ describe('summaries and titles', () => {
       expect(await stored()).toMatchObject({ text: 'Summary 2' });
     });
 
-    it('of a very long conversation is written in several calls', async () => {
+    it('is written in several calls for a very long conversation', async () => {
       await insertHistory(WHOLE.count + 450);
       await say('one');
       expect(runtime.summaries.map(({ previous, history }) => [previous, history.length])).toEqual([

@@ -45,7 +45,7 @@ describe('attachments', () => {
     expect(await resolve(userId, [])).toEqual([]);
   });
 
-  it('of another user cause the same error as unknown ones', async () => {
+  it('cause the same error as unknown ones if they belong to another user', async () => {
     const own = await upload(user, { content: 'x' });
     const otherUser = await uswarm.user();
     const foreign = await upload(otherUser, { content: 'x' });
@@ -54,7 +54,7 @@ describe('attachments', () => {
     }
   });
 
-  it('of a message that is being stored do not block the deletion of its account', async () => {
+  it('do not block the deletion of the account while their message is stored', async () => {
     const leaving = await uswarm.user();
     const [{ id }, owner] = [await upload(leaving, { content: 'x' }), await uswarm.idOf(leaving)];
     const storing = withTransaction(async (tx) => {
@@ -66,7 +66,7 @@ describe('attachments', () => {
     await expect(storing).rejects.toThrow(/foreign key/);
   });
 
-  it('of two concurrent messages can be the same files in a different order', async () => {
+  it('can be the same files in a different order in two concurrent messages', async () => {
     const ids: string[] = [];
     for (const content of ['1', '2', '3', '4']) ids.push((await upload(user, { content })).id);
     const { messages } = await uswarm.home(user);

@@ -32,7 +32,7 @@ describe('the type of an attachment', () => {
     ['application/pdf', 'file'],
     ['text/plain', 'file'],
     ['image/svg+xml', 'file'],
-  ])('of %s is %s', (mediaType, type) => {
+  ])('is derived from the media type: %s is %s', (mediaType, type) => {
     expect(attachmentType(mediaType)).toBe(type);
   });
 });

@@ -180,7 +180,7 @@ describe('stalled uploads', () => {
   const send = async (user: TestUser) =>
     user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...(await formOf({ content: 'x' })) });
 
-  it('of one user occupy two slots, and other users can upload', async () => {
+  it('occupy two slots per user, and other users can upload', async () => {
     await start({ UPLOAD_STALL_MS: '600000' });
     const [one, other] = [await uswarm.user(), await uswarm.user()];
     await begin(one, 16);

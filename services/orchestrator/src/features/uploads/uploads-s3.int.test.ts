@@ -61,7 +61,7 @@ describeWith('s3', 'uploads in a bucket', () => {
     });
   });
 
-  it('and downloads fail with a retryable error while the bucket is unavailable', async () => {
+  it('fail with a retryable error while the bucket is unavailable, like downloads', async () => {
     const { url } = await upload(user, { content: 'kept' });
     const form = await formOf({ content: 'x' });
     await server.kill();

@@ -150,7 +150,7 @@ describe('uploads', () => {
     }
   });
 
-  it('without a valid signature, the existence of files is not revealed', async () => {
+  it('do not reveal the existence of files without a valid signature', async () => {
     const { id } = await upload(user, { content: 'x' });
     const refusals = [id, UNKNOWN].map((file) => linkRefusal(uswarm.url, `${UPLOADS}/${file}?sig=1.x`));
     expect(await Promise.all(refusals)).toEqual(['upload_link_invalid', 'upload_link_invalid']);

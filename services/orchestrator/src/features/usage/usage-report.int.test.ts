@@ -303,7 +303,7 @@ describe('the report of usage', () => {
     expect(first(body.extra?.fields ?? []).path).toBe(path);
   });
 
-  it('of a workspace of another user returns the same error as for an unknown workspace', async () => {
+  it('returns the same error for a workspace of another user as for an unknown one', async () => {
     const other = await uswarm.user();
     for (const id of [home.workspaceId, crypto.randomUUID()])
       for (const path of ['usage/report', 'budget'])
@@ -330,7 +330,7 @@ describe('the report of usage', () => {
       expect((await change(limits, 400)).status).toBe(400);
     });
 
-    it('of another user cannot be changed', async () => {
+    it('cannot be changed by another user', async () => {
       const other = await uswarm.user();
       await other.patch(`${home.workspace}/budget`, { monthly_tokens: 1 }, 404);
       expect(await budget()).toMatchObject({ monthly_tokens: null });

@@ -107,7 +107,7 @@ describe('usage of real turns', () => {
     }
   });
 
-  it('that reaches the limit within a turn stops it: a system message reports it, the turn fails, and its usage counts', async () => {
+  it('stops a turn in which it reaches the limit: a system message reports it, the turn fails, and its usage counts', async () => {
     const { user, home } = await person();
     await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
     const before = { ...model.usageReported };
@@ -140,7 +140,7 @@ describe('usage of real turns', () => {
     expect(await user.refusal('POST', home.messages, message)).toBe('token_limit_reached');
   });
 
-  it('that reaches the limit while turns are queued prevents them from starting', async () => {
+  it('prevents queued turns from starting if it reaches the limit', async () => {
     const { user, home } = await person();
     await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
     const earlier = model.requests.length;

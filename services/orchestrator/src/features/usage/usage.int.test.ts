@@ -111,14 +111,14 @@ describe('usage', () => {
     expect((await summary(user)).tokens_used).toBe(152);
   });
 
-  it('REST-017 of a workspace of another user returns the same error as for an unknown workspace', async () => {
+  it('REST-017 has the same error for a workspace of another user as for an unknown one', async () => {
     const [{ home }, { user }] = [await person(), await person()];
     for (const route of [`${home.workspace}/usage`, `/v1/workspaces/${crypto.randomUUID()}/usage`]) {
       expect(await user.refusal('GET', route)).toBe('workspace_not_found');
     }
   });
 
-  it('of a deleted workspace still counts for its owner', async () => {
+  it('still counts for the owner of a deleted workspace', async () => {
     const { user, userId } = await person();
     const gone = await addWorkspace(userId);
     await use(userId, gone, { prompt: 5, completion: 5 });
@@ -160,7 +160,7 @@ describe('usage', () => {
       ['2028-03-01T00:00:00.000Z', '2028-03', 2],
       ['2028-03-31T23:59:59.999Z', '2028-03', 2],
       ['2028-04-01T00:00:00.000Z', '2028-04', 4],
-    ])('at %s is %s in UTC', async (now, period, tokens) => {
+    ])('is the month in UTC: at %s it is %s', async (now, period, tokens) => {
       const { home, userId } = await person();
       const uses: [string, number][] = [
         // This is the last second of February in UTC: the time zone has no effect.
@@ -201,24 +201,27 @@ describe('usage', () => {
     it.each([
       ['user', [600, 400]],
       ['workspace', [700, 0]],
-    ] as const)('of the %s rejects a message before anything is stored', async (scope, [here, elsewhere]) => {
-      const { user, home, userId } = await person();
-      await use(userId, home.workspaceId, { prompt: here, completion: 0 });
-      await use(userId, await addWorkspace(userId), { prompt: elsewhere, completion: 0 });
-      const before = await allRows(uswarm.database);
-      expect(await send(user, home)).toMatchObject({
-        status: 429,
-        body: {
-          code: 'token_limit_reached',
-          extra: {
-            scope,
-            token_limit: scope === 'user' ? 1_000 : 700,
-            resets_at: nextPeriodAt(new Date()).toISOString(),
+    ] as const)(
+      'rejects a message before anything is stored: the limit of the %s',
+      async (scope, [here, elsewhere]) => {
+        const { user, home, userId } = await person();
+        await use(userId, home.workspaceId, { prompt: here, completion: 0 });
+        await use(userId, await addWorkspace(userId), { prompt: elsewhere, completion: 0 });
+        const before = await allRows(uswarm.database);
+        expect(await send(user, home)).toMatchObject({
+          status: 429,
+          body: {
+            code: 'token_limit_reached',
+            extra: {
+              scope,
+              token_limit: scope === 'user' ? 1_000 : 700,
+              resets_at: nextPeriodAt(new Date()).toISOString(),
+            },
           },
-        },
-      });
-      expect(await allRows(uswarm.database)).toEqual(before);
-    });
+        });
+        expect(await allRows(uswarm.database)).toEqual(before);
+      },
+    );
 
     it('accepts a message while one token is left', async () => {
       const { user, home, userId } = await person();
@@ -226,7 +229,7 @@ describe('usage', () => {
       expect((await send(user, home)).status).toBe(201);
     });
 
-    it('of a workspace does not affect other workspaces', async () => {
+    it('does not affect other workspaces if it is set for one', async () => {
       const { user, home, userId } = await person();
       await use(userId, await addWorkspace(userId), { prompt: 900, completion: 0 });
       expect((await send(user, home)).status).toBe(201);

@@ -279,7 +279,7 @@ describe('a workflow', () => {
     });
   });
 
-  describe('is deleted', () => {
+  describe('that runs', () => {
     const rows = async (workspaceId: string) => ({
       workflows: await world.uswarm.database
         .selectFrom('workflows')
@@ -302,14 +302,14 @@ describe('a workflow', () => {
       return run;
     };
 
-    it('with its message, and its steps end', async () => {
+    it('is deleted with its message, and its steps end', async () => {
       const run = await started();
       const { message_id: messageId } = await run.workflow();
       await world.user.delete(`${world.home.workspace}/messages/${messageId}`, undefined, 204);
       expect(await rows(run.turn.workspace_id)).toEqual(NOTHING);
     });
 
-    it('with the reply that started it, when the user regenerates that reply', async () => {
+    it('is deleted with the reply that started it, when the user regenerates that reply', async () => {
       const run = await started();
       const [reply] = (await run.messages('text')).filter(({ role }) => role === 'agent');
       await world.user.post(`${world.home.workspace}/messages/${reply?.id}/regenerate`, undefined, 200);
@@ -319,7 +319,7 @@ describe('a workflow', () => {
       expect(unfinished).toHaveLength(1);
     });
 
-    it('with its conversation', async () => {
+    it('is deleted with its conversation', async () => {
       const run = await started();
       await world.user.delete(world.home.conversation, undefined, 204);
       expect(await rows(run.turn.workspace_id)).toEqual(NOTHING);

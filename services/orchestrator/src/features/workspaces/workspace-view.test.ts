@@ -27,7 +27,7 @@ describe('the preview of a message', () => {
       'Weekly',
     ],
     [{ type: 'loading' }, ''],
-  ])('of %j is a single line', (content, text) => {
+  ])('is a single line: %j', (content, text) => {
     expect(previewText(content)).toBe(text);
   });
 

@@ -66,7 +66,7 @@ describe('a resume token', () => {
     expect(await client.next('session.ready')).toMatchObject({ resumed: false });
   });
 
-  it('of another user is ignored: the credentials decide', async () => {
+  it('is ignored if it belongs to another user: the credentials decide', async () => {
     const { gateway, token, ready, state } = await connected();
     const client = await gateway.connect(auth('foreign', token));
     const own = await client.next('session.ready');
@@ -78,7 +78,7 @@ describe('a resume token', () => {
     await expect(isRefusedTransiently(gateway, auth('foreign', token))).resolves.toBe(true);
   });
 
-  it('of a renewed session admits the new credential and no longer the replaced one', async () => {
+  it('admits the new credential of a renewed session and no longer the replaced one', async () => {
     const { client, gateway, state, token } = await connected();
     await renew(client, 'renewed');
     const { resume_token: renewed } = await client.next('session.ready');

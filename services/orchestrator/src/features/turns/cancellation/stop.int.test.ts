@@ -130,7 +130,7 @@ describe('a stop request for a queued turn', () => {
     expect(events.filter(({ event }) => event === 'message.done')).toHaveLength(1);
   });
 
-  it('of another user returns not_found, and the turn continues', async () => {
+  it('returns not_found for another user, and the turn continues', async () => {
     const userMessage = await ask('why?');
     const otherUser = await world.uswarm.user();
     const own = await world.uswarm.home(otherUser);

@@ -159,7 +159,7 @@ describe('a tool request that needs the approval of the user', () => {
     expect(recorded.cards).toHaveLength(2);
   });
 
-  it('invariant 6: with invalid arguments fails without a card', async () => {
+  it('invariant 6: fails without a card if its arguments are invalid', async () => {
     const invalid = wanted('a', 'count', '{"by":"x","Checked":"yes"}');
     const { recorded, counted } = await asked([{ events: [invalid, waiting, done('ok')] }]);
     expect({ cards: recorded.cards, total: counted.total }).toEqual({ cards: [], total: 0 });

@@ -81,7 +81,7 @@ describe('turns with generated faults', () => {
     expect(points).toBeGreaterThan(50);
   });
 
-  it('without faults, each call takes effect once, after one pause per approval', async () => {
+  it('execute each call once, after one pause per approval, if no fault is generated', async () => {
     const steps: Schedule['steps'] = [['save', 'create'], ['send']];
     const result = await run({ steps, asks: true, finds: true, faults: [], deliveries: [], choices: [] });
     expect(result).toMatchObject({ attempts: 4, modelCalls: 3 });

@@ -68,7 +68,7 @@ describe('writes of a turn', () => {
     expect(seen.commits[0]).not.toContain('writing');
   });
 
-  it('that read usage follow those that write it', async () => {
+  it('are committed after the writes of usage if they read it', async () => {
     const { seen, writes, write } = setUp();
     writes.later(write('usage'), () => undefined, { usage: true });
     await writes.together(write('reserve'), { usage: true });
@@ -106,7 +106,7 @@ describe('writes of a turn', () => {
     expect([seen.commits, alone]).toEqual([[['read', 'writing']], ['alone']]);
   });
 
-  it('that wait follow the first one of the last transaction, which completes the job', async () => {
+  it('are committed after the first one of the last transaction, which completes the job', async () => {
     const { seen, writes, write, later } = setUp();
     later('usage');
     await writes.last(write('finish'), async () => void (await write('follow-up')()));
@@ -116,13 +116,13 @@ describe('writes of a turn', () => {
     await expect(writes.last(write('finish'))).rejects.toThrow(LeaseLost);
   });
 
-  it('in one statement fail without the lease', async () => {
+  it('fail in one statement without the lease', async () => {
     const { writes } = setUp();
     expect(await writes.single(async () => 'stored')).toBe('stored');
     await expect(writes.single(async () => undefined)).rejects.toThrow(LeaseLost);
   });
 
-  it('that exceed a limit are reported to the next one, and do not prevent the end of the turn', async () => {
+  it('are reported to the next one if they exceed a limit, and do not prevent the end of the turn', async () => {
     const { seen, writes, write, later } = setUp();
     later('result', new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order'));
     await new Promise((resolve) => setTimeout(resolve, 60));

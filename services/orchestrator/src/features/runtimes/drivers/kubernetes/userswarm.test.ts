@@ -88,7 +88,7 @@ describe('isManaged', () => {
     [{ 'app.kubernetes.io/managed-by': 'Helm' }, false],
     [{}, false],
     [undefined, false],
-  ])('with labels %j: %s', (labels, expected) => {
+  ])('is true only with the label of the orchestrator: %j, %s', (labels, expected) => {
     expect(isManaged(swarm({}, { metadata: labels === undefined ? {} : { labels } }))).toBe(expected);
   });
 });
