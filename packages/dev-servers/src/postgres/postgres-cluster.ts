@@ -43,9 +43,13 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     password: randomBytes(24).toString('base64url'),
   };
   await createCluster(cluster, options);
-  const { dataDirectory: data_directory, password } = cluster;
-  writePrivateFile(join(directory, 'cluster.json'), `${JSON.stringify({ password, data_directory })}\n`);
+  describeCluster(directory, cluster);
   return cluster;
+}
+
+/** Makes `openCluster` find the cluster of a folder. */
+export function describeCluster(directory: string, { dataDirectory: data_directory, password }: Cluster): void {
+  writePrivateFile(join(directory, 'cluster.json'), `${JSON.stringify({ password, data_directory })}\n`);
 }
 
 async function describedCluster(directory: string): Promise<Cluster | undefined> {

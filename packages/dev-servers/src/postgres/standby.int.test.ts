@@ -45,4 +45,15 @@ describe('startStandby', () => {
     expect(await query(standby, 'SELECT id FROM entries ORDER BY id')).toEqual([{ id: 1 }, { id: 2 }]);
     expect(await timeline(standby)).toEqual([{ id: 2 }]);
   });
+
+  it('is a primary server after its promotion that startPostgres starts again', async () => {
+    const { port } = standby;
+    await standby.close();
+    primary = await startPostgres({ directory: join(folder, 'standby'), port, durable: false });
+    await query(primary, 'INSERT INTO entries VALUES (3)');
+    expect({ url: primary.url, entries: await query(primary, 'SELECT id FROM entries ORDER BY id') }).toEqual({
+      url: standby.url,
+      entries: [{ id: 1 }, { id: 2 }, { id: 3 }],
+    });
+  });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFile, chown, cp, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { SUPERUSER } from './postgres-cluster.js';
+import { describeCluster, SUPERUSER } from './postgres-cluster.js';
 import { postgresPrograms, postgresUser, type SystemUser } from './postgres-home.js';
 import { launch, runningServer, type RunningPostgres } from './postgres.js';
 
@@ -11,8 +11,10 @@ export interface StandbyOptions {
   primary: Pick<RunningPostgres, 'url'>;
   /** The address from which the standby receives the log of the primary. Default: the primary itself. */
   source?: { host: string; port: number };
-  /** A new folder. */
+  /** A new folder. `startPostgres` starts the promoted server of this folder again. */
   directory: string;
+  /** Whether it keeps its commits after a crash. Default: false, for faster tests. */
+  durable?: boolean;
 }
 
 export interface RunningStandby extends RunningPostgres {
@@ -21,7 +23,8 @@ export interface RunningStandby extends RunningPostgres {
 }
 
 /** Starts an asynchronous standby of a running server on the same machine. @throws LocalError */
-export async function startStandby({ primary, source, directory: wanted }: StandbyOptions): Promise<RunningStandby> {
+export async function startStandby(options: StandbyOptions): Promise<RunningStandby> {
+  const { primary, source, directory: wanted, durable = false } = options;
   await mkdir(wanted, { recursive: true });
   const directory = await realpath(wanted);
   const dataDirectory = join(directory, 'data');
@@ -34,9 +37,11 @@ export async function startStandby({ primary, source, directory: wanted }: Stand
   await writeFile(join(dataDirectory, 'standby.signal'), '');
   if (user !== undefined) await chownAll(directory, user);
   const programs = await postgresPrograms(user);
+  const cluster = { dataDirectory, password };
+  describeCluster(directory, cluster);
   const logFile = join(directory, 'postgres.log');
-  const started = await launch({ dataDirectory, durable: false, logFile, programs, user }, undefined);
-  const running = runningServer({ cluster: { dataDirectory, password }, directory, ...started });
+  const started = await launch({ dataDirectory, durable, logFile, programs, user }, undefined);
+  const running = runningServer({ cluster, directory, ...started });
   return {
     ...running,
     promote: () => withClient(running.url, async (client) => void (await client.query('SELECT pg_promote()'))),
