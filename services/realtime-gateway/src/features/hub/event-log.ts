@@ -96,6 +96,11 @@ export class EventLog {
     return [];
   }
 
+  /** Forgets the events after a missing one, which are then read from where the others are. */
+  forgetAhead(): void {
+    this.#dropAhead(() => true);
+  }
+
   /** Undefined if the ring does not have the event. */
   entry(seq: number): LogEntry | undefined {
     const first = this.#ring[0];

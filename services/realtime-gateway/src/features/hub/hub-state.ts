@@ -46,6 +46,9 @@ const PAGES = 8;
 const NOTHING: Change = { wake: undefined, doubtful: false };
 const NOW: Change = { wake: 'now', doubtful: false };
 
+/** Whether it is of version 1, which has only what release 0.2 knows. */
+export const isReduced = ({ epoch }: HubEvent): boolean => epoch === '';
+
 /** All that a process knows about a workspace with sockets. No I/O and no timers. */
 export class HubState {
   readonly workspaceId: string;
@@ -54,6 +57,8 @@ export class HubState {
   readonly statuses = new AgentStatuses();
   readonly notices = new Notices();
   #epoch: string | undefined;
+  /** Whether the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
+  #hasReduced = false;
   #pages: LogEntry[][] = [];
   #pageBytes = 0;
   #lastChunk: { messageId: string; generation: number; chunkSeq: number; offset: number; frame: Frame } | undefined;
@@ -84,6 +89,14 @@ export class HubState {
   receive(event: HubEvent, now: number): Change {
     if (this.#isOtherEpoch(event.epoch)) return { wake: undefined, doubtful: true };
     if (event.kind === 'ephemeral') return this.#receiveEphemeral(event, now);
+    if (isReduced(event)) {
+      // Clients cannot order objects without revisions. The log has the complete event, if its orchestrator has an epoch.
+      if (this.#epoch !== undefined) {
+        this.log.note(event.seq);
+        return NOTHING;
+      }
+      this.#hasReduced = true;
+    }
     const entry = event.kind === 'skip' ? { seq: event.seq } : entryOf(event);
     return this.#inOrder(this.log.add(entry)) ? NOW : NOTHING;
   }
@@ -93,6 +106,10 @@ export class HubState {
     const { last_seq, epoch, agents, streams } = snapshot;
     if (!this.#isSameHistory(epoch, last_seq, moment)) return 'diverged';
     this.#epoch ??= epoch;
+    if (this.#hasReduced && epoch !== undefined) {
+      this.#hasReduced = false;
+      this.log.forgetAhead();
+    }
     if (this.position === undefined) this.#inOrder(this.log.start(last_seq));
     else this.log.confirmHead(last_seq, moment.known);
     if (agents !== undefined) this.statuses.replace(agents, last_seq, moment.statuses, now);
