@@ -3,7 +3,7 @@ import { describeWith } from '@uswarm/testkit';
 import fc from 'fast-check';
 import { type RealtimeCluster, startRealtimeCluster } from '../test/realtime/cluster.js';
 import { runSchedule } from '../test/realtime/run-schedule.js';
-import { schedules, type Step } from '../test/realtime/schedule.js';
+import { type Schedule, schedules } from '../test/realtime/schedule.js';
 import { abortIfInterrupted, scheduleParameters } from '../test/realtime/soak.js';
 
 const { parameters, faults, maxSteps, isSoak } = scheduleParameters();
@@ -23,8 +23,8 @@ describeWith('valkey', 'three devices, two gateways and two orchestrators, with 
 
   it('I1–I5 I11: every device has what a fresh snapshot has after 20 s without any new event', async () => {
     let green = 0;
-    const property = fc.asyncProperty(schedules(faults, maxSteps), async (steps: Step[]) => {
-      expect(await runSchedule(cluster, steps, end.signal)).toEqual([]);
+    const property = fc.asyncProperty(schedules(faults, maxSteps), async (schedule: Schedule) => {
+      expect(await runSchedule(cluster, schedule, end.signal)).toEqual([]);
       green += 1;
     });
     await fc.assert(property, parameters).catch((error: unknown) => {

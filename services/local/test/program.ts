@@ -23,11 +23,11 @@ export interface Program {
 }
 
 /**
- * Runs a built program, by its path in the repository, with only this environment. Its standard input stays open until the
+ * Runs a built program, by its path in the repository or an absolute path, with only this environment. Its standard input stays open until the
  * test ends it.
  */
 export function runProgram(script: string, args: readonly string[], env: Record<string, string>): Program {
-  const child = spawn(process.execPath, [path.join(REPOSITORY, script), ...args], {
+  const child = spawn(process.execPath, [path.resolve(REPOSITORY, script), ...args], {
     cwd: REPOSITORY,
     env: {
       PATH: process.env['PATH'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   freePort,
-  type ModelServer,
+  type ModelScript,
   type OidcIssuer,
   startModelServer,
   startOidcIssuer,
@@ -20,8 +20,20 @@ import { modelSettings } from '../model-settings.js';
 import { createServiceSecrets, gatewayEnvironment, orchestratorEnvironment, signalIfAlive } from '../separate.js';
 import { type OwnPostgres, startOwnPostgres } from './own-postgres.js';
 import { USER_NAME } from './folding-client.js';
+import { buildPreviousProgram, type PreviousProgram } from '../previous-release.js';
 import { scriptedAnswers } from './scripted-answers.js';
 import { createServiceProcess, type ServiceProcess } from './service-process.js';
+
+/** The index of the gateway that can be of the previous release. */
+export const PREVIOUS_GATEWAY = 1;
+const CURRENT_GATEWAY = 'services/realtime-gateway/dist/main.js';
+
+export interface ModelCall {
+  /** The last message of the prompt, as JSON. */
+  lastMessage: string;
+  /** When it was received, by `performance.now()`. */
+  at: number;
+}
 
 /** Two orchestrators and two gateways, each with its own connection to a real Valkey, and a real Postgres. */
 export interface RealtimeCluster {
@@ -32,13 +44,19 @@ export interface RealtimeCluster {
   /** Between each gateway and Valkey, then between each orchestrator and Valkey. */
   busProxies: readonly BusProxy[];
   databaseProxy: FaultInjectionProxy;
-  postgres: Pick<OwnPostgres, 'restart'>;
-  model: ModelServer;
+  postgres: Pick<OwnPostgres, 'restart' | 'promoteStandby' | 'lost'>;
+  /** The requests that the model server has received. */
+  modelCalls: readonly ModelCall[];
+  /** Replaces the gateway with the index `PREVIOUS_GATEWAY` by one of the previous release. */
+  runPreviousGateway(): Promise<void>;
+  runCurrentGateways(): Promise<void>;
   restartValkey(): Promise<void>;
   pauseValkey(): void;
   resumeValkey(): void;
   /** Sends a signal to the runtimes of these workspaces that run. @returns their process ids */
   signalRuntimes(workspaceIds: readonly string[], signal: NodeJS.Signals): Promise<number[]>;
+  /** Kills the runtimes of these workspaces, and those of which a promoted standby has no row. */
+  killRuntimes(workspaceIds: readonly string[]): Promise<void>;
   /** The orchestrator that publishes the late events of a workspace; undefined if none does. */
   relayOf(workspaceId: string): Promise<ServiceProcess | undefined>;
   newToken(): Promise<string>;
@@ -56,7 +74,12 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
   stack.defer(() => rm(directory, { recursive: true, force: true }));
   const valkey = await startValkey({ directory });
   stack.defer(() => valkey.close());
-  const model = await startModelServer({ script: scriptedAnswers });
+  const modelCalls: ModelCall[] = [];
+  const script: ModelScript = (...request) => {
+    modelCalls.push({ lastMessage: JSON.stringify(request[0].messages.at(-1)), at: performance.now() });
+    return scriptedAnswers(...request);
+  };
+  const model = await startModelServer({ script });
   stack.defer(() => model.close());
   const issuer: OidcIssuer = await startOidcIssuer();
   stack.defer(() => issuer.close());
@@ -115,19 +138,28 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     const start = () => runProgram('services/orchestrator/dist/main.js', [], env);
     services.push(createServiceProcess(start, `http://127.0.0.1:${http}`, 'listening'));
   }
+  const gatewayPrograms = [CURRENT_GATEWAY, CURRENT_GATEWAY];
   for (let index = 0; index < 2; index += 1) {
     const port = await freePort();
     const env = {
       ...gatewayEnvironment({ internalPort: internalPorts[index]!, redis: busProxies[index]!.url, secrets }),
       GATEWAY_PORT: String(port),
     };
-    const start = () => runProgram('services/realtime-gateway/dist/main.js', [], env);
+    const start = () => runProgram(gatewayPrograms[index]!, [], env);
     services.push(createServiceProcess(start, `http://127.0.0.1:${port}`, 'serving /socket.io/'));
   }
   for (const service of services) stack.defer(() => service.stop());
   for (const service of services) await service.start();
   const orchestrators = services.slice(0, 2);
   const gateways = services.slice(2);
+
+  let previousGateway: PreviousProgram | undefined;
+  stack.defer(() => previousGateway?.remove());
+  async function replaceGateway(program: string): Promise<void> {
+    gatewayPrograms[PREVIOUS_GATEWAY] = program;
+    await gateways[PREVIOUS_GATEWAY]!.kill();
+    await gateways[PREVIOUS_GATEWAY]!.start();
+  }
 
   const owned = stack.move();
 
@@ -141,11 +173,27 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     busProxies,
     databaseProxy,
     postgres,
-    model,
+    modelCalls,
+    async runPreviousGateway() {
+      previousGateway ??= await buildPreviousProgram({
+        service: 'realtime-gateway',
+        packages: ['contract', 'event-bus', 'service-kit'],
+      });
+      await replaceGateway(previousGateway.main);
+    },
+    async runCurrentGateways() {
+      await replaceGateway(CURRENT_GATEWAY);
+      // Orchestrators would publish for it for some more minutes.
+      await pool.query(`DELETE FROM gateways WHERE id = 'release-0.2'`);
+    },
     restartValkey: () => (restarting = restarting.then(() => valkey.restart())),
     pauseValkey: () => void process.kill(valkey.pid, 'SIGSTOP'),
     resumeValkey: () => void process.kill(valkey.pid, 'SIGCONT'),
     signalRuntimes: (workspaceIds, signal) => signalRuntimes(signal, workspaceIds),
+    async killRuntimes(workspaceIds) {
+      await signalRuntimes('SIGKILL', workspaceIds);
+      for (const orchestrator of orchestrators) orchestrator.killChildren();
+    },
     async relayOf(workspaceId) {
       const { rows } = await pool.query<{ id: string }>(
         `SELECT (array_agg(id ORDER BY id))[(uuid_hash_extended($1::uuid, 0) & 63) % count(*) + 1] AS id
@@ -161,7 +209,7 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     async heal() {
       signalIfAlive(valkey.pid, 'SIGCONT');
       await restarting;
-      await postgres.restarted();
+      await postgres.settled();
       for (const proxy of busProxies) proxy.heal();
       databaseProxy.thaw();
       await databaseProxy.restore();

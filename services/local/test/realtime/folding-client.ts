@@ -11,6 +11,7 @@ import {
   restore,
   type Workspace,
 } from './folded-workspace.js';
+import type { Interval } from './lost-commits.js';
 import { RestClient } from './rest-client.js';
 
 export interface Place {
@@ -26,10 +27,14 @@ export interface SentMessage {
   workspaceId: string;
   /** The id of the stored message, once it was acknowledged. */
   messageId?: string;
+  /** When it was sent first, by `performance.now()`. */
+  at: number;
+  /** The acknowledgements, and from when until when each was waited for. */
+  acks: (Interval & { messageId: string })[];
 }
 
-/** An acknowledged choice on a card. */
-export interface Choice {
+/** An acknowledged choice on a card, and from when until when the acknowledgement was waited for. */
+export interface Choice extends Interval {
   workspaceId: string;
   conversationId: string;
   messageId: string;
@@ -68,10 +73,10 @@ export class FoldingClient {
   readonly endings: string[] = [];
   /** The reasons for which it had to read a new snapshot. */
   readonly resyncs: string[] = [];
-  private readonly socket: Socket;
-  private readonly loading = new Map<string, Promise<void>>();
+  protected readonly socket: Socket;
+  protected readonly loading = new Map<string, Promise<void>>();
   private readonly gone = new Set<string>();
-  private readonly closing = new AbortController();
+  protected readonly closing = new AbortController();
 
   readonly token: string;
   readonly rest: RestClient;
@@ -87,12 +92,14 @@ export class FoldingClient {
       reconnectionDelayMax: 1_000,
       timeout: 5_000,
     });
-    this.socket.on('connect', () => {
-      this.subscribe([...this.known.keys()].filter((id) => !this.loading.has(id)));
-      // The next connect reads the list again.
-      this.refresh().catch(() => undefined);
-    });
+    this.socket.on('connect', () => this.connected());
     this.socket.onAny((name: string, payload: Payload) => this.receive(name, payload));
+  }
+
+  protected connected(): void {
+    this.subscribe([...this.known.keys()].filter((id) => !this.loading.has(id)));
+    // The next connect reads the list again.
+    this.refresh().catch(() => undefined);
   }
 
   /** Connects, and reads all workspaces. */
@@ -145,6 +152,8 @@ export class FoldingClient {
     const running = this.loading.get(workspaceId);
     if (running !== undefined) return running;
     const loading = (async () => {
+      // A failover can lose the deletion.
+      this.gone.delete(workspaceId);
       const folded = await this.snapshot(workspaceId);
       if (folded === undefined || this.gone.has(workspaceId)) this.known.delete(workspaceId);
       else this.known.set(workspaceId, folded);
@@ -167,7 +176,7 @@ export class FoldingClient {
     this.socket.emit('workspace.subscribe', { workspace_ids: workspaceIds, since });
   }
 
-  private receive(name: string, payload: Payload): void {
+  protected receive(name: string, payload: Payload): void {
     if (name === 'session.ending') this.endings.push(String(payload['code']));
     if (name === 'workspace.subscribed') return this.subscribed(payload);
     if (name === 'workspace.new') {
@@ -205,6 +214,9 @@ export class FoldingClient {
   }
 
   private subscribed(payload: Payload): void {
+    const rejected = (payload['rejected'] ?? []) as { workspace_id: string; code: string }[];
+    // Deleted, or created shortly before a failover that has lost it.
+    for (const { workspace_id: id, code } of rejected) if (code === 'workspace_not_found') this.known.delete(id);
     for (const [workspaceId, state] of Object.entries((payload['state'] ?? {}) as Record<string, unknown>)) {
       const folded = this.known.get(workspaceId);
       if (folded !== undefined) restore(folded, state);
@@ -215,13 +227,15 @@ export class FoldingClient {
   async send(workspaceId: string, conversationId: string, options: SendOptions = {}): Promise<void> {
     const { twice = false, overRest = false, prefix = '' } = options;
     const localId = randomUUID();
-    const message: SentMessage = { localId, text: `${prefix}${localId}`, conversationId, workspaceId };
+    const at = performance.now();
+    const message: SentMessage = { localId, text: `${prefix}${localId}`, conversationId, workspaceId, at, acks: [] };
     this.sent.push(message);
     for (const _ of twice ? [1, 2] : [1]) await this.sendUntilKnown(message, overRest);
   }
 
   private async sendUntilKnown(message: SentMessage, overRest: boolean): Promise<void> {
     while (!this.closing.signal.aborted) {
+      const from = performance.now();
       const attempt = overRest ? await this.post(message) : await this.emit(message);
       if ('retryAfterMs' in attempt) {
         await this.pause(attempt.retryAfterMs);
@@ -229,9 +243,8 @@ export class FoldingClient {
       }
       const { messageId } = attempt;
       if (messageId === undefined) return;
-      if (message.messageId !== undefined && message.messageId !== messageId)
-        this.violations.push(`${message.localId} is ${message.messageId} and ${messageId}`);
       message.messageId = messageId;
+      message.acks.push({ messageId, from, to: performance.now() });
       return;
     }
   }
@@ -275,9 +288,11 @@ export class FoldingClient {
     if (card === undefined || action === undefined) return;
     const { id: messageId, conversation_id: conversationId } = card;
     const path = `/v1/workspaces/${workspaceId}/messages/${messageId}/action`;
+    const from = performance.now();
     const { status } = await this.rest.request('POST', path, { action_id: action.id });
+    const { id: actionId, label } = action;
     if (status < 300)
-      this.choices.push({ workspaceId, conversationId, messageId, actionId: action.id, label: action.label });
+      this.choices.push({ workspaceId, conversationId, messageId, actionId, label, from, to: performance.now() });
   }
 
   /** Closes the connection without a disconnect packet, as a phone without a network does. */
@@ -307,7 +322,7 @@ export class FoldingClient {
     return this.socket.connected;
   }
 
-  private async pause(ms: number): Promise<void> {
+  protected async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.closing.signal });
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '@uswarm/testkit/eventually';
-import type { RealtimeCluster } from './cluster.js';
+import type { ModelCall, RealtimeCluster } from './cluster.js';
 import {
   type Conversation,
   type FoldedWorkspace,
@@ -11,6 +11,9 @@ import {
   type Workspace,
 } from './folded-workspace.js';
 import { FoldingClient, type Place, USER_NAME } from './folding-client.js';
+import { plainDifferences, untilReloaded } from './judge-plain.js';
+import { canBeLost } from './lost-commits.js';
+import { PlainClient } from './plain-client.js';
 
 /** Time without any new event in which every loss is found, in milliseconds. */
 const QUIET_MS = 20_000;
@@ -29,13 +32,9 @@ export async function judge(
   clients: readonly FoldingClient[],
   listEventsCanBeLost: boolean,
 ): Promise<string[]> {
-  await eventually(
-    () =>
-      cluster.query(
-        `SELECT t.id FROM turns t JOIN workspaces w ON w.id = t.workspace_id WHERE t.status IN ('queued', 'running')`,
-      ),
-    { until: (rows) => rows.length === 0, timeoutMs: ENDS_WITHIN_MS, description: 'all answers end' },
-  );
+  await untilAnswered(cluster);
+  for (const client of clients) if (client instanceof PlainClient) await untilReloaded(client, ENDS_WITHIN_MS);
+  await untilAnswered(cluster);
   await sleep(QUIET_MS);
   return [
     ...(await lostHints(clients, listEventsCanBeLost)),
@@ -43,8 +42,18 @@ export async function judge(
     ...(await lostSends(cluster, clients)),
     ...(await lostChoices(cluster, clients)),
     ...(await repeatedCalls(cluster, clients)),
-    ...(await missingHints(clients)),
+    ...(await missingHints(clients.filter((client) => !(client instanceof PlainClient)))),
   ];
+}
+
+function untilAnswered(cluster: RealtimeCluster): Promise<unknown> {
+  return eventually(
+    () =>
+      cluster.query(
+        `SELECT t.id FROM turns t JOIN workspaces w ON w.id = t.workspace_id WHERE t.status IN ('queued', 'running')`,
+      ),
+    { until: (rows) => rows.length === 0, timeoutMs: ENDS_WITHIN_MS, description: 'all answers end' },
+  );
 }
 
 /**
@@ -52,13 +61,13 @@ export async function judge(
  *
  * @returns the clients that had a workspace missing without a reason
  */
-async function lostHints(clients: readonly FoldingClient[], canBeLost: boolean): Promise<string[]> {
+async function lostHints(clients: readonly FoldingClient[], areExcused: boolean): Promise<string[]> {
   const ids = await clients[0]!.workspaceIds();
   const wrong: string[] = [];
   for (const [number, client] of clients.entries()) {
     const missing = ids.filter((id) => !client.known.has(id));
     if (missing.length === 0) continue;
-    if (!canBeLost) wrong.push(`client ${number} was not told of the workspaces ${missing}`);
+    if (!areExcused) wrong.push(`client ${number} was not told of the workspaces ${missing}`);
     client.goOffline();
     client.goOnline();
     await eventually(() => missing.every((id) => client.known.has(id)), {
@@ -110,8 +119,16 @@ export async function differencesFromSnapshot(place: Place, clients: readonly Fo
         const snapshot = await fresh.snapshot(id);
         const { body } = await fresh.rest.read(`/v1/workspaces/${id}/agents`);
         const { data: agents } = body as { data: Agent[] };
-        if (snapshot !== undefined)
-          wrong.push(...differences(client.known.get(id), snapshot, agents).map((line) => `client ${number}: ${line}`));
+        if (snapshot === undefined) continue;
+        const folded = client.known.get(id);
+        const lines =
+          folded === undefined
+            ? ['a workspace is missing']
+            : [
+                ...(client instanceof PlainClient ? plainDifferences : exactDifferences)(folded, snapshot),
+                ...wrongStates(folded, agents),
+              ];
+        wrong.push(...lines.map((line) => `client ${number}: ${line}`));
       }
     }
     return wrong;
@@ -136,12 +153,7 @@ const withoutStatus = (item: unknown): unknown =>
     return agent;
   });
 
-function differences(
-  folded: FoldedWorkspace | undefined,
-  snapshot: FoldedWorkspace,
-  agents: readonly Agent[],
-): string[] {
-  if (folded === undefined) return ['a workspace is missing'];
+function exactDifferences(folded: FoldedWorkspace, snapshot: FoldedWorkspace): string[] {
   const of = (kind: string, left: ReadonlyMap<string, Revised>, right: ReadonlyMap<string, Revised>): string[] =>
     [...new Set([...left.keys(), ...right.keys()])].flatMap((id) => {
       const [mine, theirs] = [left.get(id), right.get(id)];
@@ -157,6 +169,12 @@ function differences(
     ...(position(folded) === position(snapshot)
       ? []
       : [`the position is ${position(folded)} instead of ${position(snapshot)}`]),
+  ];
+}
+
+/** I11: no text is in progress, and the statuses are those of the agents. */
+function wrongStates(folded: FoldedWorkspace, agents: readonly Agent[]): string[] {
+  return [
     ...[...folded.streams].map(([id, { text }]) => `the text "${text}" of ${id} has no end`),
     ...agents.flatMap(({ id, status }) => {
       const shown = shownStatus(folded, id);
@@ -199,51 +217,65 @@ async function exists(cluster: RealtimeCluster, conversationId: string): Promise
   return rows.length > 0;
 }
 
-/** I1: what was acknowledged is stored once, unless its conversation or workspace was deleted; what was not is stored at most once. */
+/**
+ * I1: what was acknowledged is stored once, unless its conversation or workspace was deleted, or a failover lost it; what was not
+ * is stored at most once.
+ */
 async function lostSends(cluster: RealtimeCluster, clients: readonly FoldingClient[]): Promise<string[]> {
+  const lost = cluster.postgres.lost();
   const wrong: string[] = [];
-  for (const { localId, messageId, conversationId } of clients.flatMap(({ sent }) => sent)) {
+  for (const { localId, acks, conversationId } of clients.flatMap(({ sent }) => sent)) {
     const stored = await cluster.query<{ id: string }>('SELECT id FROM messages WHERE local_id = $1', [localId]);
     if (stored.length > 1) wrong.push(`the message ${localId} is stored ${stored.length} times`);
-    if (messageId !== undefined && (await exists(cluster, conversationId)) && stored[0]?.id !== messageId)
-      wrong.push(`the message ${messageId} is lost`);
+    const kept = acks.filter((ack) => !canBeLost(ack, lost)).map(({ messageId }) => messageId);
+    if (new Set(kept).size > 1) wrong.push(`${localId} was acknowledged as ${kept}`);
+    if (kept.length > 0 && (await exists(cluster, conversationId)) && stored[0]?.id !== kept[0])
+      wrong.push(`the message ${kept[0]} is lost`);
   }
   return wrong;
 }
 
-/** I1: an acknowledged choice is the one of its card, and one message. */
+/** I1: an acknowledged choice is the one of its card, and one message, unless a failover lost it. */
 async function lostChoices(cluster: RealtimeCluster, clients: readonly FoldingClient[]): Promise<string[]> {
   const wrong: string[] = [];
-  for (const { messageId, conversationId, actionId, label } of clients.flatMap(({ choices }) => choices)) {
+  for (const choice of clients.flatMap(({ choices }) => choices)) {
+    const { messageId, conversationId, actionId, label } = choice;
     if (!(await exists(cluster, conversationId))) continue;
     const [row] = await cluster.query<{ chosen: string | null; messages: number }>(
       `SELECT (SELECT content ->> 'selected_action_id' FROM messages WHERE id = $1) AS chosen,
          (SELECT count(*)::int FROM messages WHERE role = 'user' AND content ->> 'text' = $2) AS messages`,
       [messageId, label],
     );
+    if (canBeLost(choice, cluster.postgres.lost()) && row?.messages === 0) continue;
     if (row?.chosen !== actionId) wrong.push(`the choice ${actionId} on ${messageId} is ${row?.chosen}`);
     if (row?.messages !== 1) wrong.push(`the choice on ${messageId} is ${row?.messages} messages`);
   }
   return wrong;
 }
 
-/** The model is called at most once per generation of a turn. */
+/** The model is called at most once per generation of a turn. A failover can lose a generation, or the message itself. */
 async function repeatedCalls(cluster: RealtimeCluster, clients: readonly FoldingClient[]): Promise<string[]> {
-  const lastMessages = cluster.model.requests.map(({ body }) => JSON.stringify(body.messages.at(-1)));
   const wrong: string[] = [];
-  const texts = clients.flatMap(({ sent, choices }) => [
-    ...sent.map(({ text }) => text),
-    ...choices.map(({ label }) => label),
+  const begun = clients.flatMap(({ sent, choices }) => [
+    ...sent.map(({ text, at }) => ({ text, at })),
+    ...choices.map(({ label, from }) => ({ text: label, at: from })),
   ]);
-  for (const text of new Set(texts)) {
+  for (const { text, at } of begun) {
     const [turn] = await cluster.query<{ generation: number }>(
       `SELECT t.generation FROM turns t JOIN messages m ON m.id = t.user_message_id
        WHERE m.role = 'user' AND m.content ->> 'text' = $1`,
       [text],
     );
-    const calls = lastMessages.filter((message) => message.includes(text)).length;
-    if (turn !== undefined && calls > turn.generation)
-      wrong.push(`the model got ${calls} requests for "${text}" in ${turn.generation} generations`);
+    const calls = cluster.modelCalls.filter(({ lastMessage }) => lastMessage.includes(text));
+    const generations = (turn?.generation ?? 0) + lostSince(cluster, at, calls);
+    if (turn !== undefined && calls.length > generations)
+      wrong.push(`the model got ${calls.length} requests for "${text}" in ${generations} generations`);
   }
   return wrong;
+}
+
+/** How many generations of a turn can be lost: at most one with each failover between its message and its last call. */
+function lostSince({ postgres }: RealtimeCluster, at: number, calls: readonly ModelCall[]): number {
+  const request = { from: at, to: calls.at(-1)?.at ?? at };
+  return postgres.lost().filter((lost) => canBeLost(request, [lost])).length;
 }

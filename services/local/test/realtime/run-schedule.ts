@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@uswarm/testkit/eventually';
-import type { RealtimeCluster } from './cluster.js';
+import { PREVIOUS_GATEWAY, type RealtimeCluster } from './cluster.js';
 import { FoldingClient, signUp } from './folding-client.js';
 import { ENDS_WITHIN_MS, judge } from './judge.js';
-import { CLIENTS, type Fault, isFault, type Step } from './schedule.js';
+import { PlainClient } from './plain-client.js';
+import { CLIENTS, type Fault, isFault, type Schedule, type Step } from './schedule.js';
 import { ASK_FOR_CARD } from './scripted-answers.js';
 import type { ServiceProcess } from './service-process.js';
 
@@ -26,16 +27,21 @@ interface ConversationPlace {
  */
 export async function runSchedule(
   cluster: RealtimeCluster,
-  steps: readonly Step[],
+  { previousGateway, steps }: Schedule,
   signal?: AbortSignal,
 ): Promise<string[]> {
+  if (previousGateway) await cluster.runPreviousGateway();
   const token = await cluster.newToken();
   await signUp(cluster, token);
-  const clients = Array.from({ length: CLIENTS }, (_, number) => new FoldingClient(cluster, token, number));
+  const clients = Array.from({ length: CLIENTS }, (_, number) => {
+    const Client =
+      previousGateway && number % cluster.gateways.length === PREVIOUS_GATEWAY ? PlainClient : FoldingClient;
+    return new Client(cluster, token, number);
+  });
   const judged = async (): Promise<string[]> => {
     // The last client joins in the middle.
     await Promise.all(clients.slice(0, -1).map((client) => client.join()));
-    await new Schedule(cluster, clients, signal).run(steps);
+    await new Run(cluster, clients, signal).run(steps);
     return judge(cluster, clients, steps.some(isFault));
   };
   try {
@@ -44,7 +50,8 @@ export async function runSchedule(
     const workspaceIds = clients.flatMap((client) => [...client.known.keys()]);
     await Promise.all(clients.map((client) => client.close()));
     await cluster.heal();
-    await cluster.signalRuntimes(workspaceIds, 'SIGKILL');
+    if (previousGateway) await cluster.runCurrentGateways();
+    await cluster.killRuntimes(workspaceIds);
   }
 }
 
@@ -57,7 +64,7 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | unde
   return Promise.race([work, aborted]);
 }
 
-class Schedule {
+class Run {
   private readonly faults: Promise<unknown>[] = [];
   /** Requests and sends without a result, with their descriptions. */
   private readonly running = new Map<Promise<unknown>, string>();
@@ -154,6 +161,12 @@ class Schedule {
         return this.fault(cluster.databaseProxy.freeze, cluster.databaseProxy.thaw, fault.seconds);
       case 'restart Postgres':
         return this.begin(fault.do, cluster.postgres.restart(fault.how));
+      case 'promote a standby': {
+        const { begun, ended } = cluster.postgres.promoteStandby(fault.lackMs);
+        this.begin(fault.do, ended);
+        // Later steps happen while the standby lacks what they change. Only the copy of the primary server is awaited.
+        return begun;
+      }
       case 'close connections to Postgres':
         await cluster.databaseProxy.disconnect();
         return cluster.databaseProxy.restore();

@@ -22,9 +22,17 @@ export type Fault =
   | { do: 'pause runtimes'; seconds: number }
   | { do: 'restart Valkey' }
   | { do: 'restart Postgres'; how: 'kill' | 'shutdown' }
+  /** The primary server is killed. The standby lacks what was committed in the last `lackMs`. */
+  | { do: 'promote a standby'; lackMs: number }
   | { do: 'pause Valkey' | 'delay the bus' | 'freeze Postgres' | 'lose bus messages'; seconds: number }
   | { do: 'cut off gateway'; index: number; seconds: number }
   | { do: 'close connections to Postgres' };
+
+export interface Schedule {
+  /** Whether the last gateway is of the previous release, as during a roll-out. */
+  previousGateway: boolean;
+  steps: Step[];
+}
 
 /** What users do, and what happens to their devices. */
 const USER_STEPS = new Set<Step['do']>([
@@ -53,7 +61,7 @@ export interface FaultSeconds {
   other: { min: number; max: number };
 }
 
-export function schedules(faults: FaultSeconds, maxLength: number): fc.Arbitrary<Step[]> {
+export function schedules(faults: FaultSeconds, maxLength: number): fc.Arbitrary<Schedule> {
   const seconds = fc.integer(faults.other);
   const pauseSeconds = fc.integer(faults.pause);
   const step = fc.oneof(
@@ -104,9 +112,23 @@ export function schedules(faults: FaultSeconds, maxLength: number): fc.Arbitrary
     },
     {
       weight: 1,
-      arbitrary: fc.record({ do: fc.constant('restart Postgres'), how: fc.constantFrom('kill', 'shutdown') }),
+      arbitrary: fc.oneof(
+        {
+          weight: 2,
+          arbitrary: fc.record({ do: fc.constant('restart Postgres'), how: fc.constantFrom('kill', 'shutdown') }),
+        },
+        {
+          weight: 1,
+          arbitrary: fc.record({ do: fc.constant('promote a standby'), lackMs: fc.integer({ min: 500, max: 1_500 }) }),
+        },
+      ),
     },
     { weight: 6, arbitrary: fc.record({ do: fc.constant('wait'), ms: fc.integer({ min: 50, max: 2_000 }) }) },
   );
-  return fc.array(step, { minLength: 5, maxLength }) as fc.Arbitrary<Step[]>;
+  const steps = fc.array(step, { minLength: 5, maxLength }) as fc.Arbitrary<Step[]>;
+  const previousGateway = fc.oneof(
+    { weight: 6, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  );
+  return fc.record({ previousGateway, steps });
 }

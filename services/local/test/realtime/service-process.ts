@@ -11,6 +11,8 @@ export interface ServiceProcess {
   pause(): void;
   resume(): void;
   output(): string;
+  /** Kills the processes that it has started. */
+  killChildren(): void;
   /** Kills it and its runtimes. It does not start again. */
   stop(): Promise<void>;
 }
@@ -48,6 +50,9 @@ export function createServiceProcess(start: () => Program, url: string, message:
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     output: () => program?.output() ?? '',
+    killChildren() {
+      for (const { pid } of program === undefined ? [] : childrenOf(program.pid)) killIfAlive(pid);
+    },
     async stop() {
       isStopped = true;
       await starting?.catch(() => undefined);

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import type fc from 'fast-check';
 import { NAMED_SCHEDULES } from './named-schedules.js';
-import type { FaultSeconds, Step } from './schedule.js';
+import type { FaultSeconds, Schedule } from './schedule.js';
 
 interface ScheduleParameters {
-  parameters: fc.Parameters<[Step[]]>;
+  parameters: fc.Parameters<[Schedule]>;
   faults: FaultSeconds;
   maxSteps: number;
   isSoak: boolean;
@@ -23,7 +23,7 @@ export function scheduleParameters(env = process.env): ScheduleParameters {
     endOnFailure: true,
   };
   if (minutes === undefined) {
-    const examples = Object.values(NAMED_SCHEDULES).map((steps): [Step[]] => [steps]);
+    const examples = Object.values(NAMED_SCHEDULES).map((schedule): [Schedule] => [schedule]);
     const numRuns = examples.length + SEEDS;
     const seconds = { min: 1, max: 8 };
     const faults = { pause: seconds, other: seconds };
