@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { TOKENS_IN_FLIGHT } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { delta, sse, usageChunk } from '../test/provider-server.js';
 import { anthropic } from './protocols/anthropic.js';
@@ -43,6 +44,14 @@ describe('the meter of a response', () => {
         expect(metered(protocol, bytes(text), sizes)).toEqual(whole);
       }),
     );
+  });
+
+  it.each([
+    ['an error', { error: { message: 'overloaded' } }],
+    ['no reason', delta(' of tea')],
+  ])('estimates what a provider may have generated after a stream that ends with %s', (_end, last) => {
+    const usage = metered(openai, bytes(sse(delta('All'), last)), []);
+    expect(usage.completion_tokens).toBeGreaterThan(TOKENS_IN_FLIGHT);
   });
 
   it('never throws and never reports less than the streamed text if the stream is cut anywhere', () => {

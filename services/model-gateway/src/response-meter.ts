@@ -20,15 +20,15 @@ export interface ResponseMeter {
 
 /** Reads the usage from a response while it passes: a stream of server-sent events, or one JSON object. */
 export function createResponseMeter(protocol: Protocol, { streamed }: { streamed: boolean }): ResponseMeter {
-  const metered: Metered = { usage: {}, complete: false, outputTokens: 0 };
+  const metered: Metered = { usage: {}, complete: false, ended: false, outputTokens: 0 };
   const read = streamed ? eventReader(protocol, metered) : wholeReader(protocol, metered);
   return {
     push: read.push,
     usage({ isCut, estimatePrompt }) {
       read.end();
-      const { usage, complete, outputTokens } = metered;
+      const { usage, complete, ended, outputTokens } = metered;
       const { promptTokens = estimatePrompt(), completionTokens = 0, cachedTokens = 0, reasoningTokens = 0 } = usage;
-      const estimate = outputTokens + (isCut ? TOKENS_IN_FLIGHT : 0);
+      const estimate = outputTokens + (isCut || !ended ? TOKENS_IN_FLIGHT : 0);
       return {
         prompt_tokens: promptTokens,
         completion_tokens: complete ? completionTokens : Math.max(completionTokens, estimate),

@@ -46,13 +46,14 @@ export const anthropic: Protocol = {
   }),
 
   meter(metered, event) {
-    const { type, message, usage, delta, content_block, content } = objectOf(event);
+    const { type, message, usage, delta, content_block, content, stop_reason } = objectOf(event);
     // A whole response has the type `message`; a streamed one begins with the usage of the prompt.
     if (type === 'message_start') Object.assign(metered.usage, usageOf(objectOf(message)['usage']));
     else if (type === 'message' || type === 'message_delta') Object.assign(metered.usage, usageOf(usage));
     if (type === 'message_delta' || type === 'message') {
       metered.complete = metered.usage.promptTokens !== undefined && metered.usage.completionTokens !== undefined;
     }
+    metered.ended ||= typeof (objectOf(delta)['stop_reason'] ?? stop_reason) === 'string';
     if (type === 'message') metered.outputTokens += textTokens(content);
     else if (type === 'content_block_start') metered.outputTokens += textTokens(content_block);
     else if (type === 'content_block_delta') metered.outputTokens += textTokens(delta);

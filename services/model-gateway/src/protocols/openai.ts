@@ -61,6 +61,7 @@ export const openai: Protocol = {
       const { delta, message } = objectOf(choice);
       const tokens = textTokens(delta ?? message);
       metered.outputTokens += tokens;
+      metered.ended ||= isFinished(choice);
       // Usage before further output was not the last one.
       if (tokens > 0) metered.complete = false;
     }

@@ -39,6 +39,8 @@ export interface Metered {
   usage: Partial<ReportedUsage>;
   /** Whether `usage` is that of the whole response. */
   complete: boolean;
+  /** Whether the response states why it ended. Without it, it is cut, or ended with an error. */
+  ended: boolean;
   /** Estimated tokens of the output. */
   outputTokens: number;
 }
