@@ -152,16 +152,8 @@ describe('a call whose processes are killed before its outcome is known is looke
 describe('a call that waits for the user while a process is killed', () => {
   const calls = useCallFixture({ modelGateway: true });
 
-  async function ask() {
-    await calls.user.permit('gmail', 'ask');
-    await calls.user.send(`Send ${calls.name}`);
-    const card = await calls.user.card();
-    await calls.user.replies(1);
-    return card;
-  }
-
   it.each(KILLED)('invariant 7: has no job, and leaves once after the decision: %s', async (killed) => {
-    const card = await ask();
+    const card = await calls.ask();
     expect(await calls.ofWorkspace(`SELECT FROM work WHERE kind = 'turn' AND workspace_id = $1`)).toEqual([]);
     await calls.kill(killed);
     await calls.recover(killed);
@@ -171,7 +163,7 @@ describe('a call that waits for the user while a process is killed', () => {
   });
 
   it('invariant 5: does not leave for a choice that was not committed, which can be made again', async () => {
-    const card = await ask();
+    const card = await calls.ask();
     const unlock = await calls.services.lockTable('turn_contexts');
     const lost = calls.user.choose(card, 'approve').catch(() => 'lost');
     await calls.services.untilBlocked();
@@ -187,7 +179,7 @@ describe('a call that waits for the user while a process is killed', () => {
   });
 
   it('invariant 5: leaves once if the orchestrator is killed between the choice and the next turn', async () => {
-    const card = await ask();
+    const card = await calls.ask();
     // The turn of the choice stops at its first statement.
     const unlock = await calls.services.lockTable('turn_entries');
     const choosing = calls.user.choose(card, 'approve').catch(() => 'lost');

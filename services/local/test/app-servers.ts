@@ -137,7 +137,8 @@ export async function startAppUser(
     answered: () =>
       client.saw(
         'message.updated',
-        ({ message: { content } }: { message: MessageData }) => content.type === 'text' && content.text === 'Done.',
+        ({ message: { content } }: { message: MessageData }) =>
+          content.type === 'text' && content.text.endsWith('Done.'),
       ),
 
     textOf(messageId) {

@@ -1,6 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import type { ModelStep } from '@uswarm/dev-servers';
-import { type AppServers, type AppUser, startAppServers, startAppUser, type WordedCall } from './app-servers.js';
+import { type ModelStep, words } from '@uswarm/dev-servers';
+import {
+  type AppServers,
+  type AppUser,
+  type Card,
+  startAppServers,
+  startAppUser,
+  type WordedCall,
+} from './app-servers.js';
+import { callInParts } from './call-in-parts.js';
+import { leftBehind } from './left-behind.js';
 import type { Program } from './program.js';
 import { type Killed, type SeparateOptions, type SeparateServices, startSeparateServices } from './separate.js';
 import { type UsageCheck, watchUsage } from './usage-check.js';
@@ -19,35 +28,15 @@ const callsFor = (message: string): WordedCall[] => {
   return [message.includes('event') ? event : mail];
 };
 
-/** Streams a call. A message with the word `slowly` has a pause in the middle of its arguments. */
+/** Streams a call. A message with the word `slowly` has a pause in the middle of its arguments, one with `after a text` before it. */
 function inTwoParts([call]: readonly WordedCall[], message: string): readonly ModelStep[] {
   if (call === undefined) return [];
+  if (message.includes('after a text'))
+    return [...words('I will do '), { hold: `text of ${SUBJECT.exec(message)?.[0]}` }, { toolCalls: [call] }];
   if (!message.includes('slowly')) return [{ toolCalls: [call] }];
-  const text = JSON.stringify(call.arguments);
-  const chunk = (delta: object, finish: string | null = null): ModelStep => {
-    const choices = [{ index: 0, delta, finish_reason: finish }];
-    const body = { id: 'x', object: 'chat.completion.chunk', created: 0, model: 'scripted', choices };
-    return { raw: `data: ${JSON.stringify(body)}\n\n` };
-  };
-  const part = (more: object): ModelStep => chunk({ tool_calls: [{ index: 0, ...more }] });
-  return [
-    part({ id: 'call', type: 'function', function: { name: call.name, arguments: text.slice(0, 20) } }),
-    { hold: `arguments of ${SUBJECT.exec(message)?.[0]}` },
-    part({ function: { arguments: text.slice(20) } }),
-    chunk({}, 'tool_calls'),
-    { raw: 'data: [DONE]\n\n' },
-  ];
+  const { begin, end } = callInParts(call);
+  return [begin, { hold: `arguments of ${SUBJECT.exec(message)?.[0]}` }, ...end];
 }
-
-/** What a turn must not leave behind. */
-const LEFT: Record<string, string> = {
-  jobs: `SELECT kind FROM work WHERE kind = 'turn' AND workspace_id = $1`,
-  turns: `SELECT id FROM turns WHERE status IN ('queued', 'running') AND workspace_id = $1`,
-  lines: `SELECT content FROM messages WHERE workspace_id = $1
-    AND (content ->> 'state' = 'running' OR content ->> 'type' = 'loading')`,
-  agents: `SELECT activity FROM agents WHERE workspace_id = $1 AND activity NOT IN ('online', 'error')`,
-  calls: `SELECT c.turn_id FROM tool_calls c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = $1`,
-};
 
 /** What is outside, and in the database, when a turn has ended. */
 export interface AtTheEnd {
@@ -128,6 +117,23 @@ export class CallFixture {
     this.servers.model.release(`arguments of ${this.name}`);
   }
 
+  /** Asks for a mail, and waits until the client has a text before the call. @returns continues */
+  async writeText(): Promise<() => void> {
+    await this.user.send(`Send ${this.name} after a text`);
+    await this.servers.model.reached(`text of ${this.name}`);
+    await this.user.saw('message.chunk');
+    return () => this.servers.model.release(`text of ${this.name}`);
+  }
+
+  /** Asks for a mail that needs an approval, and waits until the turn waits. */
+  async ask(): Promise<Card> {
+    await this.user.permit('gmail', 'ask');
+    await this.user.send(`Send ${this.name}`);
+    const card = await this.user.card();
+    await this.user.replies(1);
+    return card;
+  }
+
   /** Asks for a mail, and stops the turn at its first statement that uses the table, after the arguments. @returns continues */
   async blockAfterArguments(table: string): Promise<() => Promise<void>> {
     await this.writeArguments();
@@ -157,14 +163,13 @@ export class CallFixture {
 
   async state(): Promise<AtTheEnd> {
     const events = [...this.servers.google.calendar.events.values()].filter(({ summary }) => summary === this.name);
-    const rows = Object.entries(LEFT).map(async ([name, sql]) => [name, await this.ofWorkspace(sql)] as const);
-    const usage = this.usage.broken(this.user.workspaceId).then((broken) => ['usage', broken] as const);
-    const left: (readonly [string, unknown[]])[] = await Promise.all([...rows, usage]);
+    const left = await leftBehind(this.services, this.user.workspaceId);
+    const usage = await this.usage.broken(this.user.workspaceId);
     return {
       mails: this.mails(),
       events: events.length,
       receipts: await this.ofWorkspace('SELECT tool, status FROM receipts WHERE workspace_id = $1 ORDER BY id'),
-      left: Object.fromEntries(left.filter(([, found]) => found.length > 0)),
+      left: { ...left, ...(usage.length > 0 && { usage }) },
     };
   }
 }

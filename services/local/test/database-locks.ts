@@ -16,11 +16,16 @@ export function createDatabaseLocks(pool: pg.Pool): DatabaseLocks {
   return {
     async lock(statement) {
       const connection = await pool.connect();
+      // Its server can be killed.
+      connection.on('error', () => undefined);
       await connection.query(`BEGIN; ${statement}`);
       const unlock = async (): Promise<void> => {
         if (!held.delete(unlock)) return;
-        await connection.query('ROLLBACK');
-        connection.release();
+        const lost = await connection.query('ROLLBACK').then(
+          () => false,
+          () => true,
+        );
+        connection.release(lost);
       };
       held.add(unlock);
       return unlock;

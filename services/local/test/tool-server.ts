@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
-import type { RequestListener } from 'node:http';
+import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createSearchServer, type SearchOutcome } from '@uswarm/searxng-client';
 import { listen, parseSigningKey, silentLogger } from '@uswarm/service-kit';
 
@@ -13,6 +15,8 @@ export interface TestToolServer {
   notes: string[];
   /** What was searched for. */
   queries: string[];
+  /** What happens to the answers of the next searches, which were executed. Without an entry, they are sent. */
+  lostAnswers: ((response: ServerResponse) => void)[];
   /** Answers in place of the tool server. */
   replacement: RequestListener | undefined;
   close(): Promise<void>;
@@ -20,21 +24,28 @@ export interface TestToolServer {
 
 export async function startToolServer(): Promise<TestToolServer> {
   const signingKey = `test:${randomBytes(32).toString('hex')}`;
+  const responses = new AsyncLocalStorage<ServerResponse>();
   const server = createSearchServer({
     keys: [parseSigningKey(signingKey)],
     logger: silentLogger,
     search: {
       async search({ query }) {
         tools.queries.push(String(query));
+        const lose = tools.lostAnswers.shift();
+        const response = responses.getStore();
+        if (lose !== undefined && response !== undefined) {
+          lose(response);
+          await once(response, 'close');
+        }
         return { status: 'ok', results: tools.found, unresponsive_engines: [], notes: tools.notes };
       },
     },
     limits: { perMinute: 10_000, concurrent: 10 },
   });
-  const http = await listen((request, response) => (tools.replacement ?? server.handler)(request, response), {
-    host: '127.0.0.1',
-    port: 0,
-  });
+  const http = await listen(
+    (request, response) => responses.run(response, () => (tools.replacement ?? server.handler)(request, response)),
+    { host: '127.0.0.1', port: 0 },
+  );
   const url = `${http.url}/mcp`;
   const tools: TestToolServer = {
     url,
@@ -42,6 +53,7 @@ export async function startToolServer(): Promise<TestToolServer> {
     found: [],
     notes: [],
     queries: [],
+    lostAnswers: [],
     replacement: undefined,
     async close() {
       await server.close();

@@ -98,8 +98,8 @@ export type ModelStep =
   | { error: ScriptedError }
   /** Sends an error in the stream, which then ends. */
   | { streamError: ScriptedError }
-  /** Sends the bytes unchanged, as one packet. From the first such step on, the script writes the whole stream. */
-  | { raw: string | Uint8Array }
+  /** Sends the bytes unchanged, as one packet, and counts the text. From the first such step on, the script writes the whole stream. */
+  | { raw: string | Uint8Array; counts?: string }
   /** Ends the response without the closing chunks of the protocol. */
   | { end: true }
   /** Keeps the connection open and sends nothing. As the first step, it also withholds the response head. */

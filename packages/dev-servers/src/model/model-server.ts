@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, ProtocolWriter } from './answer.js';
+import { type Answer, count, type ProtocolWriter } from './answer.js';
 import { anthropicWriter, parseAnthropicRequest, sendAnthropicError } from './anthropic-protocol.js';
 import { countPromptTokens } from './count-tokens.js';
 import {
@@ -151,8 +151,10 @@ function writeStep(step: ModelStep, answer: Answer, writer: ProtocolWriter): boo
 /** Runs one step; `gone` aborts when the client disconnects. */
 async function runStep(step: ModelStep, answer: Answer, writer: ProtocolWriter, gates: Gates, gone: AbortSignal) {
   if (writeStep(step, answer, writer)) return;
-  if ('raw' in step) await sendPacket(answer.response, step.raw);
-  else if ('delayMs' in step) await sleep(step.delayMs, undefined, { signal: gone });
+  if ('raw' in step) {
+    count(answer, step.counts ?? '');
+    await sendPacket(answer.response, step.raw);
+  } else if ('delayMs' in step) await sleep(step.delayMs, undefined, { signal: gone });
   else if ('hold' in step) {
     gates.reached.open(step.hold);
     await Promise.race([gates.released.wait(step.hold), once(gone, 'abort')]);
