@@ -145,7 +145,9 @@ export async function readFinalState(user: TaskUser): Promise<FinalState> {
     ...shownState(messages),
     memories: await memoriesOf(user),
     artifacts: await artifactsOf(user),
-    receipts: receipts.map(({ tool, status, approval }) => ({ tool, status, approved: approval !== null })),
+    receipts: receipts
+      .filter(({ effect }) => effect !== 'own')
+      .map(({ tool, status, approval }) => ({ tool, status, approved: approval !== null })),
     searched: [...web.queries],
     usage: {
       tokens: usage.tokens_used,

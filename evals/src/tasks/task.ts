@@ -189,7 +189,7 @@ const Expectation = z.strictObject({
   drafts: z.array(MailRule).default([]).describe('All drafts.'),
   memories: z.array(MemoryRule).optional().describe('All memories. Default: the initial ones are unchanged.'),
   artifacts: z.array(ArtifactRule).optional().describe('All artifacts.'),
-  receipts: z.array(ReceiptRule).optional().describe('All receipts.'),
+  receipts: z.array(ReceiptRule).optional().describe('All receipts of calls to other systems.'),
   cards: z.array(CardRule).optional().describe('All cards.'),
   delegations: z.array(DelegationRule).optional().describe('All delegations.'),
   workflows: z.array(WorkflowRule).optional().describe('All workflows.'),

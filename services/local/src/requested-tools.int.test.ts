@@ -66,6 +66,9 @@ describe('a memory that is saved while a process is killed', () => {
       turns: await ofWorkspace('SELECT status, generation FROM turns WHERE workspace_id = $1'),
       prompts,
       kept: await services.query('SELECT turn_id FROM tool_calls UNION SELECT turn_id FROM turn_contexts'),
+      receipts: await ofWorkspace(
+        `SELECT tool, effect, arguments, status, outcome, jws IS NOT NULL AS signed FROM receipts WHERE workspace_id = $1`,
+      ),
       entries: await ofWorkspace(
         `SELECT e.kind, e.call ->> 'tool' AS tool FROM turn_entries e JOIN turns t ON t.id = e.turn_id
          WHERE t.workspace_id = $1 ORDER BY e.number`,
@@ -80,6 +83,16 @@ describe('a memory that is saved while a process is killed', () => {
     // One call per step. The second has the instructions of the first: the new memory is not among them.
     prompts: [prompts[0], prompts[0]],
     kept: [],
+    receipts: [
+      {
+        tool: 'remember',
+        effect: 'own',
+        arguments: null,
+        status: 'succeeded',
+        outcome: 'Saved as “tea”.',
+        signed: true,
+      },
+    ],
     entries: [
       { kind: 'step', tool: null },
       { kind: 'result', tool: 'remember' },

@@ -16,7 +16,7 @@ const COLUMN_TYPES: Record<string, string> = {
   'messages.attachments': "Omit<Attachment, 'url'>[]",
   'messages.content': 'MessageContent',
   'messages.mentions': 'Mention[]',
-  'receipts.approval': '{ approved_at: string; title: string; description: string }',
+  'receipts.approval': '{ approved_at: string; title: string | null; description: string | null }',
   'receipts.arguments': 'Record<string, unknown>',
   'usage_entries.prices': '{ input: number; cached_input: number; output: number }',
   'turn_contexts.context': 'Record<string, unknown>',

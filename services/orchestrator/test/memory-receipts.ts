@@ -16,6 +16,7 @@ export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {
         integrationId: call.integrationId ?? null,
       }),
     ofConversation: async () => [],
+    recordOwn: async () => undefined,
     finish: async (_turn, callId, end) => void Object.assign(receipts.get(callId) ?? {}, end),
     leave: async () => [...receipts].filter(([, { status }]) => status === 'sent').map(([callId]) => callId),
   };

@@ -179,6 +179,18 @@ describe('uswarmctl receipt verify', () => {
     expect(reasons).toEqual(['arguments_sha256 is not that of the arguments']);
   });
 
+  it('verifies a receipt of a change of data of uswarm, which has no arguments', async () => {
+    const own = { ...SIGNED, version: 2, effect: 'own', arguments: null, approval: null } as const;
+    const { results } = await verify({ ...own, jws: await current.sign(own) });
+    expect(results).toMatchObject([{ valid: true }]);
+  });
+
+  it('refuses a receipt of a call to another system without its arguments', async () => {
+    const without = { ...SIGNED, arguments: null };
+    const { reasons } = await verify({ ...without, jws: await current.sign(without) });
+    expect(reasons).toEqual(['arguments_sha256 is not that of the arguments']);
+  });
+
   it('does not accept a receipt that is not final, or that has no signature', async () => {
     const sent = { ...receipt, status: 'sent', finished_at: null, outcome: null };
     const { reasons } = await verify([{ ...sent, jws: null }, sent, { ...receipt, jws: null }]);

@@ -9,15 +9,19 @@ const approval = z
   .strictObject({
     user_id: Id.meta({ description: 'The user who approved the call.' }),
     approved_at: Timestamp,
-    title: z.string().meta({ description: 'The title of the card, exactly as it was shown.' }),
-    description: z.string().meta({ description: 'The text of the card, exactly as it was shown.' }),
+    title: z.string().nullable().meta({
+      description: 'The title of the card, exactly as it was shown. Null for the effect `own`.',
+    }),
+    description: z.string().nullable().meta({
+      description: 'The text of the card, exactly as it was shown. Null for the effect `own`.',
+    }),
   })
   .nullable()
   .meta({ description: 'Null if the tool did not ask.' });
 
 /** What the signature of a receipt contains. A change of these fields needs another version. */
 const signed = {
-  version: z.int().min(1).max(1),
+  version: z.int().min(1).max(2).meta({ description: '2 for the effect `own`, else 1.' }),
   id: Id,
   user_id: Id.meta({ description: 'The owner of the receipt.' }),
   workspace_id: Id,
@@ -26,16 +30,21 @@ const signed = {
   turn_id: Id,
   call_id: z.string().meta({ description: 'Unique within the turn.' }),
   tool: z.string(),
-  effect: z.enum(['keyed', 'once']).meta({
+  effect: z.enum(['own', 'keyed', 'once']).meta({
     description:
-      '`keyed`: the other system recognizes a repeated request by `key`. `once`: the request is never repeated.',
+      '`own`: the call changed data of uswarm, in the transaction that stores the receipt. `keyed`: the other system recognizes a repeated request by `key`. `once`: the request is never repeated.',
   }),
-  arguments: z.record(z.string(), z.unknown()).meta({ description: 'The exact arguments of the call.' }),
+  arguments: z.record(z.string(), z.unknown()).nullable().meta({
+    description:
+      'The exact arguments of the call. Null for the effect `own`: the owner can delete what an agent has written.',
+  }),
   arguments_sha256: z
     .string()
     .regex(/^[\da-f]{64}$/)
     .meta({ description: 'SHA-256 of the arguments as canonical JSON (RFC 8785).' }),
-  key: z.string().meta({ description: 'What identifies the request in the other system.' }),
+  key: z
+    .string()
+    .meta({ description: 'What identifies the request in the other system. The id of the call for the effect `own`.' }),
   approval,
   sent_at: Timestamp,
   finished_at: Timestamp.nullable().meta({ description: 'Null while the status is `sent`.' }),
@@ -49,7 +58,7 @@ const signed = {
 export const SignedReceipt = z.strictObject(signed);
 export type SignedReceipt = z.output<typeof SignedReceipt>;
 
-/** A call of an agent that changed something in another system, or may have. */
+/** A call of an agent that changed something, or may have. */
 export const Receipt = z
   .strictObject({
     ...signed,

@@ -13,7 +13,7 @@ export const receiptRoutes = [
     path: '/v1/receipts',
     auth: 'user',
     tag: 'receipts',
-    summary: 'List the receipts of calls that changed something in another system, newest first',
+    summary: 'List the receipts of calls that changed something, newest first',
     description:
       'Receipts stay until the account is deleted, also those of deleted conversations and workspaces. Pages are listed forward ' +
       'only: `prev_scroll_id` is always null.',

@@ -300,11 +300,11 @@ export interface ReceiptsTable {
   turn_id: string;
   call_id: string;
   tool: string;
-  effect: 'keyed' | 'once';
-  arguments: Json<Record<string, unknown>>;
+  effect: 'own' | 'keyed' | 'once';
+  arguments: Json<Record<string, unknown>> | null;
   arguments_hash: Buffer;
   key: string;
-  approval: Json<{ approved_at: string; title: string; description: string }> | null;
+  approval: Json<{ approved_at: string; title: string | null; description: string | null }> | null;
   status: Generated<'sent' | 'succeeded' | 'failed' | 'unknown'>;
   outcome: string | null;
   sent_at: Generated<Timestamp>;

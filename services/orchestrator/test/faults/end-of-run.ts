@@ -57,7 +57,7 @@ export function brokenRules({ id, tool, executions, requests, keys, told, receip
     [receipt === undefined || keys.every((key) => key === receipt.key), 'left with another key than the stored one'],
     [told !== 'done' || executions === 1, 'did not take effect, and the model was told that it did'],
     [isUnknown || told === 'done' || executions === 0, 'took effect, and the model was told that it did not'],
-    [effect === 'own' || executions === 0 || receipt !== undefined, 'took effect without a receipt'],
+    [executions === 0 || receipt !== undefined, 'took effect without a receipt'],
     [receipt?.status !== 'succeeded' || executions === 1, 'did not take effect, but its receipt claims it'],
     [receipt?.status !== 'failed' || executions === 0, 'took effect, but its receipt denies it'],
     [!finds || executions === 0 || receipt?.status !== 'unknown', 'took effect, and was not looked up'],

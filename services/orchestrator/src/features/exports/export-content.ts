@@ -27,7 +27,7 @@ devices.json             devices that you used; without push tokens
 legal.json               legal documents that you accepted, with version and time
 usage.json               tokens and requests by month and workspace
 integrations.json        apps that you connected; without their tokens
-receipts.json            calls of agents that changed something in another system, with signatures
+receipts.json            calls of agents that changed something, with signatures
 receipt-keys.json        the public keys of the signatures
 uploads.json             files that you uploaded; "path" is the file in this archive
 files/<id>/<name>        the files themselves

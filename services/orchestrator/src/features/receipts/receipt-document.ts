@@ -3,11 +3,14 @@ import type { Receipt, SignedReceipt } from '@uswarm/contract';
 import { canonicalJson, receiptPayload } from '@uswarm/service-kit';
 import type { ReceiptRow } from './receipts.store.js';
 
+/** SHA-256 of arguments as canonical JSON. */
+export const argumentsHash = (input: unknown): Buffer => createHash('sha256').update(canonicalJson(input)).digest();
+
 /** Renders what is signed. Only the owner of a workspace can approve calls in it. Pure. */
 export function receiptDocument(row: ReceiptRow): SignedReceipt {
   const { user_id, approval } = row;
   return {
-    version: 1,
+    version: row.arguments === null ? 2 : 1,
     id: row.id,
     user_id,
     workspace_id: row.workspace_id,
@@ -18,7 +21,7 @@ export function receiptDocument(row: ReceiptRow): SignedReceipt {
     tool: row.tool,
     effect: row.effect,
     arguments: row.arguments,
-    arguments_sha256: createHash('sha256').update(canonicalJson(row.arguments)).digest('hex'),
+    arguments_sha256: (row.arguments === null ? row.arguments_hash : argumentsHash(row.arguments)).toString('hex'),
     key: row.key,
     approval:
       approval === null

@@ -3,8 +3,8 @@ import type { Database } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import { pruningRow } from '../../jobs/pruning.js';
 import { storable } from '../turns/reply/agent-content-schema.js';
-import { receiptDocument } from './receipt-document.js';
-import type { ReceiptEnd, ReceiptRow, ReceiptStore } from './receipts.store.js';
+import { argumentsHash, receiptDocument } from './receipt-document.js';
+import type { OwnReceipt, ReceiptEnd, ReceiptRow, ReceiptStore } from './receipts.store.js';
 
 /** What the model is told about a call whose outcome is unknown. */
 export const UNKNOWN_OUTCOME =
@@ -19,12 +19,14 @@ const storableEnd = ({ status, outcome }: ReceiptEnd): ReceiptEnd => ({ status, 
 /** The only job of its type looks up calls that no turn continues, and signs. */
 export const RECEIPT_ROW = pruningRow('receipt-settling');
 
-/** Records calls to other systems, and signs each record in the transaction that ends it. */
+/** Records calls with an effect, and signs each record in the transaction that ends it. */
 export interface ReceiptLog extends Pick<
   ReceiptStore,
   'find' | 'count' | 'insert' | 'ofConversation' | 'sentSince' | 'left'
 > {
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<void>;
+  /** Records a call that changed data of uswarm, in the transaction of its effect. */
+  recordOwn(receipt: Omit<OwnReceipt, 'argumentsHash'> & { arguments: unknown }, db: Database): Promise<void>;
   /** Call it with the end of a turn: its calls that were sent and have no outcome are looked up afterwards. @returns their ids */
   leave(turnId: string, db: Database): Promise<string[]>;
   /** Ends a call that no turn continues. @returns false if it has ended, or if a turn continues it */
@@ -53,6 +55,10 @@ export function createReceiptLog({ store, signer, jobs }: ReceiptLogDeps): Recei
     left: store.left,
     async finish(turnId, callId, end, db) {
       await sign(await store.finish(turnId, callId, storableEnd(end), db), db);
+    },
+    async recordOwn({ arguments: input, outcome, ...call }, db) {
+      const receipt = { ...call, argumentsHash: argumentsHash(input), outcome: storable(outcome) };
+      await sign([await store.insertOwn(receipt, db)], db);
     },
     async leave(turnId, db) {
       const callIds = await store.sentOf(turnId, db);

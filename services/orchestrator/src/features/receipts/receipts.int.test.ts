@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { createHash, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Receipt, ReceiptKeySet, ReceiptPage } from '@uswarm/contract';
 import { verifyReceiptSignature } from '@uswarm/service-kit';
@@ -122,6 +122,39 @@ describe('receipts', () => {
     await receipts.finish(turnId, call_id, { status: 'failed', outcome: 'Not sent.' }, uswarm.database);
     expect(await receipts.finishLeft(id, { status: 'unknown', outcome: 'Not known.' }, uswarm.database)).toBe(false);
     expect(await statusOf(user, id)).toBe('succeeded');
+  });
+
+  it('of changes of data of uswarm are signed without arguments, and count as no sent calls', async () => {
+    const { user, home } = await withHome();
+    const { receipts } = createStores(uswarm.database);
+    const turnId = await startTurn(uswarm, user, home);
+    const { workspaceId, conversationId, agents } = home;
+    const { user_id: userId } = await uswarm.database
+      .selectFrom('turns')
+      .innerJoin('workspaces as w', 'w.id', 'turns.workspace_id')
+      .select('w.owner_id as user_id')
+      .where('turns.id', '=', turnId)
+      .executeTakeFirstOrThrow();
+    const call = { id: 'c', turnId, workspaceId, conversationId, agentId: first(agents).id, userId };
+    const own = { call, tool: 'remember', arguments: { key: 'pin', content: '4711' }, outcome: 'Saved as “pin”.' };
+    await receipts.recordOwn(own, uswarm.database);
+    const [{ jws, ...receipt }] = (await read(user)).data as [Receipt];
+    expect(receipt).toMatchObject({
+      version: 2,
+      tool: 'remember',
+      effect: 'own',
+      arguments: null,
+      arguments_sha256: createHash('sha256').update('{"content":"4711","key":"pin"}').digest('hex'),
+      status: 'succeeded',
+      outcome: 'Saved as “pin”.',
+    });
+    expect((await verifyReceiptSignature(jws ?? '', await keys())).payload).toEqual(receipt);
+    expect(await receipts.count(turnId, uswarm.database)).toBe(0);
+    expect(await receipts.ofConversation(conversationId, 10)).toEqual([]);
+    // An operator removes the signatures of a leaked key.
+    await sql`UPDATE receipts SET kid = NULL, jws = NULL WHERE id = ${receipt.id}`.execute(uswarm.database);
+    await settle();
+    expect((await read(user)).data).toEqual([{ ...receipt, jws }]);
   });
 
   it.each(['conversation', 'workspace'] as const)('stay when their %s is deleted', async (what) => {

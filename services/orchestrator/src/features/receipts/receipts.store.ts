@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { ReceiptStatus } from '@uswarm/contract';
 import type { ReceiptKey } from '@uswarm/service-kit';
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { ReceiptsTable } from '../../database/tables.js';
 import { type ListPosition, listPosition } from '../messages/list-cursor.js';
@@ -18,6 +18,16 @@ export interface NewReceipt {
   argumentsHash: Buffer;
   /** What identifies the request in the other system. */
   key: string;
+}
+
+/** A call that changed data of uswarm, and has ended. */
+export interface OwnReceipt {
+  call: NewReceipt['call'];
+  tool: string;
+  /** SHA-256 of the arguments. They are not stored: users can delete what agents wrote. */
+  argumentsHash: Buffer;
+  /** What the model was told. */
+  outcome: string;
 }
 
 export interface SentReceipt {
@@ -60,6 +70,8 @@ export interface ReceiptStore {
   sentSince(turn: { id: string; agentId: string; userMessageId: string }): Promise<boolean>;
   /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
   insert(receipt: NewReceipt, db: Database): Promise<void>;
+  /** Stores a call that changed data of uswarm. @returns the ended receipt */
+  insertOwn(receipt: OwnReceipt, db: Database): Promise<ReceiptRow>;
   /** @returns the ended receipt; none if the account was deleted */
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
   /** The ids of the calls of a turn that were sent and have no outcome. */
@@ -84,9 +96,28 @@ export interface ReceiptStore {
 
 const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
 
+/** Calls of other systems; those that changed data of uswarm were not sent. */
+const IS_SENT = sql<boolean>`effect <> 'own'`;
+
 /** The call was sent and has no outcome, and no turn will request it again. */
 const IS_LEFT = sql<boolean>`receipts.status = 'sent' AND NOT EXISTS (
   SELECT FROM turns t WHERE t.id = receipts.turn_id AND t.status IN ('queued', 'running'))`;
+
+const columnsOf = (call: NewReceipt['call']) => ({
+  id: randomUUIDv7(),
+  user_id: call.userId,
+  workspace_id: call.workspaceId,
+  conversation_id: call.conversationId,
+  agent_id: call.agentId,
+  turn_id: call.turnId,
+  call_id: call.id,
+});
+
+/** When the user approved the call, and what of its card `m` is kept; null if it needed no approval. */
+const approvalOf = ({ turnId, id }: NewReceipt['call'], shown: RawBuilder<unknown>) => sql<string>`(
+  SELECT jsonb_build_object('approved_at', a.decided_at) || ${shown}
+  FROM tool_approvals a JOIN messages m ON m.id = a.card_message_id
+  WHERE a.turn_id = ${turnId} AND a.call_id = ${id} AND a.status = 'approved')`;
 
 /** @param database for reads */
 export const createReceiptStore = (database: Database): ReceiptStore => ({
@@ -103,6 +134,7 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
       .selectFrom('receipts')
       .select(({ fn }) => fn.countAll<number>().as('sent'))
       .where('turn_id', '=', turnId)
+      .where(IS_SENT)
       .executeTakeFirstOrThrow();
     return row.sent;
   },
@@ -117,6 +149,7 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
         'sent_at as sentAt',
       ])
       .where('conversation_id', '=', conversationId)
+      .where(IS_SENT)
       .orderBy('sent_at', 'desc')
       .orderBy('id', 'desc')
       .limit(limit)
@@ -130,6 +163,7 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
       .where('m.id', '=', userMessageId)
       .where('r.agent_id', '=', agentId)
       .where('r.turn_id', '<>', id)
+      .where(IS_SENT)
       .whereRef('r.sent_at', '>=', 'm.created_at')
       .limit(1)
       .executeTakeFirst();
@@ -137,20 +171,11 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
   },
 
   async insert({ call, tool, effect, arguments: input, argumentsHash, key }, db) {
-    const approval = sql<string>`(
-      SELECT jsonb_build_object('approved_at', a.decided_at, 'title', m.content ->> 'title', 'description', m.content ->> 'description')
-      FROM tool_approvals a JOIN messages m ON m.id = a.card_message_id
-      WHERE a.turn_id = ${call.turnId} AND a.call_id = ${call.id} AND a.status = 'approved')`;
+    const shown = sql`jsonb_build_object('title', m.content ->> 'title', 'description', m.content ->> 'description')`;
     await db
       .insertInto('receipts')
       .values({
-        id: randomUUIDv7(),
-        user_id: call.userId,
-        workspace_id: call.workspaceId,
-        conversation_id: call.conversationId,
-        agent_id: call.agentId,
-        turn_id: call.turnId,
-        call_id: call.id,
+        ...columnsOf(call),
         tool,
         effect,
         arguments: JSON.stringify(input),
@@ -158,10 +183,27 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
         // Other systems choose some keys.
         key: storable(key),
         integration_id: call.integrationId ?? null,
-        approval,
+        approval: approvalOf(call, shown),
       })
       .execute();
   },
+
+  insertOwn: ({ call, tool, argumentsHash, outcome }, db) =>
+    db
+      .insertInto('receipts')
+      .values({
+        ...columnsOf(call),
+        ...ended({ status: 'succeeded', outcome }),
+        tool,
+        effect: 'own',
+        arguments: null,
+        arguments_hash: argumentsHash,
+        key: call.id,
+        // The card has the arguments.
+        approval: approvalOf(call, sql`jsonb_build_object('title', null, 'description', null)`),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
 
   finish: (turnId, callId, end, db) =>
     db

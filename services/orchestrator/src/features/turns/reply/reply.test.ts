@@ -164,7 +164,7 @@ function noted() {
     {
       turn: { ...TURN },
       writer,
-      receipts: { finish: async () => undefined },
+      receipts: { finish: async () => undefined, recordOwn: async () => undefined },
       rules,
       tokenFor: async () => 'token',
       live,

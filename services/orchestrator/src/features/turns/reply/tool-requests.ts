@@ -81,7 +81,7 @@ export interface ToolRequestDeps {
   turn: TurnRow;
   writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent' | 'startTask'>;
   rules: CallRules;
-  receipts: Pick<ReceiptLog, 'finish'>;
+  receipts: Pick<ReceiptLog, 'finish' | 'recordOwn'>;
   live: Pick<LiveEvents, 'tool'>;
   logger: Pick<Logger, 'error' | 'warn'>;
   /** The sequence of the last durable event of the turn. */
@@ -149,6 +149,16 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return seq;
   }
 
+  /** Records a call that changed our data, in the transaction of the change. */
+  const withReceipt =
+    ({ tool: { name, effect }, input, call }: Requested, commit: Commit): Commit =>
+    async (tx) => {
+      const outcome = await commit(tx);
+      if (effect === 'own' && !outcome.failed)
+        await deps.receipts.recordOwn({ call, tool: name, arguments: input, outcome: outcome.text }, tx);
+      return outcome;
+    };
+
   /** Gives a task to another agent. Its end is the outcome of the call. */
   async function startTask(request: Requested & { tool: TaskTool }): Promise<number | undefined> {
     const { tool, input, call } = request;
@@ -175,7 +185,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     live.tool({ tool: tool.name, running: true }, lastSeq());
     const commit =
       'prepare' in tool
-        ? await prepareCall(tool, input, call, logger)
+        ? withReceipt(request, await prepareCall(tool, input, call, logger))
         : await sendCall(tool, input, call, {
             sent,
             approved,

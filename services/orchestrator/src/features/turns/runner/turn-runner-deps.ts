@@ -1,6 +1,7 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { JobStore } from '../../../jobs/job-store.js';
 import type { RuntimeClient } from '../../runtimes/runtime-client.js';
+import type { ReceiptLog } from '../../receipts/receipt-log.js';
 import type { RuntimeStore } from '../../runtimes/runtimes.store.js';
 import type { CallRules } from '../../tools/call-rules.js';
 import type { FollowUps } from '../../summaries/follow-ups.js';
@@ -22,7 +23,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   bodies: JournalBodies;
   markdown: SafeMarkdown;
   progress: TurnWriterDeps['progress'] & Pick<TurnProgressStore, 'find'>;
-  receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'];
+  receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'] & Pick<ReceiptLog, 'recordOwn'>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
   /** Enqueues the jobs that follow an answered turn. */
