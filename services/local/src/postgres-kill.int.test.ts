@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type RunningPostgres, startPostgres } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
+import type { Card } from '../test/app-servers.js';
 import { CallFixture, EVENT_CREATED, INSERT, MAIL_SENT, SEND } from '../test/call-fixture.js';
 import { killIfAlive } from '../test/separate.js';
 
@@ -29,6 +31,17 @@ describe('invariant 4: a call that changes another system leaves once if Postgre
     await rm(folder, { recursive: true, force: true });
   });
 
+  const restart = async (): Promise<void> => {
+    postgres = await startPostgres({ directory: join(folder, 'postgres'), port: postgres.port });
+  };
+  const killAndRestart = async (): Promise<void> => {
+    killIfAlive(postgres.pid);
+    await restart();
+  };
+  /** Makes a choice, as a client does: again while the service is unavailable. */
+  const approve = (card: Card) =>
+    eventually(() => calls.user.choose(card, 'approve'), { until: ({ status }) => status < 500 });
+
   it.each([
     ['a mail', SEND, MAIL_SENT],
     ['an event', INSERT, EVENT_CREATED],
@@ -36,7 +49,63 @@ describe('invariant 4: a call that changes another system leaves once if Postgre
     await calls.requestWithoutAnswer(method);
     killIfAlive(postgres.pid);
     calls.servers.google.release();
-    postgres = await startPostgres({ directory: join(folder, 'postgres'), port: postgres.port });
+    await restart();
     expect(await calls.atTheEnd()).toEqual(expected);
+  });
+
+  it('in a text before the call', async () => {
+    const end = await calls.writeText();
+    await killAndRestart();
+    end();
+    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+  });
+
+  it('while the model writes its arguments', async () => {
+    await calls.writeArguments();
+    killIfAlive(postgres.pid);
+    calls.endArguments();
+    await restart();
+    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+  });
+
+  it.each(['turn_entries', 'receipts'])('before a row is inserted into %s', async (table) => {
+    const unlock = await calls.blockAfterArguments(table);
+    await killAndRestart();
+    await unlock();
+    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+  });
+
+  it('while the turn waits for the user', async () => {
+    const card = await calls.ask();
+    await killAndRestart();
+    expect(await calls.ofWorkspace(`SELECT FROM work WHERE kind = 'turn' AND workspace_id = $1`)).toEqual([]);
+    expect((await approve(card)).status).toBe(200);
+    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+  });
+
+  it('before the choice of the user is committed, which is made again', async () => {
+    const card = await calls.ask();
+    const unlock = await calls.services.lockTable('turn_contexts');
+    const lost = calls.user.choose(card, 'approve');
+    await calls.services.untilBlocked();
+    await killAndRestart();
+    await unlock();
+    expect((await lost).status).toBeGreaterThanOrEqual(500);
+    expect(calls.mails()).toBe(0);
+    expect((await approve(card)).status).toBe(200);
+    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+  });
+
+  it('between the choice of the user and the next turn', async () => {
+    const card = await calls.ask();
+    // The turn of the choice stops at its first statement.
+    const unlock = await calls.services.lockTable('turn_entries');
+    const choosing = calls.user.choose(card, 'approve').catch(() => 'lost');
+    await calls.services.untilBlocked();
+    await killAndRestart();
+    await unlock();
+    await choosing;
+    expect((await approve(card)).status).toBe(200);
+    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 });
