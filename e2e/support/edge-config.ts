@@ -20,6 +20,23 @@ interface Location {
   upstream: string;
 }
 
+/** A complete configuration with these blocks of `http`. nginx writes only to /tmp. */
+export const nginxConfig = (blocks: string): string => `
+worker_processes 1;
+error_log /dev/stderr warn;
+pid /tmp/nginx.pid;
+events { worker_connections 1024; }
+http {
+  access_log /dev/stdout;
+  client_body_temp_path /tmp/body;
+  proxy_temp_path /tmp/proxy;
+  fastcgi_temp_path /tmp/fastcgi;
+  uwsgi_temp_path /tmp/uwsgi;
+  scgi_temp_path /tmp/scgi;
+${blocks}
+}
+`;
+
 /** Renders the nginx configuration for an Ingress: hosts, paths, timeouts, cookie affinity. */
 export function edgeConfig({ certificateFile, ingress, keyFile, port, resolve }: EdgeConfigOptions): string {
   const annotations = ingress.metadata?.annotations ?? {};
@@ -41,23 +58,9 @@ export function edgeConfig({ certificateFile, ingress, keyFile, port, resolve }:
     read: read('proxy-read-timeout', '60'),
     send: read('proxy-send-timeout', '60'),
   };
-  return `
-worker_processes 1;
-error_log /dev/stderr warn;
-pid /tmp/nginx.pid;
-events { worker_connections 1024; }
-http {
-  access_log /dev/stdout;
-  client_body_temp_path /tmp/body;
-  proxy_temp_path /tmp/proxy;
-  fastcgi_temp_path /tmp/fastcgi;
-  uwsgi_temp_path /tmp/uwsgi;
-  scgi_temp_path /tmp/scgi;
-  map $http_upgrade $connection_upgrade { default upgrade; '' close; }
+  return nginxConfig(`  map $http_upgrade $connection_upgrade { default upgrade; '' close; }
 ${cookie === undefined ? '' : affinityMap(cookie)}${[...upstreams].map(([name, servers]) => upstreamBlock(name, servers, cookie)).join('')}
-${hosts.map(({ name, locations }) => serverBlock(name, locations)).join('\n')}
-}
-`;
+${hosts.map(({ name, locations }) => serverBlock(name, locations)).join('\n')}`);
 
   function serverBlock(name: string, locations: readonly Location[]): string {
     return `  server {

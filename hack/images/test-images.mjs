@@ -23,6 +23,7 @@ const testImages = [
   { name: 'search-upstream', content: () => [file('search-upstream/server.mjs', 'app')] },
   { name: 'oidc', content: () => devServerContent('oidc', ['jose', 'oidc-provider', 'zod']) },
   { name: 'model-server', content: () => devServerContent('model-server', ['zod']) },
+  { name: 'forward-proxy', content: () => [file('forward-proxy/server.mjs', 'app')] },
   { name: 'edge', root: edge, content: edgeContent },
 ];
 

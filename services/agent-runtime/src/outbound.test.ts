@@ -131,6 +131,7 @@ describe('the runtime process, whose model has a private certificate authority',
     expect(done.outcome).not.toBe(Outcome.COMPLETED);
     expect(proxy.targets).not.toEqual([]);
     expect(model.requests.length).toBe(before);
+    expect(current?.log()).toContain('"error_cause":"UNABLE_TO_VERIFY_LEAF_SIGNATURE"');
   });
 
   it('does not use the proxy for excluded names', async () => {

@@ -1,6 +1,7 @@
 import type { Done, RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
 import { createCalibration } from '../context/calibrate.js';
+import { causeCode } from '../models/cause-code.js';
 import type { ModelPort } from '../models/port.js';
 import type { ToolServer } from '../tools/tool.js';
 import { createUntrustedBlock } from '../tools/untrusted-block.js';
@@ -45,6 +46,7 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
     );
     const running = AbortSignal.any([signal, overtime.signal]);
     let done: Done;
+    let errorCause: string | undefined;
     try {
       done = await converse(request, agent, {
         model,
@@ -63,11 +65,13 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
       const end = interrupted(error, writer.text);
       if (end === undefined) logger.error({ err: error, turn_id: turnId, generation }, 'turn failed unexpectedly');
       done = end ?? unexpected(writer.text);
+      errorCause = causeCode(error);
     } finally {
       clearTimeout(timer);
       writer.end();
     }
-    logger.info({ turn_id: turnId, generation, outcome: done.outcome, error_code: done.errorCode }, 'turn ended');
+    const { outcome, errorCode } = done;
+    logger.info({ turn_id: turnId, generation, outcome, error_code: errorCode, error_cause: errorCause }, 'turn ended');
     return done;
   };
 }
