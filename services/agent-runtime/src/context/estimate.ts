@@ -34,11 +34,9 @@ const RANGES: readonly (readonly [end: number, tokens: number])[] = [
 /** Code units per entry of `TOKENS`; all ranges end at a multiple of it. */
 const BLOCK = 16;
 
-/** The tokens of a code unit, by block. */
-const TOKENS = Float64Array.from({ length: 0x10000 / BLOCK }, (_, block) => {
-  const [, tokens = 1] = RANGES.find(([end]) => block * BLOCK < end) ?? [];
-  return tokens;
-});
+/** The tokens of a code unit, by block. Filled natively: a callback per block would be compiled at each start. */
+const TOKENS = new Float64Array(0x10000 / BLOCK);
+for (const [end, tokens] of RANGES.toReversed()) TOKENS.fill(tokens, 0, end / BLOCK);
 
 const LETTERS_PER_TOKEN = 3.9;
 /** Longer words are rarely in a vocabulary, such as compounds and encoded data. */
