@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import { messageOf, NAMESPACE, openSession, readyCondition, type Session, SHOWN_WITHIN_MS } from '../support/index.js';
 
 const QUOTA_NAMESPACE = 'e2e-quota';
@@ -26,6 +27,17 @@ async function withQuota(hard: Record<string, string>): Promise<() => Promise<un
   return () => session.api.delete('ResourceQuota', place);
 }
 
+/** Waits for Events about the UserSwarm. */
+const typesOfEvents = (name: string, reason: string): Promise<(string | undefined)[]> =>
+  eventually(
+    async () => {
+      const fieldSelector = `involvedObject.name=${name},reason=${reason}`;
+      const events = await session.api.list('Event', { namespace: 'default', fieldSelector });
+      return events.length > 0 ? events.map(({ type }) => type) : undefined;
+    },
+    { description: `an Event ${reason}`, timeoutMs: SHOWN_WITHIN_MS },
+  );
+
 it.each([
   ['Deployments', { 'count/deployments.apps': '0' }],
   ['pods', { pods: '0' }],
@@ -34,7 +46,24 @@ it.each([
   const name = await session.create({ placement: { runtimeNamespace: QUOTA_NAMESPACE } });
   const refused = await session.shows(name, 'Progressing', 'QuotaExceeded');
   expect(messageOf(refused)).toContain('exceeded quota');
+  expect(await typesOfEvents(name, 'QuotaExceeded')).toEqual(['Warning']);
   await removeQuota();
+  await session.ready(name);
+  await session.api.delete('UserSwarm', { name });
+  await session.deleted(name);
+});
+
+it('CTRL-003: reports Forbidden with an Event while a LimitRange rejects the pod', async () => {
+  const place = { name: 'e2e', namespace: QUOTA_NAMESPACE };
+  await session.api.delete('LimitRange', place);
+  const limits = [{ type: 'Container', max: { memory: '1Mi' } }];
+  await session.api.create('LimitRange', { metadata: place, spec: { limits } });
+  session.onClose(() => session.api.delete('LimitRange', place));
+  const name = await session.create({ placement: { runtimeNamespace: QUOTA_NAMESPACE } });
+  const refused = await session.shows(name, 'Progressing', 'Forbidden');
+  expect(messageOf(refused)).toContain('maximum memory usage per Container is 1Mi');
+  expect(await typesOfEvents(name, 'Forbidden')).toEqual(['Warning']);
+  await session.api.delete('LimitRange', place);
   await session.ready(name);
   await session.api.delete('UserSwarm', { name });
   await session.deleted(name);
