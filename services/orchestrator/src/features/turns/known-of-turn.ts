@@ -11,7 +11,7 @@ export interface RuntimeOfTurn {
   wanted_at: Date;
 }
 
-/** The user of a turn, whether its conversation has a summary and receipts, and whether its workspace has a budget. */
+/** The user of a turn, whether its conversation has a summary and receipts of sent calls, and whether its workspace has a budget. */
 export interface KnownOfTurn {
   reader: Reader;
   summary: boolean;
@@ -23,6 +23,6 @@ export interface KnownOfTurn {
 export const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
   'reader', ${READER},
   'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
-  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id),
+  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id AND r.effect <> 'own'),
   'budget', w.monthly_cost_micros IS NOT NULL OR w.monthly_tokens IS NOT NULL
 )`;
