@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageData } from '@uswarm/contract';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { ModelServer } from '@uswarm/dev-servers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type TestClient, startTestClient, streamedText } from '@uswarm/testkit/test-client';
 import { ANSWER, startCountingModel } from '../test/counted-answer.js';
+import { leftBehind } from '../test/left-behind.js';
 import { modelSettings } from '../test/model-settings.js';
 import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { startToolServer, type TestToolServer } from '../test/tool-server.js';
+import { watchUsage } from '../test/usage-check.js';
 
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
@@ -126,5 +130,72 @@ describeWith('valkey', 'services as separate processes', () => {
       await ofWorkspace(`SELECT activity FROM agents
         WHERE workspace_id = $1 AND (activity <> 'online' OR activity_until IS NOT NULL)`),
     ).toEqual([]);
+  });
+});
+
+describe('a turn whose orchestrator is killed after two tools', () => {
+  const ANSWERED = 'Sunny, then rain.';
+  let model: ModelServer;
+  let tools: TestToolServer;
+  let services: SeparateServices;
+  let client: TestClient;
+
+  beforeAll(async () => {
+    tools = await startToolServer();
+    model = await startModelServer({
+      script({ messages }) {
+        const results = messages.filter(({ role }) => role === 'tool').length;
+        const query = ['weather of today', 'weather of tomorrow'][results];
+        if (query !== undefined) return [{ toolCalls: [{ name: 'web_search_tool', arguments: { query } }] }];
+        return [...words('Sunny, '), { hold: 'answer' }, ...words('then rain.')];
+      },
+    });
+    services = await startSeparateServices({
+      ...modelSettings(model),
+      ...tools.env,
+      SUMMARY_WORKERS: '0',
+      WORK_LEASE_MS: '3000',
+    });
+    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+    client = await startTestClient({ ...services, token });
+  });
+  afterAll(async () => {
+    client?.close();
+    await services?.close();
+    await model?.close();
+    await tools?.close();
+  });
+
+  it('is answered by another orchestrator, and no tool message leaves its state and no call is repeated', async () => {
+    const usage = watchUsage(model, services);
+    await client.send('How is the weather?');
+    await model.reached('answer');
+    const states = () => {
+      const found: Record<string, string[]> = {};
+      for (const { name, payload } of client.events) {
+        if (name !== 'message.new' && name !== 'message.updated') continue;
+        const { id, content } = payload['message'] as MessageData;
+        if (content.type === 'tool_status') (found[id] ??= []).push(content.state);
+      }
+      return Object.values(found);
+    };
+    const areCompleted = (all: string[][]) => all.filter((one) => one.at(-1) === 'completed').length === 2;
+    expect(await eventually(states, { until: areCompleted })).toHaveLength(2);
+    const second = await services.addOrchestrator();
+    await services.orchestrators[0]!.stop('SIGKILL');
+    await second.printed(/expired lease taken over/);
+    model.release('answer');
+    const { payload } = await client.saw('message.done');
+    const replyId = String(payload['message_id']);
+    expect(streamedText(client.events, replyId)).toBe(ANSWERED);
+    const afterCompletion = states().map((all) => new Set(all.slice(all.indexOf('completed'))));
+    expect(afterCompletion).toEqual([new Set(['completed']), new Set(['completed'])]);
+    expect({ asked: model.requests.length, searched: tools.queries }).toEqual({
+      asked: 3,
+      searched: ['weather of today', 'weather of tomorrow'],
+    });
+    expect(await services.query('SELECT status, generation FROM turns')).toEqual([{ status: 'done', generation: 1 }]);
+    expect(await leftBehind(services, client.workspaceId)).toEqual({});
+    expect(await usage.broken(client.workspaceId)).toEqual([]);
   });
 });
