@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type RunningLlama, startLlama } from '@uswarm/dev-servers';
+import { cacheFolder, type RunningLlama, startLlama } from '@uswarm/dev-servers';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
-const CACHE = process.env['USWARM_TEST_CACHE'] ?? join(REPOSITORY, '.cache');
 const WINDOW = 8_192;
 const TASK = 'short-answer';
 
@@ -16,7 +15,7 @@ let server: RunningLlama;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'uswarm-evals-llama-'));
   const logFile = join(folder, 'llama.log');
-  server = await startLlama({ directory: join(CACHE, 'llama'), contextWindow: WINDOW, logFile });
+  server = await startLlama({ directory: join(cacheFolder(), 'llama'), contextWindow: WINDOW, logFile });
 });
 afterAll(async () => {
   await server?.close();

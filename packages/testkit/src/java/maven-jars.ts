@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { goCacheFolder, LocalError, withInstallLock } from '@uswarm/dev-servers';
+import { cacheFolder, LocalError, withInstallLock } from '@uswarm/dev-servers';
 
 /** A file of Maven Central. */
 export interface MavenJar {
@@ -25,8 +25,8 @@ const DEADLINE_MS = 10 * 60_000;
  */
 export async function mavenJars(jars: readonly MavenJar[]): Promise<string[]> {
   const fingerprint = createHash('sha256').update(JSON.stringify(jars)).digest('hex').slice(0, 12);
-  const folder = join(goCacheFolder(), `jars-${fingerprint}`);
-  await mkdir(goCacheFolder(), { recursive: true });
+  const folder = join(cacheFolder(), `jars-${fingerprint}`);
+  await mkdir(cacheFolder(), { recursive: true });
   await withInstallLock(`${folder}.lock`, async () => {
     if (!existsSync(folder)) await download(jars, folder);
   });

@@ -2,11 +2,10 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startLiteLlm, startLlama } from '@uswarm/dev-servers';
+import { cacheFolder, startLiteLlm, startLlama } from '@uswarm/dev-servers';
 import type { ModelError } from '../../src/models/port.js';
 import { collect, connectTo, stepOf } from './model-steps.js';
 
-const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../../.cache');
 const NEVER = new AbortController().signal;
 const KEY = 'sk-0123456789abcdef0123456789abcdef';
 const WINDOW = 1_024;
@@ -16,13 +15,13 @@ let endpoint: string;
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'litellm-'));
   const llama = await startLlama({
-    directory: join(cache, 'llama'),
+    directory: join(cacheFolder(), 'llama'),
     contextWindow: WINDOW,
     logFile: join(folder, 'llama.log'),
   });
   cleanup.defer(() => llama.close());
   const server = await startLiteLlm({
-    directory: join(cache, 'litellm'),
+    directory: join(cacheFolder(), 'litellm'),
     upstream: `${llama.endpoint}/v1`,
     model: 'smollm2',
     key: KEY,

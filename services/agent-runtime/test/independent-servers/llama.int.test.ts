@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type RunningLlama, startLlama } from '@uswarm/dev-servers';
+import { cacheFolder, type RunningLlama, startLlama } from '@uswarm/dev-servers';
 import { HistoryRole, Outcome, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -17,7 +17,6 @@ import { exampleLines, portOfLine, sendRequestsTo } from '../model-examples.js';
 import { noToolRequests } from '../scripted-turn.js';
 import { collect, connectTo, stepOf, SYSTEM } from './model-steps.js';
 
-const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../../.cache');
 const NEVER = new AbortController().signal;
 const WINDOW = 1_024;
 
@@ -26,7 +25,7 @@ let server: RunningLlama;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'llama-'));
   server = await startLlama({
-    directory: join(cache, 'llama'),
+    directory: join(cacheFolder(), 'llama'),
     contextWindow: WINDOW,
     logFile: join(folder, 'llama.log'),
   });

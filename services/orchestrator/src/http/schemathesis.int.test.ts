@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { findRoute, type OperationId, ROUTES } from '@uswarm/contract';
-import type { OAuthServer } from '@uswarm/dev-servers';
+import { cacheFolder, type OAuthServer } from '@uswarm/dev-servers';
 import { describeWith, runSchemathesis } from '@uswarm/testkit';
 import { z } from 'zod';
 import { readDocument } from '../../test/api-document.js';
@@ -11,7 +11,6 @@ import { type UserResources, createUserResources } from '../../test/resource-fix
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
-const cache = process.env['USWARM_TEST_CACHE'] ?? join(import.meta.dirname, '../../../../.cache');
 /** The seed determines the requests, so a failure can be reproduced with its seed. */
 const SEED = process.env['USWARM_FUZZ_SEED'] ?? '20261121';
 /** Generated requests per operation, beside the examples and the boundary values; `npm test -- --all` sends more. */
@@ -90,7 +89,7 @@ describeWith('schemathesis', 'schemathesis, authenticated and seeded', () => {
   async function fuzz(owner: UserResources, options: readonly string[]): Promise<Set<string>> {
     const har = join(folder, 'seen.har');
     const { code, output } = await runSchemathesis({
-      directory: join(cache, 'schemathesis'),
+      directory: join(cacheFolder(), 'schemathesis'),
       arguments: [
         await seededDocument(owner),
         '--url',
