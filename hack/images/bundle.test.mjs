@@ -89,6 +89,12 @@ describe('the bundles of the images', () => {
     expect(sources.filter((path) => /\/zod\/.*\/locales\/(?!en\.)/.test(path))).toEqual([]);
   });
 
+  it('the bundle of the orchestrator loads the client of Kubernetes lazily', () => {
+    const sources = sourcesAtStart('orchestrator', 'main');
+    expect(sources.some((path) => path.includes('/@redis/client/'))).toBe(true);
+    expect(sources.filter((path) => path.includes('/@kubernetes/client-node/'))).toEqual([]);
+  });
+
   it('bundles of production programs contain no end-to-end bypass', () => {
     const bypass = (program) => sourcesAtStart('orchestrator', program).filter((path) => path.includes('e2e-bypass'));
     expect(bypass('main.nonproduction')).not.toEqual([]);

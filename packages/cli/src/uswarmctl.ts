@@ -4,7 +4,6 @@ import { createAdminClient } from './ctl/admin-client.js';
 import { type CommandResult, runCommand } from './ctl/commands.js';
 import { findConnection } from './ctl/connection.js';
 import { type CtlArguments, parseCtlArguments } from './ctl/ctl-arguments.js';
-import { explain } from './ctl/explain/explain.js';
 import { verifyReceipts } from './ctl/receipts.js';
 import { Failure } from './failure.js';
 import { createHttpClient, type HttpClient } from './http-client.js';
@@ -31,7 +30,11 @@ try {
 
 async function run(args: CtlArguments, client: HttpClient): Promise<CommandResult> {
   const { command } = args;
-  if (command.name === 'explain') return explain(command, process.env);
+  if (command.name === 'explain') {
+    // The client of Kubernetes takes most of the time of a start, and no other command needs it.
+    const { explain } = await import('./ctl/explain/explain.js');
+    return explain(command, process.env);
+  }
   if (command.name === 'receipt verify') return verifyReceipts(command);
   return runCommand(command, createAdminClient(await findConnection(args, process.env), client));
 }

@@ -1,15 +1,10 @@
-import { createCredentials, createKubeClient, createWatch, loadKubeConfig } from '@uswarm/kube-client';
-import { type Logger, systemClock } from '@uswarm/service-kit';
+import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../../config.js';
-import { createDrainFlag } from './kubernetes/drain-flag.js';
-import { createKubernetesDriver } from './kubernetes/kubernetes-driver.js';
 import { createProcessDriver } from './process/process-driver.js';
 import type { RuntimePool } from '../runtime-pool.js';
-import type { RuntimeDriver } from './driver.js';
+import type { ChosenDriver } from './driver.js';
 import { runtimeEnvironment } from './process/runtime-environment.js';
 import type { RuntimeProcessStore } from './process/runtime-processes.store.js';
-import { FIELD_MANAGER } from './kubernetes/userswarm-apply.js';
-import { USERSWARMS } from '@uswarm/contract/userswarm';
 
 export interface ChooseDriverDeps {
   config: OrchestratorConfig;
@@ -21,44 +16,12 @@ export interface ChooseDriverDeps {
   logger: Logger;
 }
 
-export interface ChosenDriver {
-  driver: RuntimeDriver;
-  /** Call it when the driver is no longer in use. */
-  close(): Promise<void>;
-}
-
-/** The timeout of calls to the API server. */
-const CALL_MS = 10_000;
-
 /** Creates the driver that `RUNTIME_DRIVER` names. @throws Error if a setting of the driver is missing */
 export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
-  return deps.config.RUNTIME_DRIVER === 'kubernetes' ? openKubernetesDriver(deps) : openProcessDriver(deps);
-}
-
-async function openKubernetesDriver({ config, environment, logger }: ChooseDriverDeps): Promise<ChosenDriver> {
-  const credentials = await createCredentials(loadKubeConfig(environment));
-  const client = createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: CALL_MS });
-  const { DRAIN_FLAG: configMap } = config;
-  const driver = createKubernetesDriver({
-    client,
-    watch: createWatch(credentials),
-    type: USERSWARMS,
-    settings: {
-      namespace: config.RUNTIME_NAMESPACE,
-      envSecret: config.RUNTIME_ENV_SECRET === '' ? undefined : config.RUNTIME_ENV_SECRET,
-      defaultProvider: config.RUNTIME_DEFAULT_PROVIDER,
-      defaultModel: config.RUNTIME_DEFAULT_MODEL,
-    },
-    drain: configMap && createDrainFlag({ client, configMap, clock: systemClock }),
-    logger,
-  });
-  return {
-    driver,
-    async close() {
-      await driver.close();
-      await credentials.close();
-    },
-  };
+  if (deps.config.RUNTIME_DRIVER === 'process') return openProcessDriver(deps);
+  // The client of Kubernetes is half of the code of an orchestrator, and takes most of the time of its start.
+  const { openKubernetesDriver } = await import('./kubernetes/open-kubernetes-driver.js');
+  return openKubernetesDriver(deps);
 }
 
 async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {

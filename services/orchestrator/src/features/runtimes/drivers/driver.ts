@@ -53,3 +53,9 @@ export interface RuntimeDriver {
   /** Calls the listener when a runtime may have changed. */
   onChange(listener: (workspaceId: string) => void): void;
 }
+
+export interface ChosenDriver {
+  driver: RuntimeDriver;
+  /** Call it when the driver is no longer in use. */
+  close(): Promise<void>;
+}
