@@ -7,10 +7,10 @@ import { KILLED } from '../test/separate.js';
 /** With these, no process is left that knows the call. */
 const WITH_ORCHESTRATOR = ['the orchestrator', 'both'] as const;
 
-describe('invariant 4: a call that changes another system leaves once if a process is killed', () => {
+describe('invariant 4: a call that changes another system', () => {
   const calls = useCallFixture();
 
-  it.each(KILLED)('before the first model call: %s', async (killed) => {
+  it.each(KILLED)('leaves once if a process is killed before the first model call: %s', async (killed) => {
     const unlock = await calls.services.lockAgents(calls.user.workspaceId);
     await calls.user.send(`Send ${calls.name}`);
     await calls.services.untilBlocked();
@@ -20,7 +20,7 @@ describe('invariant 4: a call that changes another system leaves once if a proce
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it.each(KILLED)('while the model writes its arguments: %s', async (killed) => {
+  it.each(KILLED)('leaves once if a process is killed while the model writes its arguments: %s', async (killed) => {
     await calls.writeArguments();
     await calls.kill(killed);
     calls.endArguments();
@@ -28,28 +28,34 @@ describe('invariant 4: a call that changes another system leaves once if a proce
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it.each(KILLED)('after its step and before the commit of it: %s', async (killed) => {
-    const unlock = await calls.blockAfterArguments('turn_entries');
-    await calls.kill(killed);
-    await unlock();
-    await calls.recover(killed);
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-  });
+  it.each(KILLED)(
+    'leaves once if a process is killed after its step and before the commit of it: %s',
+    async (killed) => {
+      const unlock = await calls.blockAfterArguments('turn_entries');
+      await calls.kill(killed);
+      await unlock();
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+    },
+  );
 
-  it.each(WITH_ORCHESTRATOR)('after its step is committed and before the runtime learns it: %s', async (killed) => {
-    const unlock = await calls.blockAfterArguments('turn_entries');
-    // A stopped runtime acknowledges nothing.
-    const runtime = await calls.services.runtimePid(calls.user.workspaceId);
-    process.kill(runtime, 'SIGSTOP');
-    await unlock();
-    await eventually(() => calls.services.query('SELECT FROM turn_entries'), { until: ({ length }) => length > 0 });
-    await calls.kill(killed);
-    if (killed === 'the orchestrator') process.kill(runtime, 'SIGCONT');
-    await calls.recover(killed);
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-  });
+  it.each(WITH_ORCHESTRATOR)(
+    'leaves once if a process is killed after its step is committed and before the runtime learns it: %s',
+    async (killed) => {
+      const unlock = await calls.blockAfterArguments('turn_entries');
+      // A stopped runtime acknowledges nothing.
+      const runtime = await calls.services.runtimePid(calls.user.workspaceId);
+      process.kill(runtime, 'SIGSTOP');
+      await unlock();
+      await eventually(() => calls.services.query('SELECT FROM turn_entries'), { until: ({ length }) => length > 0 });
+      await calls.kill(killed);
+      if (killed === 'the orchestrator') process.kill(runtime, 'SIGCONT');
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+    },
+  );
 
-  it.each(KILLED)('before it is stored as sent: %s', async (killed) => {
+  it.each(KILLED)('leaves once if a process is killed before it is stored as sent: %s', async (killed) => {
     const unlock = await calls.blockAfterArguments('receipts');
     await calls.kill(killed);
     await unlock();
@@ -58,7 +64,7 @@ describe('invariant 4: a call that changes another system leaves once if a proce
   });
 
   it.each(WITH_ORCHESTRATOR)(
-    'after it is stored as sent and before its request arrives, as a mail: %s',
+    'leaves once if a process is killed after it is stored as sent and before its request arrives, as a mail: %s',
     async (killed) => {
       await calls.requestWithoutAnswer(SEND, 'stall');
       await calls.kill(killed);
@@ -69,7 +75,7 @@ describe('invariant 4: a call that changes another system leaves once if a proce
     },
   );
 
-  it('after it is stored as sent and before its request arrives, as an event: the orchestrator', async () => {
+  it('leaves once if a process is killed after it is stored as sent and before its request arrives, as an event: the orchestrator', async () => {
     await calls.requestWithoutAnswer(INSERT, 'stall');
     await calls.kill('the orchestrator');
     calls.servers.google.release();
@@ -77,16 +83,19 @@ describe('invariant 4: a call that changes another system leaves once if a proce
     expect(await calls.atTheEnd()).toEqual(EVENT_CREATED);
   });
 
-  it.each(KILLED)('between its execution and the answer, as a mail that is found: %s', async (killed) => {
-    await calls.requestWithoutAnswer(SEND);
-    await calls.kill(killed);
-    calls.servers.google.release();
-    await calls.recover(killed);
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-    expect(calls.servers.results.at(-1)).toContain('Sent the mail');
-  });
+  it.each(KILLED)(
+    'leaves once if a process is killed between its execution and the answer, as a mail that is found: %s',
+    async (killed) => {
+      await calls.requestWithoutAnswer(SEND);
+      await calls.kill(killed);
+      calls.servers.google.release();
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+      expect(calls.servers.results.at(-1)).toContain('Sent the mail');
+    },
+  );
 
-  it('between its execution and the answer, as a mail that is not found: the orchestrator', async () => {
+  it('leaves once if a process is killed between its execution and the answer, as a mail that is not found: the orchestrator', async () => {
     calls.servers.google.mailbox.indexed = false;
     await calls.requestWithoutAnswer(SEND);
     await calls.kill('the orchestrator');
@@ -98,16 +107,19 @@ describe('invariant 4: a call that changes another system leaves once if a proce
     expect(calls.servers.results.at(-1)).toContain('It is not known whether this call was executed');
   });
 
-  it.each(KILLED)('between its execution and the answer, as an event with its key: %s', async (killed) => {
-    await calls.requestWithoutAnswer(INSERT);
-    await calls.kill(killed);
-    calls.servers.google.release();
-    await calls.recover(killed);
-    expect(await calls.atTheEnd()).toEqual(EVENT_CREATED);
-    expect(calls.servers.results.at(-1)).toContain('Created the event');
-  });
+  it.each(KILLED)(
+    'leaves once if a process is killed between its execution and the answer, as an event with its key: %s',
+    async (killed) => {
+      await calls.requestWithoutAnswer(INSERT);
+      await calls.kill(killed);
+      calls.servers.google.release();
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(EVENT_CREATED);
+      expect(calls.servers.results.at(-1)).toContain('Created the event');
+    },
+  );
 
-  it.each(KILLED)('between the answer and the commit of it: %s', async (killed) => {
+  it.each(KILLED)('leaves once if a process is killed between the answer and the commit of it: %s', async (killed) => {
     await calls.requestWithoutAnswer(SEND);
     const unlock = await calls.services.lockTable('tool_calls');
     calls.servers.google.release();
@@ -119,7 +131,7 @@ describe('invariant 4: a call that changes another system leaves once if a proce
   });
 });
 
-describe('a call whose processes are killed before its outcome is known is looked up', () => {
+describe('a call whose processes are killed before its outcome is known', () => {
   const calls = useCallFixture({ modelGateway: true });
   const ends = {
     'is stopped': 'UPDATE turns SET stop_requested = true WHERE workspace_id = $1',
@@ -131,7 +143,7 @@ describe('a call whose processes are killed before its outcome is known is looke
     ['is stopped', INSERT, EVENT_CREATED],
     ['has reached its deadline', SEND, MAIL_SENT],
     ['has reached its deadline', INSERT, EVENT_CREATED],
-  ] as const)('although its turn %s: %s', async (end, method, expected) => {
+  ] as const)('is looked up although its turn %s: %s', async (end, method, expected) => {
     const requests = () => calls.servers.google.requests.filter((one) => one === method).length;
     const before = requests();
     await calls.requestWithoutAnswer(method);

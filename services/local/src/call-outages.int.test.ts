@@ -4,7 +4,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { EVENT_CREATED, INSERT, MAIL_SENT, mailUnknown, SEND, useCallFixture } from '../test/call-fixture.js';
 import type { Program } from '../test/program.js';
 
-describe('invariant 4: a call that changes another system leaves once', () => {
+describe('invariant 4: a call that changes another system', () => {
   const calls = useCallFixture();
   const noTurns = () =>
     eventually(() => calls.services.query(`SELECT FROM work WHERE kind = 'turn'`), {
@@ -14,24 +14,27 @@ describe('invariant 4: a call that changes another system leaves once', () => {
   it.each([
     ['a mail', SEND, MAIL_SENT],
     ['an event', INSERT, EVENT_CREATED],
-  ] as const)('if the orchestrator hangs and another one takes over: %s', async (_what, method, expected) => {
-    await calls.requestWithoutAnswer(method);
-    const hung = calls.orchestrator;
-    process.kill(hung.pid, 'SIGSTOP');
-    const other = await calls.services.addOrchestrator();
-    await other.printed(/expired lease taken over/);
-    const end = await calls.atTheEnd();
-    // The first one reads the answer after the end of the turn.
-    calls.servers.google.release();
-    process.kill(hung.pid, 'SIGCONT');
-    await hung.stop();
-    expect(end).toEqual(expected);
-    expect(await calls.atTheEnd()).toEqual(expected);
-    await other.stop();
-    await calls.recover();
-  });
+  ] as const)(
+    'leaves once if the orchestrator hangs and another one takes over: %s',
+    async (_what, method, expected) => {
+      await calls.requestWithoutAnswer(method);
+      const hung = calls.orchestrator;
+      process.kill(hung.pid, 'SIGSTOP');
+      const other = await calls.services.addOrchestrator();
+      await other.printed(/expired lease taken over/);
+      const end = await calls.atTheEnd();
+      // The first one reads the answer after the end of the turn.
+      calls.servers.google.release();
+      process.kill(hung.pid, 'SIGCONT');
+      await hung.stop();
+      expect(end).toEqual(expected);
+      expect(await calls.atTheEnd()).toEqual(expected);
+      await other.stop();
+      await calls.recover();
+    },
+  );
 
-  it('if the runtime hangs, is replaced, and continues later', async () => {
+  it('leaves once if the runtime hangs, is replaced, and continues later', async () => {
     await calls.writeArguments();
     const runtime = await calls.services.runtimePid(calls.user.workspaceId);
     process.kill(runtime, 'SIGSTOP');
@@ -40,7 +43,7 @@ describe('invariant 4: a call that changes another system leaves once', () => {
     expect(await calls.services.runtimePid(calls.user.workspaceId)).not.toBe(runtime);
   });
 
-  describe('if Postgres', () => {
+  describe('leaves once if Postgres', () => {
     it('ends all connections before it is stored as sent', async () => {
       const unlock = await calls.blockAfterArguments('receipts');
       await calls.services.databaseProxy.disconnect();
@@ -74,7 +77,7 @@ describe('invariant 4: a call that changes another system leaves once', () => {
     });
   });
 
-  describe('if the API of the provider', () => {
+  describe('leaves once if the API of the provider', () => {
     it.each([
       ['answers 503', { kind: 'refuse', status: 503, reason: 'backendError' }, mailUnknown(0)],
       ['breaks the connection before it executes the request', { kind: 'lose-request' }, mailUnknown(0)],
@@ -99,7 +102,7 @@ describe('invariant 4: a call that changes another system leaves once', () => {
     });
   });
 
-  describe('if a roll-out replaces', () => {
+  describe('leaves once if a roll-out replaces', () => {
     it('the orchestrator while a request has no answer', async () => {
       await calls.requestWithoutAnswer(SEND);
       const other = await calls.services.addOrchestrator();
@@ -120,7 +123,7 @@ describe('invariant 4: a call that changes another system leaves once', () => {
     });
   });
 
-  it('if two devices choose at two orchestrators', async () => {
+  it('leaves once if two devices choose at two orchestrators', async () => {
     const card = await calls.ask();
     const other: Program = await calls.services.addOrchestrator();
     const [, port] = await other.printed(/"port":(\d+),"internalPort"/);

@@ -8,7 +8,7 @@ import type { Card } from '../test/app-servers.js';
 import { CallFixture, EVENT_CREATED, INSERT, MAIL_SENT, SEND } from '../test/call-fixture.js';
 import { killIfAlive } from '../test/separate.js';
 
-describe('invariant 4: a call that changes another system leaves once if Postgres is killed', () => {
+describe('invariant 4: a call that changes another system', () => {
   const calls = new CallFixture();
   const { TEST_POSTGRES_URL: shared } = process.env;
   let folder: string;
@@ -45,22 +45,25 @@ describe('invariant 4: a call that changes another system leaves once if Postgre
   it.each([
     ['a mail', SEND, MAIL_SENT],
     ['an event', INSERT, EVENT_CREATED],
-  ] as const)('between its execution and the commit of the answer: %s', async (_what, method, expected) => {
-    await calls.requestWithoutAnswer(method);
-    killIfAlive(postgres.pid);
-    calls.servers.google.release();
-    await restart();
-    expect(await calls.atTheEnd()).toEqual(expected);
-  });
+  ] as const)(
+    'leaves once if Postgres is killed between its execution and the commit of the answer: %s',
+    async (_what, method, expected) => {
+      await calls.requestWithoutAnswer(method);
+      killIfAlive(postgres.pid);
+      calls.servers.google.release();
+      await restart();
+      expect(await calls.atTheEnd()).toEqual(expected);
+    },
+  );
 
-  it('in a text before the call', async () => {
+  it('leaves once if Postgres is killed in a text before the call', async () => {
     const end = await calls.writeText();
     await killAndRestart();
     end();
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it('while the model writes its arguments', async () => {
+  it('leaves once if Postgres is killed while the model writes its arguments', async () => {
     await calls.writeArguments();
     killIfAlive(postgres.pid);
     calls.endArguments();
@@ -68,14 +71,17 @@ describe('invariant 4: a call that changes another system leaves once if Postgre
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it.each(['turn_entries', 'receipts'])('before a row is inserted into %s', async (table) => {
-    const unlock = await calls.blockAfterArguments(table);
-    await killAndRestart();
-    await unlock();
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-  });
+  it.each(['turn_entries', 'receipts'])(
+    'leaves once if Postgres is killed before a row is inserted into %s',
+    async (table) => {
+      const unlock = await calls.blockAfterArguments(table);
+      await killAndRestart();
+      await unlock();
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+    },
+  );
 
-  it('while the turn waits for the user', async () => {
+  it('leaves once if Postgres is killed while the turn waits for the user', async () => {
     const card = await calls.ask();
     await killAndRestart();
     expect(await calls.ofWorkspace(`SELECT FROM work WHERE kind = 'turn' AND workspace_id = $1`)).toEqual([]);
@@ -83,7 +89,7 @@ describe('invariant 4: a call that changes another system leaves once if Postgre
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it('before the choice of the user is committed, which is made again', async () => {
+  it('leaves once if Postgres is killed before the choice of the user is committed, which is made again', async () => {
     const card = await calls.ask();
     const unlock = await calls.services.lockTable('turn_contexts');
     const lost = calls.user.choose(card, 'approve');
@@ -96,7 +102,7 @@ describe('invariant 4: a call that changes another system leaves once if Postgre
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it('between the choice of the user and the next turn', async () => {
+  it('leaves once if Postgres is killed between the choice of the user and the next turn', async () => {
     const card = await calls.ask();
     // The turn of the choice stops at its first statement.
     const unlock = await calls.services.lockTable('turn_entries');

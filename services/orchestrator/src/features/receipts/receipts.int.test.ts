@@ -124,7 +124,7 @@ describe('receipts', () => {
     expect(await statusOf(user, id)).toBe('succeeded');
   });
 
-  it('of changes of data of uswarm are signed without arguments, and count as no sent calls', async () => {
+  it('are signed without arguments for changes of data of uswarm, and count as no sent calls', async () => {
     const { user, home } = await withHome();
     const { receipts } = createStores(uswarm.database);
     const turnId = await startTurn(uswarm, user, home);
