@@ -89,10 +89,12 @@ describe('the bundles of the images', () => {
     expect(sources.filter((path) => /\/zod\/.*\/locales\/(?!en\.)/.test(path))).toEqual([]);
   });
 
-  it('the bundle of the orchestrator loads the client of Kubernetes lazily', () => {
+  it('the bundle of the orchestrator loads the clients of Kubernetes and S3 lazily', () => {
     const sources = sourcesAtStart('orchestrator', 'main');
     expect(sources.some((path) => path.includes('/@redis/client/'))).toBe(true);
-    expect(sources.filter((path) => path.includes('/@kubernetes/client-node/'))).toEqual([]);
+    expect(
+      sources.filter((path) => /node_modules\/(?:@kubernetes\/client-node|@aws-sdk|@smithy)\//.test(path)),
+    ).toEqual([]);
   });
 
   it('bundles of production programs contain no end-to-end bypass', () => {

@@ -155,7 +155,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
   const { database, jobs } = requests;
   const usage = createUsageModule({ config, database, plans, clock });
   const idempotency = createIdempotencyModule({ database, clock, logger });
-  const uploads = createUploadsModule({
+  const uploads = await createUploadsModule({
     config,
     connections: requests,
     idempotency: idempotency.service,

@@ -7,7 +7,6 @@ import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import { createMediaDuration } from './media-duration.js';
 import type { ObjectStore } from './object-store.js';
-import { createS3Objects } from './s3-objects.js';
 import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
 import { measureUploads } from './upload-metrics.js';
@@ -25,11 +24,11 @@ export interface UploadsModuleDeps {
 }
 
 /** Uploads, their links and their retention. Close the module when no request or job uses it. */
-export function createUploadsModule(deps: UploadsModuleDeps) {
+export async function createUploadsModule(deps: UploadsModuleDeps) {
   const { config, idempotency, metrics, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
   const store = createUploadStore(database);
-  const objects = openObjects(config);
+  const objects = await openObjects(config);
   const links = createUploadLinks({
     secret: config.CURSOR_KEY,
     previousSecrets: config.CURSOR_KEY_PREVIOUS,
@@ -66,7 +65,10 @@ export function createUploadsModule(deps: UploadsModuleDeps) {
   };
 }
 
-function openObjects(config: OrchestratorConfig): ObjectStore {
+async function openObjects(config: OrchestratorConfig): Promise<ObjectStore> {
   const settings = objectSettings(config);
-  return settings.store === 'file' ? createFileObjects(settings.directory) : createS3Objects(settings);
+  if (settings.store === 'file') return createFileObjects(settings.directory);
+  // Only an orchestrator with a bucket needs the client of S3, whose code is large.
+  const { createS3Objects } = await import('./s3-objects.js');
+  return createS3Objects(settings);
 }
