@@ -42,18 +42,19 @@ const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate']
  * @param {string} options.folder of the service
  * @param {string[]} options.programs names of files in `dist`, without `.js`
  * @param {string} options.root of the workspace
+ * @param {boolean} [options.keepNames] whether functions that the bundler renames keep their `name`
  * @returns {Promise<Bundle>}
  * @throws RunError with the messages of the bundler
  */
-export async function bundlePrograms({ folder, programs, root }) {
+export async function bundlePrograms({ folder, programs, root, keepNames = true }) {
   const bundles = [];
-  for (const program of programs) bundles.push(await bundleProgram({ folder, program, root }));
+  for (const program of programs) bundles.push(await bundleProgram({ folder, program, root, keepNames }));
   const files = new Map(bundles.flatMap(({ entries }) => entries.map((entry) => [entry.path, entry])));
   const inputs = new Set(bundles.flatMap((bundle) => bundle.inputs));
   return { entries: [...files.values()], inputs: [...inputs].toSorted() };
 }
 
-async function bundleProgram({ folder, program, root }) {
+async function bundleProgram({ folder, program, root, keepNames }) {
   // Imported here, because `hack/run` starts before packages are installed.
   const { build } = await import('esbuild');
   const dist = join(folder, 'dist');
@@ -74,7 +75,7 @@ async function bundleProgram({ folder, program, root }) {
     external: OPTIONAL,
     minifySyntax: true,
     minifyWhitespace: true,
-    keepNames: true,
+    keepNames,
     sourcemap: 'linked',
     sourcesContent: false,
     // The image has the licences of the packages as files.

@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -95,6 +96,39 @@ describe('the bundles of the images', () => {
     expect(
       sources.filter((path) => /node_modules\/(?:@kubernetes\/client-node|@aws-sdk|@smithy)\//.test(path)),
     ).toEqual([]);
+  });
+
+  it('no code of the runtime runs so often at its start that TurboFan optimizes it', async () => {
+    const { warmUp } = services.find(({ name }) => name === 'agent-runtime');
+    const args = ['--trace-opt', join(app('agent-runtime'), 'dist/main.js')];
+    const { output } = await stopOnceListening(spawn(nodeBinary, args, { env: warmUp, cwd: '/' }));
+    expect(output).toContain('"event":"listening"');
+    // It prints also what the faster compilers do.
+    expect(output).toContain('completed compiling');
+    expect(output.match(/compiling method .*TURBOFAN.*/g)).toBeNull();
+  });
+
+  it('the Base64 decoder of protobuf decodes like the original, and rejects the same texts', async () => {
+    const source = join(folder, 'base64');
+    mkdirSync(join(source, 'dist'), { recursive: true });
+    const original = createRequire(join(repositoryRoot, 'packages/runtime-proto/package.json'))
+      .resolve('@bufbuild/protobuf/wire')
+      .replace('/dist/cjs/wire/index.js', '/dist/esm/wire/base64-encoding.js');
+    writeFileSync(join(source, 'dist', 'decode.js'), `export { base64Decode } from ${JSON.stringify(original)};`);
+    const { entries } = await bundlePrograms({ folder: source, programs: ['decode'], root: folder });
+    const file = join(source, 'decode.mjs');
+    writeFileSync(file, entries.find(({ path }) => path === 'dist/decode.js').text);
+    const [bundled, unchanged] = await Promise.all([import(file), import(original)]);
+    const outcome = ({ base64Decode }, text) => {
+      try {
+        return Array.from(base64Decode(text));
+      } catch (error) {
+        return error.message;
+      }
+    };
+    const texts = ['', 'AQID', 'AQI=', 'AQI', 'AQ==', '-_-_', 'AQ ID\n', 'AQ==AQ==', 'A', 'A===', 'AQ!D', 'ä', 'AQIDB'];
+    expect(texts.map((text) => outcome(bundled, text))).toEqual(texts.map((text) => outcome(unchanged, text)));
+    expect(outcome(bundled, 'AQ!D')).toBe('invalid base64 string');
   });
 
   it('bundles of production programs contain no end-to-end bypass', () => {

@@ -73,10 +73,10 @@ const folderOf = (name) => join(repositoryRoot, 'services', name);
  *   packages: import('./package-graph.mjs').PlacedPackage[] }>}
  * @throws RunError
  */
-export async function serviceFiles({ name, programs, files = [] }) {
+export async function serviceFiles({ name, programs, files = [], keepNames }) {
   const folder = folderOf(name);
   requireBuilt(folder, programs);
-  const bundle = await bundlePrograms({ folder, programs, root: repositoryRoot });
+  const bundle = await bundlePrograms({ folder, programs, root: repositoryRoot, keepNames });
   const packages = bundledPackages(bundle.inputs, collectPackages(folder, repositoryRoot), repositoryRoot);
   const beside = files.flatMap((path) => folderContent(join(folder, path), { layer: 'app', path }));
   const manifest = { path: 'package.json', layer: 'app', source: join(folder, 'package.json') };

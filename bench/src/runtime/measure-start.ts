@@ -25,7 +25,7 @@ export interface StartFigures {
 }
 
 /** Long enough for a garbage collection after the start. */
-export const REST_MS = 1_500;
+export const REST_MS = 3_000;
 
 /** Starts a program, waits until it listens and is idle, and stops it. @throws BenchError when it exits early */
 export async function measureStart({ name, args, env }: StartCase): Promise<StartFigures> {

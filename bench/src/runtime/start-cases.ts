@@ -43,7 +43,7 @@ export async function writeRuntimeImage(folder: string): Promise<RuntimeImage> {
   const environment = {
     ...settings,
     // Same value as in hack/images/services.mjs.
-    NODE_OPTIONS: '--max-semi-space-size=1',
+    NODE_OPTIONS: '--max-semi-space-size=1 --expose-gc',
     NODE_COMPILE_CACHE: join(app, 'compile-cache'),
     NODE_COMPILE_CACHE_PORTABLE: '1',
   };

@@ -6,12 +6,13 @@ import type { CloseStack, Logger } from '@uswarm/service-kit';
 import { createAgentLoop } from './agent/run-turn.js';
 import { createSummarizer } from './agent/summarize.js';
 import type { RuntimeConfig } from './config.js';
-import { watchIdle } from './idle-exit.js';
+import { watchIdle } from './idle-watch.js';
 import { createProvider } from './models/providers.js';
 import { agentRuntimeRoutes } from './rpc/agent-runtime.routes.js';
 import { requireCallToken } from './rpc/call-token.js';
 import { createHealth } from './rpc/health.js';
 import { listenHttp2 } from './rpc/http2-server.js';
+import { collectStartupGarbage } from './startup-garbage.js';
 import { lazyTools } from './tools/lazy-tools.js';
 import { noTools } from './tools/tool.js';
 import { createTurnRegistry } from './turns/turn-registry.js';
@@ -84,6 +85,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
 
   let lastCall = performance.now();
   const requestGate = requireCallToken({ publicKey, workspaceId, onCall: () => void (lastCall = performance.now()) });
+  const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);
   const healthState = createHealth();
   const identity = { workspaceId, version, instanceId: randomUUID(), features: featuresOf(config.provider) };
   const server = await listenHttp2(
@@ -103,10 +105,8 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
   stack.defer('health watches', () => healthState.close());
   stack.defer('turns', () => turns.shutDown(Math.max(0, graceMs - CLOSING_MS)));
   stack.defer('health', () => healthState.stopServing());
-  if (idleExitMs > 0) {
-    const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);
-    stack.defer('idle watch', watchIdle({ limitMs: idleExitMs, quietMs, onIdle }));
-  }
+  stack.defer('startup garbage', collectStartupGarbage({ quietMs }));
+  if (idleExitMs > 0) stack.defer('idle watch', watchIdle({ limitMs: idleExitMs, quietMs, onIdle }));
   logger.info({ port: server.port, provider: model.provider, workspace_id: workspaceId }, 'listening');
   return { port: server.port };
 }

@@ -6,25 +6,28 @@ import type { ModelPort } from './port.js';
 import type { ProviderAdapter } from './providers/adapter.js';
 
 const milliseconds = z.coerce.number().int().min(0);
+// Variables share a schema, because each schema takes some kilobytes in every runtime.
+const text = z.string().optional();
+const url = z.url({ protocol: /^https?$/ }).optional();
 
 /** The variables of all providers. Those of one provider are also listed in `@uswarm/contract/providers`. */
 export const modelVariables = {
   USWARM_DEFAULT_PROVIDER: z.enum(MODEL_PROVIDERS).optional(),
-  USWARM_DEFAULT_MODEL: z.string().optional(),
-  OPENAI_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  OPENAI_API_KEY: z.string().optional(),
-  OPENAI_MODEL: z.string().optional(),
-  OPENAI_MODEL_FLASH: z.string().optional(),
-  OPENAI_MODEL_SONNET: z.string().optional(),
-  OPENAI_MODEL_OPUS: z.string().optional(),
-  ANTHROPIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  ANTHROPIC_API_KEY: z.string().optional(),
-  ANTHROPIC_MODEL: z.string().optional(),
-  ANTHROPIC_MODEL_FLASH: z.string().optional(),
-  ANTHROPIC_MODEL_SONNET: z.string().optional(),
-  ANTHROPIC_MODEL_OPUS: z.string().optional(),
+  USWARM_DEFAULT_MODEL: text,
+  OPENAI_BASE_URL: url,
+  OPENAI_API_KEY: text,
+  OPENAI_MODEL: text,
+  OPENAI_MODEL_FLASH: text,
+  OPENAI_MODEL_SONNET: text,
+  OPENAI_MODEL_OPUS: text,
+  ANTHROPIC_BASE_URL: url,
+  ANTHROPIC_API_KEY: text,
+  ANTHROPIC_MODEL: text,
+  ANTHROPIC_MODEL_FLASH: text,
+  ANTHROPIC_MODEL_SONNET: text,
+  ANTHROPIC_MODEL_OPUS: text,
   /** The gateway to the providers; runtimes then have no key, and each turn has a token. */
-  MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),
+  MODEL_GATEWAY_URL: url,
   /** Tokens of prompt and output, for models that the catalogue does not describe. */
   USWARM_MODEL_CONTEXT_WINDOW: z.coerce.number().int().min(1_024).optional(),
   /** Tokens of the output of one call, likewise. */

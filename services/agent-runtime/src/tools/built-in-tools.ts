@@ -3,45 +3,51 @@ import type { Agent, SkillDocument } from '@uswarm/runtime-proto';
 import { z } from 'zod';
 import { type BuiltInTool, defineTool } from './define-tool.js';
 
-const Action = z.object({
-  label: z.string().trim().min(1).max(80).describe('Text of the button.'),
-  style: z.enum(['primary', 'secondary', 'destructive']).default('secondary'),
-});
-
 /** Names of tools that are not in the catalogue of the user: agents always have them. */
 export const SKILL_TOOL = 'use_skill';
 export const SILENT_TOOL = 'stay_silent';
 
-const actionCard = defineTool({
-  name: ACTION_CARD_TOOL,
-  description: 'Shows the user a card with up to 10 options to choose one from. Use it when the user must decide.',
-  input: z.object({
-    title: z.string().trim().min(1).max(200).describe('The question, in a few words.'),
-    description: z.string().max(2_000).default('').describe('Explanation of the options.'),
-    actions: z.array(Action).min(1).max(10),
-  }),
-  run: ({ title, description, actions }) => ({
-    text:
-      'The card is shown to the user, who chooses one option or writes something else. ' +
-      'The choice arrives as the next message: end your reply now.',
-    failed: false,
-    message: {
-      type: 'action_card',
-      title,
-      description,
-      actions: actions.map((action, index) => ({ id: `action_${index + 1}`, ...action })),
-    },
-  }),
-});
+const createActionCard = (): BuiltInTool => {
+  const action = z.object({
+    label: z.string().trim().min(1).max(80).describe('Text of the button.'),
+    style: z.enum(['primary', 'secondary', 'destructive']).default('secondary'),
+  });
+  return defineTool({
+    name: ACTION_CARD_TOOL,
+    description: 'Shows the user a card with up to 10 options to choose one from. Use it when the user must decide.',
+    input: z.object({
+      title: z.string().trim().min(1).max(200).describe('The question, in a few words.'),
+      description: z.string().max(2_000).default('').describe('Explanation of the options.'),
+      actions: z.array(action).min(1).max(10),
+    }),
+    run: ({ title, description, actions }) => ({
+      text:
+        'The card is shown to the user, who chooses one option or writes something else. ' +
+        'The choice arrives as the next message: end your reply now.',
+      failed: false,
+      message: {
+        type: 'action_card',
+        title,
+        description,
+        actions: actions.map((each, index) => ({ id: `action_${index + 1}`, ...each })),
+      },
+    }),
+  });
+};
 
-const staySilent = defineTool({
-  name: SILENT_TOOL,
-  description:
-    'Ends your turn without a reply. Use it only if the message needs no answer from you, for example because another ' +
-    'agent answers it.',
-  input: z.object({}),
-  run: () => ({ text: 'The turn ends without a reply.', failed: false, silent: true }),
-});
+const createStaySilent = (): BuiltInTool =>
+  defineTool({
+    name: SILENT_TOOL,
+    description:
+      'Ends your turn without a reply. Use it only if the message needs no answer from you, for example because another ' +
+      'agent answers it.',
+    input: z.object({}),
+    run: () => ({ text: 'The turn ends without a reply.', failed: false, silent: true }),
+  });
+
+/** Created in the first turn: an idle runtime needs no schemas of tools. */
+let actionCard: BuiltInTool | undefined;
+let staySilent: BuiltInTool | undefined;
 
 function useSkill(documents: readonly SkillDocument[]): BuiltInTool {
   const names = documents.map(({ name }) => name).join(', ');
@@ -62,8 +68,8 @@ function useSkill(documents: readonly SkillDocument[]): BuiltInTool {
 export function builtInTools(agent: Pick<Agent, 'skillDocuments'>, allowed: readonly string[]): BuiltInTool[] {
   const { skillDocuments: documents } = agent;
   return [
-    ...(allowed.includes(ACTION_CARD_TOOL) ? [actionCard] : []),
+    ...(allowed.includes(ACTION_CARD_TOOL) ? [(actionCard ??= createActionCard())] : []),
     ...(documents.length === 0 ? [] : [useSkill(documents)]),
-    staySilent,
+    (staySilent ??= createStaySilent()),
   ];
 }

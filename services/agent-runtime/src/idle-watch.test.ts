@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { watchIdle } from './idle-exit.js';
+import { watchIdle } from './idle-watch.js';
 
 describe('the idle watch', () => {
   beforeEach(() => void jest.useFakeTimers());
