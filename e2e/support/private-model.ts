@@ -9,11 +9,11 @@ const NAME = 'private';
 const PROXY = 'forward-proxy';
 
 export const PRIVATE_MODEL_PORT = 8443;
-/** Cluster DNS resolves it from each namespace, but it is none of the cluster names that always bypass a proxy. */
+/** Cluster DNS resolves it from each namespace, and it does not end with a suffix that always bypasses a proxy. */
 export const PRIVATE_MODEL_HOST = `${NAME}.${NAMESPACE.models}`;
 export const PRIVATE_MODEL = `https://${PRIVATE_MODEL_HOST}:${PRIVATE_MODEL_PORT}/v1`;
 
-export const FORWARD_PROXY_PORT = 3128;
+const FORWARD_PROXY_PORT = 3128;
 export const FORWARD_PROXY = `http://${PROXY}.${NAMESPACE.models}.svc.cluster.local:${FORWARD_PROXY_PORT}`;
 
 /** Egress rules of the chart for the pods of one fixture. */
