@@ -27,8 +27,8 @@ export async function untilReloaded(client: PlainClient, timeoutMs: number): Pro
 
 /** Fields that follow from other events, or that events of the previous release do not have. */
 const UNKNOWN: ReadonlySet<string> = new Set(['rev', 'unread_count', 'last_message', 'last_message_preview']);
-/** Fields that change with events about other objects. */
-const OF_OTHERS: ReadonlySet<string> = new Set(['updated_at']);
+/** Fields that change with events about other objects. The first message of a conversation is its title. */
+const OF_OTHERS: ReadonlySet<string> = new Set(['updated_at', 'title']);
 
 /** What a client of the previous gateway has, compared with a snapshot: each field that its events have. */
 export function plainDifferences(folded: FoldedWorkspace, snapshot: FoldedWorkspace): string[] {
