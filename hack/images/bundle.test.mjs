@@ -126,7 +126,23 @@ describe('the bundles of the images', () => {
         return error.message;
       }
     };
-    const texts = ['', 'AQID', 'AQI=', 'AQI', 'AQ==', 'AQ=', 'AR', '-_-_', 'AQ ID\n', 'AQ==AQ==', 'A', 'A===', 'AQ!D', 'ä', 'AQIDB'];
+    const texts = [
+      '',
+      'AQID',
+      'AQI=',
+      'AQI',
+      'AQ==',
+      'AQ=',
+      'AR',
+      '-_-_',
+      'AQ ID\n',
+      'AQ==AQ==',
+      'A',
+      'A===',
+      'AQ!D',
+      'ä',
+      'AQIDB',
+    ];
     expect(texts.map((text) => outcome(bundled, text))).toEqual(texts.map((text) => outcome(unchanged, text)));
     expect(outcome(bundled, 'AQ!D')).toBe('invalid base64 string');
   });
