@@ -34,7 +34,7 @@ beforeEach(async () => {
     return 'token';
   };
   const [calendar, gmail] = ['/calendar/v3', ''].map((path) =>
-    createProviderApi({ baseUrl: `${server.url}${path}`, accessToken, timeoutMs: 500 }),
+    createProviderApi({ baseUrl: `${server.url}${path}`, accessToken, timeoutMs: 3_000 }),
   ) as [ProviderApi, ProviderApi];
   apis = [calendar, gmail];
   tools = [
