@@ -121,6 +121,8 @@ describe('a workspace whose provider is behind the model gateway', () => {
     const { workspaceId } = mobile;
     const agentId = answer.agent?.id ?? '';
     const turn = { workspaceId, agentId, turnId: call!.turn_id };
+    // A runtime that answers now is not suspended during the calls.
+    await mobile.ask('Hello again.');
     // As for the summary of a conversation: the turn has ended.
     const tokenOf = (): Promise<string> => signModelToken(key, { ...turn, purpose: 'summary' });
     expect(await callGateway(await tokenOf())).toMatchObject({ status: 200 });
