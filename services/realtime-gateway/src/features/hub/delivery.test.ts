@@ -64,6 +64,16 @@ describe('a client whose events the bus loses', () => {
     expect(await gateway.metric('uswarm_gateway_fills_total')).toContain('{evidence="gap"} 1');
   });
 
+  it('I11: receives the status of an agent that seemed to be online, if it was lost with other events', async () => {
+    await start({ settings: OFTEN });
+    const client = await subscribed();
+    await gateway.publish(messageNew(1));
+    await client.next('message.new');
+    gateway.log.agents.push({ agent_id: AGENT, status: 'pending', conversation_id: CONVERSATION, until_ms: 60_000 });
+    lose(messageDone(2));
+    expect(await client.next('agent.status')).toMatchObject({ agent_id: AGENT, status: 'pending' });
+  });
+
   it('I3: receives the complete events of the log, with revisions, if the bus has those of version 1', async () => {
     await start();
     const client = await subscribed();

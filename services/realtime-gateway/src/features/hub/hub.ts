@@ -251,12 +251,15 @@ export class Hub implements HistoryOwner {
   }
 
   async #fillToHead(): Promise<void> {
+    const before = this.state.position;
     let after: number | undefined;
     do {
       after = this.state.position;
       await this.read(after ?? 0);
     } while (this.state.log.behind && this.state.position !== after);
-    this.suspectState();
+    // Each missed event can have come with a text or a status, also of agents that seem to be online.
+    if (this.state.position === before) this.suspectState();
+    else this.#refresh();
   }
 
   /** Retries until the page is read, and applies it. */
