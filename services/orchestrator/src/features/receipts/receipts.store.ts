@@ -97,7 +97,7 @@ export interface ReceiptStore {
 const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
 
 /** Calls of other systems; those that changed data of uswarm were not sent. */
-const IS_SENT = sql<boolean>`effect <> 'own'`;
+export const IS_SENT = sql<boolean>`effect <> 'own'`;
 
 /** The call was sent and has no outcome, and no turn will request it again. */
 const IS_LEFT = sql<boolean>`receipts.status = 'sent' AND NOT EXISTS (

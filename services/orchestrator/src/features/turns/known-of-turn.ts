@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { InternalPhase } from '../../database/schema.js';
+import { IS_SENT } from '../receipts/receipts.store.js';
 import { type Reader, READER } from '../users/users.store.js';
 
 /** The runtime of the workspace of a turn. */
@@ -23,6 +24,6 @@ export interface KnownOfTurn {
 export const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
   'reader', ${READER},
   'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),
-  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id AND r.effect <> 'own'),
+  'receipts', EXISTS (SELECT FROM receipts r WHERE r.conversation_id = t.conversation_id AND ${IS_SENT}),
   'budget', w.monthly_cost_micros IS NOT NULL OR w.monthly_tokens IS NOT NULL
 )`;

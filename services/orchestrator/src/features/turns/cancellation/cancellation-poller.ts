@@ -26,11 +26,14 @@ export function pollForCancellation({
   onError,
 }: CancellationPollerOptions): CancellationPoller {
   let polling = false;
-  let isHandled = false;
+  let hasEnded = false;
   async function poll(): Promise<void> {
     if (!(await requested())) return;
     await stop();
-    isHandled = true;
+    end();
+  }
+  function end(): void {
+    hasEnded = true;
     clearInterval(timer);
   }
   function check(): void {
@@ -44,13 +47,10 @@ export function pollForCancellation({
   return {
     check,
     known(isRequested) {
-      if (isHandled) return;
+      if (hasEnded) return;
       if (isRequested) check();
       else timer.refresh();
     },
-    end() {
-      isHandled = true;
-      clearInterval(timer);
-    },
+    end,
   };
 }

@@ -111,13 +111,10 @@ export function createTurnEnding(
     const seqs = await events.changeMessage({ workspaceId, id: replyId, change, isShown: true, types }, tx);
     const seq = seqs?.at(-1) ?? 0;
     if (isAnnounced(reply, isSuspended)) await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
-    if (isBefore || isSuspended) {
-      if (!isBefore) await endTurn(reply, unfinished, tx, { isSuspended });
-      await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
-    } else {
-      await endTurn(reply, unfinished, tx, { isSuspended, locksAgent: true });
-      await statuses.ended(turn, tx);
-    }
+    const locksAgent = !isBefore && !isSuspended;
+    if (!isBefore) await endTurn(reply, unfinished, tx, { isSuspended, locksAgent });
+    if (locksAgent) await statuses.ended(turn, tx);
+    else await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
     return { seq };
   };
 }
