@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Database } from '../src/database/database.js';
 import { TURN_JOB } from '../src/features/turns/turn-queue.js';
-import { createTurnWriter } from '../src/features/turns/writer/turn-writer.js';
+import { createTurnWriter, type TurnWriterDeps } from '../src/features/turns/writer/turn-writer.js';
 import type { TurnWriter } from '../src/features/turns/writer/turn-writes.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createStores, type Stores, tasksOf } from './stores.js';
@@ -19,7 +19,7 @@ export interface TestTurnWorker {
   claim(): Promise<LeasedJob>;
   turnOf(job: LeasedJob): Promise<TurnRow>;
   /** Returns a writer for the reply, with the current row of the turn. */
-  writerOf(job: LeasedJob): Promise<TurnWriter>;
+  writerOf(job: LeasedJob, deps?: Partial<TurnWriterDeps>): Promise<TurnWriter>;
 }
 
 export function createTestTurnWorker(database: Database): TestTurnWorker {
@@ -33,12 +33,12 @@ export function createTestTurnWorker(database: Database): TestTurnWorker {
     stores,
     claim: async () => first(await stores.jobs.claim(TURN_JOB, 1, LEASE_MS)),
     turnOf,
-    async writerOf(work) {
+    async writerOf(work, overrides) {
       const withTransaction = createWithTransaction(database);
       const budget = { tokens: null };
       const limits = { reached: async () => undefined, reserve: async () => budget, turnBudget: async () => budget };
       const withStatement = createWithStatement(database);
-      const deps = { ...stores, ...tasksOf(stores), withTransaction, withStatement, limits };
+      const deps = { ...stores, ...tasksOf(stores), withTransaction, withStatement, limits, ...overrides };
       return createTurnWriter(deps, await turnOf(work), work);
     },
   };

@@ -50,10 +50,6 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
         db,
       ),
   },
-  {
-    name: 'the lock of running turns',
-    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, PERIOD, db),
-  },
   { name: 'the tokens of a turn', run: (db, { messageId }) => createReservationStore().tokensOf(messageId, db) },
   {
     name: 'the tokens that a turn can give to tasks',
@@ -94,8 +90,8 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
     },
   },
   {
-    name: 'the lock of running turns',
-    run: (db, { workspaceId }) => createUsageStore(db).lockRunning(workspaceId, PERIOD, db),
+    name: 'the usage and the running turns of a user',
+    run: (db, { workspaceId }) => createUsageStore(db).ofRunning(workspaceId, PERIOD, db),
   },
   { name: 'the usage of a user', run: (db, { userId }) => createUsageStore(db).ofUser(userId, PERIOD) },
   {

@@ -37,11 +37,16 @@ export interface JobStore {
    * held. @returns the lease ids that are still held
    */
   extend(leases: readonly HeldLease[]): Promise<Set<string>>;
-  /** Locks the job for the transaction. @returns false if the lease is lost: the transaction must not commit. */
-  holds(job: LeasedJob, db: Database): Promise<boolean>;
+  /**
+   * Locks the job for the transaction.
+   *
+   * @param lock an expression that takes another lock after that of the job
+   * @returns false if the lease is lost: the transaction must not commit
+   */
+  holds(job: LeasedJob, db: Database, lock?: RawBuilder<unknown>): Promise<boolean>;
   complete(job: LeasedJob, db?: Database): Promise<void>;
   /** As `holds`, and completes the job. */
-  end(job: LeasedJob, db: Database): Promise<boolean>;
+  end(job: LeasedJob, db: Database, lock?: RawBuilder<unknown>): Promise<boolean>;
   /** Releases the job, due again after `delayMs`; `failed` counts a failure. */
   release(job: LeasedJob, delayMs: number, failed?: boolean): Promise<void>;
   /**
@@ -77,6 +82,9 @@ export const heldLease = ({ kind, subjectId, leaseId }: LeasedJob): RawBuilder<u
   held AS MATERIALIZED (
     SELECT subject_id FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId} FOR UPDATE
   )`;
+
+/** Columns that take a lock after that of the job. */
+const alsoLocked = (lock: RawBuilder<unknown> | undefined): RawBuilder<unknown> => (lock ? sql`, ${lock}` : sql``);
 
 /** Locks rows in a fixed order, so that concurrent statements do not deadlock. */
 const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -152,12 +160,10 @@ export function createJobStore(database: Database, jobSignals: JobSignals = crea
       return new Set(rows.map(({ leaseId }) => leaseId));
     },
 
-    async holds({ kind, subjectId, leaseId }, db) {
-      const { rows } = await sql<{ leaseId: string | null }>`
-        SELECT lease_id AS "leaseId" FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} FOR UPDATE`.execute(
-        db,
-      );
-      return rows[0]?.leaseId === leaseId;
+    async holds(job, db, lock) {
+      const { rows } = await sql`
+        WITH ${heldLease(job)} SELECT subject_id${alsoLocked(lock)} FROM held`.execute(db);
+      return rows.length > 0;
     },
 
     async complete(job, db = database) {
@@ -169,10 +175,10 @@ export function createJobStore(database: Database, jobSignals: JobSignals = crea
         .execute();
     },
 
-    async end({ kind, subjectId, leaseId }, db) {
+    async end({ kind, subjectId, leaseId }, db, lock) {
       const { rows } = await sql`
         DELETE FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId}
-        RETURNING subject_id`.execute(db);
+        RETURNING subject_id${alsoLocked(lock)}`.execute(db);
       return rows.length > 0;
     },
 

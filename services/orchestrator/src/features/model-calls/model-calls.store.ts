@@ -8,6 +8,7 @@ import type { StoredBudget } from '../usage/budget.js';
 import { CHARGED_COLUMNS, chargedValues, releaseEntry, type SettledCall, settleEntry } from '../usage/settlement.js';
 import { limitingBudgets } from '../usage/turn-tokens.js';
 import type { Allowance, UsedBefore } from '../usage/usage-limits.js';
+import { usageLock } from '../usage/usage-lock.js';
 
 /** The turn of a model call, the budget of its workspace, and the plan of its user. */
 export interface TurnOfCall extends StoredPlan, StoredBudget {
@@ -57,7 +58,7 @@ export function createModelCallStore(database: Database): ModelCallStore {
       const { rows } = await sql<TurnOfCall>`
         SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
           u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",
-          pg_advisory_xact_lock(hashtextextended(w.owner_id::text, 4))
+          ${usageLock(sql`w.owner_id::text`)}
         FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
         WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId}`.execute(db);
       return rows[0];

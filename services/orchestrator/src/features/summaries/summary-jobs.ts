@@ -5,6 +5,7 @@ import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
 import { storable } from '../turns/reply/agent-content-schema.js';
 import type { Summarizer } from './summarizer.js';
+import { usageLock } from '../usage/usage-lock.js';
 import type { SummarizedMessage, SummaryStore } from './summaries.store.js';
 import { GROWTH, WHOLE } from './summary-need.js';
 
@@ -73,7 +74,7 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
     if (written === undefined) return DONE;
     const text = titleOf(storable(written.text));
     await withTransaction(async (tx) => {
-      if (text !== undefined && (await jobs.holds(job, tx))) {
+      if (text !== undefined && (await jobs.holds(job, tx, usageLock(conversation.userId)))) {
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
         await store.saveTitle(conversationId, { text, seq: last.seq }, tx);
       }

@@ -5,6 +5,7 @@ import { insertMessages, insertTurns, insertWorkspaces } from '../../../test/bul
 import { sql } from 'kysely';
 import { createPlans } from '../plans/plans.js';
 import { createUsageLimits, estimatedCall, turnTokens } from './usage-limits.js';
+import { usageLock } from './usage-lock.js';
 import { createUsageStore } from './usage.store.js';
 
 const LIMIT = 100_000;
@@ -14,10 +15,13 @@ const CALL = 900;
 describe('the reserved tokens of running turns', () => {
   let db: MigratedDatabase;
   let workspaceId: string;
+  let ownerId: string;
   let limits: ReturnType<typeof createUsageLimits>;
   beforeAll(async () => {
     db = await createMigratedDatabase();
     [workspaceId] = (await insertWorkspaces(db.database, 1)) as [string];
+    const { rows } = await sql<{ owner_id: string }>`SELECT owner_id FROM workspaces`.execute(db.database);
+    ownerId = rows[0]?.owner_id ?? '';
     await insertMessages(db.database, TURNS);
     await insertTurns(db.database);
     const plan = { code: 'free', name: 'Free', token_limit: LIMIT, workspace_token_limit: LIMIT };
@@ -37,6 +41,7 @@ describe('the reserved tokens of running turns', () => {
   /** Begins a turn as a worker does: reservation and begin in one transaction. */
   const begin = (id: string) =>
     db.withTransaction(async (tx) => {
+      await sql`SELECT ${usageLock(ownerId)}`.execute(tx);
       if ((await limits.reached(workspaceId, tx)) !== undefined) return 'refused';
       if (!(await limits.reserve(workspaceId, tx))) return 'waits';
       await sql`UPDATE turns SET status = 'running' WHERE id = ${id}`.execute(tx);

@@ -10,6 +10,7 @@ import {
   type SettledTokens,
   settleEntry,
 } from './settlement.js';
+import { usageLock } from './usage-lock.js';
 import { allottedBudgets, type BudgetRow, limitingBudgets, type TurnTokens, turnTokensOf } from './turn-tokens.js';
 
 /** A model call of a turn. */
@@ -63,7 +64,7 @@ export function createReservationStore(): ReservationStore {
     async lock({ userId, usageTurnId, step }, db) {
       // The same lock as for the start of a turn.
       const { rows } = await sql<{ exists: boolean }>`
-        SELECT pg_advisory_xact_lock(hashtextextended(${userId}, 4)),
+        SELECT ${usageLock(userId)},
           EXISTS (SELECT FROM usage_entries WHERE turn_id = ${usageTurnId} AND step = ${step}) AS exists`.execute(db);
       return rows[0]?.exists ?? false;
     },

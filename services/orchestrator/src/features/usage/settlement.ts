@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { ModelPrice } from '../core/models.js';
+import { usageLock } from './usage-lock.js';
 
 /** The tokens of a model call that ended. */
 export interface SettledTokens {
@@ -66,9 +67,11 @@ export async function settleEntry(
 ): Promise<SettledCall | undefined> {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated } = tokens;
   const { rows } = await sql<SettledCall>`
-    WITH call AS MATERIALIZED (
+    WITH locked AS MATERIALIZED (
+      SELECT ${usageLock(sql`user_id::text`)} FROM usage_entries WHERE ${isEntry}
+    ), call AS MATERIALIZED (
       SELECT *, ${costOf(promptTokens, cachedTokens, completionTokens, sql`prices`)} AS settled_cost
-      FROM usage_entries WHERE ${isEntry} FOR UPDATE
+      FROM usage_entries WHERE ${isEntry} AND (SELECT count(*) FROM locked) > 0 FOR UPDATE
     ), period AS (
       UPDATE usage_periods p SET
         prompt_tokens = p.prompt_tokens - call.prompt_tokens + ${promptTokens},

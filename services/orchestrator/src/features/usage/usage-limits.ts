@@ -45,7 +45,7 @@ export interface UsageLimits {
   allowanceOf(stored: StoredPlan & StoredBudget): Allowance;
   /**
    * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
-   * until the end of the transaction, which must mark the turn as running.
+   * until the end of the transaction, which must have the usage lock of the owner, and mark the turn as running.
    *
    * @returns the budget of the turn, or the limit that is reached; undefined if it must wait
    */
@@ -66,7 +66,7 @@ export interface TurnBudget {
 }
 
 export interface UsageLimitsDeps {
-  store: Pick<UsageStore, 'ofWorkspace' | 'lockRunning'>;
+  store: Pick<UsageStore, 'ofWorkspace' | 'ofRunning'>;
   plans: Plans;
   clock: Clock;
 }
@@ -141,7 +141,7 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
     allowanceOf: (plan) => allowanceAt(clock.now(), plan),
     async reserve(workspaceId, db) {
       const now = clock.now();
-      const found = await store.lockRunning(workspaceId, periodOf(now), db);
+      const found = await store.ofRunning(workspaceId, periodOf(now), db);
       if (found === undefined) return { tokens: null };
       const { running, ...used } = found;
       const limitNow = reachedBy(used, now);

@@ -26,12 +26,8 @@ export interface RunningTurns {
 }
 
 export interface UsageStore {
-  /**
-   * Blocks the start of other turns of the owner until the transaction ends.
-   *
-   * @returns the usage and the number of running turns
-   */
-  lockRunning(
+  /** The usage and the number of running turns. Both stay the same while the transaction has the usage lock of the owner. */
+  ofRunning(
     workspaceId: string,
     period: string,
     db: Database,
@@ -68,11 +64,7 @@ const workspaceUsage = (period: string): RawBuilder<unknown> => sql`
 
 export function createUsageStore(database: Database): UsageStore {
   return {
-    async lockRunning(workspaceId, period, db) {
-      await sql`
-        SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = ${workspaceId}`.execute(
-        db,
-      );
+    async ofRunning(workspaceId, period, db) {
       const { rows } = await sql<WorkspaceUsageRow & { running_user: number; running_workspace: number }>`
         SELECT ${USAGE_COLUMNS}, running."user" AS running_user, running.workspace AS running_workspace
         FROM ${workspaceUsage(period)} CROSS JOIN LATERAL (

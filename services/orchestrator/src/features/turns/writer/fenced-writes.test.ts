@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { NO_TRANSACTION } from '../../../../test/transaction.js';
 import type { LeasedJob } from '../../../jobs/job-store.js';
 import { createFencedWrites, LeaseLost } from './fenced-writes.js';
@@ -27,6 +28,7 @@ function setUp() {
           return seen.holds;
         },
       },
+      usageLock: sql``,
     },
     {} as LeasedJob,
   );

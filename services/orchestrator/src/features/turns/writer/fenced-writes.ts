@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import type { Transaction, WithTransaction } from '../../../database/database.js';
 import { pipelined } from '../../../database/pipelined.js';
 import type { JobStore, LeasedJob } from '../../../jobs/job-store.js';
@@ -24,7 +25,7 @@ export interface ProgressWrite {
 export interface WriteOptions {
   /** Stored last, because agents come last in the lock order. The latest activity of a transaction replaces the others. */
   activity?: Write<unknown> | undefined;
-  /** Whether it reads or writes usage: such writes are not sent together. */
+  /** Whether it reads or writes usage: such writes are not sent together, and have the usage lock. */
   usage?: boolean;
 }
 
@@ -36,7 +37,7 @@ export interface TogetherOptions<T> extends WriteOptions {
 /** Transactions that commit only while the lease of a turn is held. */
 export interface FencedWrites {
   /** Writes in one transaction, after everything that `later` was called with. @throws LeaseLost */
-  now<T>(write: Write<T>): Promise<T>;
+  now<T>(write: Write<T>, options?: Pick<WriteOptions, 'usage'>): Promise<T>;
   /** As `now`, and completes the job. `first` runs before what `later` was called with. */
   last<T>(write: Write<T>, first?: Write<void>): Promise<T>;
   /** As `now`, for statements that are written with `sql`: they are sent together with the check of the lease. Stores the progress. */
@@ -80,10 +81,12 @@ export interface FencedWritesDeps {
   withTransaction: WithTransaction;
   withStatement: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'end'>;
+  /** Locks the usage of the user of the turn. */
+  usageLock: RawBuilder<unknown>;
 }
 
 export function createFencedWrites(
-  { withTransaction, withStatement, jobs }: FencedWritesDeps,
+  { withTransaction, withStatement, jobs, usageLock }: FencedWritesDeps,
   job: LeasedJob,
 ): FencedWrites {
   let waiting: Waiting[] = [];
@@ -94,8 +97,8 @@ export function createFencedWrites(
   let last: Promise<unknown> = Promise.resolve();
   let progress: ProgressWrite | undefined;
 
-  async function mustHold(tx: Transaction, ends = false): Promise<void> {
-    if (!(await jobs[ends ? 'end' : 'holds'](job, tx))) throw new LeaseLost();
+  async function mustHold(tx: Transaction, { ends = false, usage = false } = {}): Promise<void> {
+    if (!(await jobs[ends ? 'end' : 'holds'](job, tx, usage ? usageLock : undefined))) throw new LeaseLost();
   }
 
   /** The statements of waiting writes come first. */
@@ -106,18 +109,19 @@ export function createFencedWrites(
     tx: Transaction,
   ) {
     const writeFirst = (sender: Transaction) => inTurn(first, ends !== undefined, sender);
+    const followsUsage = first.some((one) => one.usage === true);
+    // Jobs come first in the lock order, and then usage.
+    const hold = (sender: Transaction) => mustHold(sender, { ends: ends !== undefined, usage: usage || followsUsage });
     if (!isPipelined) {
-      await mustHold(tx, ends !== undefined);
+      await hold(tx);
       await ends?.first?.(tx);
       const results = first.length === 0 ? [] : (await pipelined(tx, (sender) => [writeFirst(sender)]))[0];
       return { results, result: await write(tx) };
     }
-    const isDependent = usage && first.some((one) => one.usage === true);
     const [, results, result] = await pipelined(tx, (sender) => {
-      // Jobs come first in the lock order.
-      const held = mustHold(sender);
+      const held = hold(sender);
       const written = writeFirst(sender);
-      return [held, written, isDependent ? written.then(() => write(sender)) : write(sender)];
+      return [held, written, usage && followsUsage ? written.then(() => write(sender)) : write(sender)];
     });
     return { results, result };
   }
@@ -175,7 +179,7 @@ export function createFencedWrites(
     });
 
   return {
-    now: (write) => inOrder(() => commit(write, { isPipelined: false })),
+    now: (write, options) => inOrder(() => commit(write, { ...options, isPipelined: false })),
     last: (write, first) => inOrder(() => commit(write, { isPipelined: false, ends: { first } })),
     together: (write, options) =>
       inOrder(() => commit(write, { completes: () => true, ...options, isPipelined: true })),

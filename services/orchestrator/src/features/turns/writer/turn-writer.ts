@@ -15,6 +15,7 @@ import { recordTexts, storedMemory } from '../../tools/record-texts.js';
 import type { ToolCallStore } from '../../tools/tool-calls.store.js';
 import type { UntrustedContentStore } from '../../tools/untrusted-content.store.js';
 import type { UsageLimits } from '../../usage/usage-limits.js';
+import { usageLock } from '../../usage/usage-lock.js';
 import { storable } from '../reply/agent-content-schema.js';
 import { showApproval } from './approval-cards.js';
 import { isBackground, type TaskOwner } from '../background-turns.js';
@@ -98,7 +99,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
   let replySeq: number | undefined;
 
-  const writes = createFencedWrites(deps, job);
+  const writes = createFencedWrites({ ...deps, usageLock: usageLock(turn.user_id) }, job);
   const fenced = writes.now;
   const progress = createTrackedProgress(deps, writes, job);
 
@@ -141,7 +142,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const isFirst = turn.reply_message_id === null;
       // Another process may have begun the turn.
       const activity = turn.activity ?? 'reading';
-      const begun = await fenced((tx) => beginning.begin(activity, tx));
+      const begun = await fenced((tx) => beginning.begin(activity, tx), { usage: turn.status === 'queued' });
       turn.reply_message_id = begun.replyId;
       replySeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
