@@ -9,7 +9,7 @@ export interface Counted {
 
 const BEGIN = /^(begin|start transaction)/i;
 const END = /^(commit|rollback)/i;
-const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from))/i;
+const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from)|select[^]*from claim_fairly)/i;
 const SHOWN = 20;
 const SHOWN_LENGTH = 90;
 

@@ -67,6 +67,7 @@ async function startBackground(
     publisher: platform.publisher,
     epochs: platform.epochs,
     committed: platform.committed,
+    leases,
     metrics,
     logger,
   });

@@ -10,13 +10,16 @@ import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
 export const createMemoryReservations = (
   recorded: { reservations: number[]; releases: number[] },
   left: () => TurnTokens['left'] = () => 'some',
-): TurnBudgetDeps['reservations'] => ({
-  lock: async ({ step }) => recorded.reservations.includes(step),
-  async tokensOf() {
+): TurnBudgetDeps['reservations'] => {
+  const tokens = () => {
     const now = left();
     return { used: now === 'some' ? 0 : 1_000, budget: 1_000, left: now };
-  },
-  insert: async ({ step }) => void recorded.reservations.push(step),
-  settle: async () => undefined,
-  release: async ({ step }) => void recorded.releases.push(step),
-});
+  };
+  return {
+    tokensOf: async () => tokens(),
+    beforeStep: async (_turnId, { step }) => ({ ...tokens(), isRepeated: recorded.reservations.includes(step) }),
+    insert: async ({ step }) => void recorded.reservations.push(step),
+    settle: async () => undefined,
+    release: async ({ step }) => void recorded.releases.push(step),
+  };
+};

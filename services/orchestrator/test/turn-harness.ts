@@ -340,7 +340,7 @@ export function createTurnHarness(
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     retryMs: 1,
-    stopSignals: { watch: (_turn, check) => ((checkStop = check), () => undefined) },
+    turnSignals: { watch: (_turn, { stop }) => ((checkStop = stop), () => undefined) },
     publish: async ({ event, payload }) => {
       if (event === 'message.chunk') recorded.chunks.push(payload as (typeof recorded.chunks)[number]);
       return true;

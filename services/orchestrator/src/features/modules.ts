@@ -49,6 +49,7 @@ import { createPushModule } from './push/push.module.js';
 import { createReceiptsModule } from './receipts/receipts.module.js';
 import { createRuntimesModule } from './runtimes/runtimes.module.js';
 import { createSummariesModule } from './summaries/summaries.module.js';
+import { createTurnSignals } from './turns/turn-signals.js';
 import { createTurnsModule } from './turns/turns.module.js';
 import { createUploadsModule } from './uploads/uploads.module.js';
 import { createUsageModule } from './usage/usage.module.js';
@@ -107,6 +108,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
     epochs,
     jobSignals,
     committed,
+    turnSignals: createTurnSignals(bus),
     requests: createConnections(databases.requests, jobSignals, committed.push, logger),
     background: createConnections(databases.background, jobSignals, committed.push, logger),
     leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
@@ -169,8 +171,16 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     avatar: assets.avatarOf,
     attachment: attachments.render,
   });
-  const { epochs } = platform;
-  const replay = createEventsModule({ config, connections: requests, epochs, createViewContext, clock, logger });
+  const { epochs, turnSignals } = platform;
+  const replay = createEventsModule({
+    config,
+    connections: requests,
+    epochs,
+    turnSignals,
+    createViewContext,
+    clock,
+    logger,
+  });
   const runtimes = await createRuntimesModule({
     config,
     environment,
@@ -205,7 +215,7 @@ function createChatModules(
   { apps }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
-  const { requests, background, leases, publisher, clock, plans, models, rates, assets } = platform;
+  const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
   const { database, withTransaction } = requests;
   const { attachments } = uploads;
   const { access } = workspaces;
@@ -227,11 +237,10 @@ function createChatModules(
   const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
   const turns = createTurnsModule({
-    bus: options.bus,
+    turnSignals: platform.turnSignals,
     config,
     requests,
     background,
-    leases,
     publisher,
     limits: usage.limits,
     plans,

@@ -83,6 +83,29 @@ export const heldLease = ({ kind, subjectId, leaseId }: LeasedJob): RawBuilder<u
     SELECT subject_id FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId} FOR UPDATE
   )`;
 
+/**
+ * CTEs that extend leases, except those of rows that a transaction has locked. `held_leases` has the `lease_id` of those that are held.
+ */
+export const extendedLeases = (leases: readonly HeldLease[]): RawBuilder<unknown> => sql`
+  ours AS (
+    SELECT * FROM unnest(
+      ${leases.map(({ job }) => job.kind)}::text[],
+      ${leases.map(({ job }) => job.subjectId)}::uuid[],
+      ${leases.map(({ job }) => job.leaseId)}::uuid[],
+      ${leases.map(({ leaseMs }) => leaseMs)}::float8[]
+    ) AS ours (kind, subject_id, lease_id, lease_ms)
+  ), free AS MATERIALIZED (
+    SELECT w.kind, w.subject_id, ours.lease_ms FROM work w
+    JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id
+    FOR UPDATE OF w SKIP LOCKED
+  ), extended AS (
+    UPDATE work w SET lease_expires_at = now() + free.lease_ms * interval '1 millisecond'
+    FROM free WHERE w.kind = free.kind AND w.subject_id = free.subject_id
+  ), held_leases AS (
+    SELECT w.lease_id FROM work w
+    JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id
+  )`;
+
 /** Columns that take a lock after that of the job. */
 const alsoLocked = (lock: RawBuilder<unknown> | undefined): RawBuilder<unknown> => (lock ? sql`, ${lock}` : sql``);
 
@@ -138,25 +161,7 @@ export function createJobStore(database: Database, jobSignals: JobSignals = crea
 
     async extend(leases) {
       const { rows } = await sql<{ leaseId: string }>`
-        WITH ours AS (
-          SELECT * FROM unnest(
-            ${leases.map(({ job }) => job.kind)}::text[],
-            ${leases.map(({ job }) => job.subjectId)}::uuid[],
-            ${leases.map(({ job }) => job.leaseId)}::uuid[],
-            ${leases.map(({ leaseMs }) => leaseMs)}::float8[]
-          ) AS ours (kind, subject_id, lease_id, lease_ms)
-        ), free AS MATERIALIZED (
-          SELECT w.kind, w.subject_id, ours.lease_ms FROM work w
-          JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id
-          FOR UPDATE OF w SKIP LOCKED
-        ), extended AS (
-          UPDATE work w SET lease_expires_at = now() + free.lease_ms * interval '1 millisecond'
-          FROM free WHERE w.kind = free.kind AND w.subject_id = free.subject_id
-        )
-        SELECT w.lease_id AS "leaseId" FROM work w
-        JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id`.execute(
-        database,
-      );
+        WITH ${extendedLeases(leases)} SELECT lease_id AS "leaseId" FROM held_leases`.execute(database);
       return new Set(rows.map(({ leaseId }) => leaseId));
     },
 

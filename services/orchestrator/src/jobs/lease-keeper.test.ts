@@ -49,12 +49,11 @@ describe('createLeaseKeeper', () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
-  it('leaves out a lease that its handler has extended, and extends it when the handler no longer does', async () => {
+  it('leaves out a lease that another statement has extended, and extends it when no other one does', async () => {
     hold('a');
     hold('b');
     await jest.advanceTimersByTimeAsync(BEAT_MS / 2);
-    keeper.extended(jobOf('a'), performance.now());
-    keeper.extended(jobOf('unknown'), performance.now());
+    keeper.extended(['lease of a', 'unknown'], performance.now());
     await jest.advanceTimersByTimeAsync(2 * BEAT_MS);
     expect(calls).toEqual([['b'], ['a', 'b']]);
     expect(lost).not.toHaveBeenCalled();

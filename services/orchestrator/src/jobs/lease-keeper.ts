@@ -1,15 +1,17 @@
 import type { Logger } from '@uswarm/service-kit';
-import type { LeasedJob, JobStore } from './job-store.js';
+import type { HeldLease, LeasedJob, JobStore } from './job-store.js';
 
-/** Extends all leases that this process holds in one statement. */
+/** Extends all leases that this process holds in one statement, unless another statement has extended them. */
 export interface LeaseKeeper {
   /**
    * Extends a lease of `leaseMs` periodically until the returned function is called. `onLost` is called once when the
    * lease is lost or may have expired.
    */
   hold(job: LeasedJob, leaseMs: number, onLost: () => void): () => void;
-  /** Reports that a statement of the handler, sent at `askedAt` on the monotonic clock, has extended the lease. */
-  extended(job: LeasedJob, askedAt: number): void;
+  /** The leases that this process holds, for another statement that extends them too. */
+  all(): HeldLease[];
+  /** Reports that a statement, sent at `askedAt` on the monotonic clock, has extended these leases. */
+  extended(leaseIds: readonly string[], askedAt: number): void;
 }
 
 export interface LeaseKeeperDeps {
@@ -85,9 +87,12 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
         schedule();
       };
     },
-    extended({ leaseId }, askedAt) {
-      const lease = held.get(leaseId);
-      if (lease !== undefined) lease.heldAt = Math.max(lease.heldAt, askedAt);
+    all: () => [...held.values()].map(({ job, leaseMs }) => ({ job, leaseMs })),
+    extended(leaseIds, askedAt) {
+      for (const leaseId of leaseIds) {
+        const lease = held.get(leaseId);
+        if (lease !== undefined) lease.heldAt = Math.max(lease.heldAt, askedAt);
+      }
     },
   };
 }

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
+import type { LeasedJob } from '../jobs/leased-job.js';
 import type { CommittedEvent } from '../features/events/events.store.js';
 import { type CommittedEvents, createCommittedEvents } from './committed-events.js';
 import type { PublishedRange } from './outbox.store.js';
-import { type Relay, startRelay } from './relay.js';
+import { type Relay, type RelayDeps, startRelay } from './relay.js';
 
 /** Longer than the test. */
 const NEVER_MS = 3_600_000;
@@ -16,21 +16,27 @@ describe('a relay that has published the events of its process', () => {
   let removed: [number, number][];
   let staying: Set<string>;
   let relay: Relay;
+  let extended: string[];
+  const leases: RelayDeps['leases'] = {
+    all: () => [{ job: { leaseId: 'l' } as LeasedJob, leaseMs: 1 }],
+    extended: (leaseIds) => void extended.push(...leaseIds),
+  };
   beforeEach(() => {
     committed = createCommittedEvents();
-    [published, removed, staying] = [[], [], new Set()];
+    [published, removed, staying, extended] = [[], [], new Set(), []];
   });
   afterEach(() => relay.close());
 
-  const start = (advanceMs: number): void => {
+  const start = (pollMs: number): void => {
     relay = startRelay({
       store: {
-        due: async () => [],
-        announce: async () => [],
+        async announce(_id, _expiryMs, held) {
+          return { running: [], held: held.map(({ job }) => job.leaseId) };
+        },
         leave: async () => undefined,
         async advance(ranges: readonly PublishedRange[]) {
           removed.push(...ranges.map(({ fromSeq, uptoSeq }): [number, number] => [fromSeq, uptoSeq]));
-          return staying;
+          return { staying, due: [] };
         },
       },
       async publish(workspaces) {
@@ -42,9 +48,9 @@ describe('a relay that has published the events of its process', () => {
       },
       committed,
       logger: silentLogger,
-      pollMs: NEVER_MS,
+      leases,
+      pollMs,
       pauseMs: 0,
-      advanceMs,
     });
   };
   const event = (seq: number): CommittedEvent => ({
@@ -60,7 +66,7 @@ describe('a relay that has published the events of its process', () => {
     await eventually(() => published.at(-1), { until: (last) => last === seq });
   };
 
-  it('removes those of a short time from the outbox together', async () => {
+  it('removes those between two rounds from the outbox together', async () => {
     start(1_000);
     for (const seq of [1, 2, 3]) await publish(seq);
     expect(removed).toEqual([]);
@@ -72,13 +78,19 @@ describe('a relay that has published the events of its process', () => {
     start(10);
     staying = new Set(['w']);
     await publish(1);
-    await eventually(() => removed.length, { until: (count) => count > 0 });
-    await sleep(30);
-    expect(removed).toEqual([[1, 1]]);
-    staying = new Set();
-    await publish(2);
     await eventually(() => removed.length, { until: (count) => count > 1 });
+    await publish(2);
+    staying = new Set();
+    await eventually(() => removed.at(-1), { until: (last) => last?.[1] === 2 });
     expect(removed.at(-1)).toEqual([1, 2]);
+    await relay.close();
+    expect(removed.filter(([, last]) => last === 2)).toEqual([[1, 2]]);
+  });
+
+  it('has extended the leases of its process with its announcement', async () => {
+    start(NEVER_MS);
+    await eventually(() => extended, { until: ({ length }) => length > 0 });
+    expect(extended).toEqual(['l']);
   });
 
   it('removes the last ones when it is closed', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
+import type { LeaseKeeper } from '../jobs/lease-keeper.js';
 import { createPollLoop, type PollLoop } from '../jobs/poll-loop.js';
 import type { CommittedEvent } from '../features/events/events.store.js';
 import type { CommittedEvents } from './committed-events.js';
@@ -19,14 +20,14 @@ export interface RelayDeps {
   publish: PublishEvents;
   /** The events of this process. */
   committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
+  /** The leases of this process. */
+  leases: Pick<LeaseKeeper, 'all' | 'extended'>;
   metrics?: RelayMetrics | undefined;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Milliseconds between two reads of the outbox. */
   pollMs?: number;
   /** Milliseconds after a round with events of this process. */
   pauseMs?: number;
-  /** Milliseconds after which published events of this process leave the outbox. */
-  advanceMs?: number;
   limits?: OutboxLimits;
 }
 
@@ -35,18 +36,13 @@ export interface Relay {
   close(): Promise<void>;
 }
 
+/** Half of the time after which events are due, when the relay of their shard publishes them again. */
 const POLL_MS = 1_000;
 /** Under load, events of this time are published together: a round has the same statements for one event as for many. */
 const PAUSE_MS = 10;
-/**
- * Events of this time leave the outbox in one statement, such as those of a short answer. Well before they are due, when the relay of
- * their shard publishes them again.
- */
-const ADVANCE_MS = 400;
-const RETRY_MS = 1_000;
 /** Few events per workspace, so that a long backlog of one does not delay the others. */
 const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
-/** Time between two announcements of this relay. */
+/** Time between two announcements of this relay, which extend the leases of its process. Shorter than the time after which they are due. */
 const ANNOUNCE_MS = 3_000;
 /** Without an announcement for this long, the other relays take over its shards. */
 const EXPIRY_MS = 10_000;
@@ -59,32 +55,34 @@ export function shardsOf(relayId: string, running: readonly string[]): number[] 
 
 /**
  * Publishes the events of the log at least once. This process publishes its own events after their commit. The events that
- * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard.
+ * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard. Each round
+ * of the relay removes from the outbox what was published before.
  * Gateways order events by seq and ignore duplicates.
  */
 export function startRelay(deps: RelayDeps): Relay {
   const { store, publish, committed, metrics, logger } = deps;
-  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, advanceMs = ADVANCE_MS } = deps;
+  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, leases } = deps;
   const id = randomUUID();
   logger.info({ relayId: id }, 'relay started');
   const published = createPublishedRanges();
   let shards: number[] = [];
   let announcedAt = -Infinity;
-  let advanceTimer: NodeJS.Timeout | undefined;
 
   async function announce(): Promise<void> {
     if (performance.now() - announcedAt < ANNOUNCE_MS) return;
-    shards = shardsOf(id, await store.announce(id, EXPIRY_MS));
-    announcedAt = performance.now();
+    const askedAt = performance.now();
+    const { running, held } = await store.announce(id, EXPIRY_MS, leases.all());
+    leases.extended(held, askedAt);
+    shards = shardsOf(id, running);
+    announcedAt = askedAt;
   }
 
-  /** Removes the published events from the outbox, except those whose row is locked. */
-  async function advance(): Promise<void> {
-    clearTimeout(advanceTimer);
-    advanceTimer = undefined;
+  /** Removes the published events from the outbox, except those whose row is locked. @returns events of these shards that are due */
+  async function advance(of: readonly number[]): Promise<WaitingEvents[]> {
     const ranges = published.all();
-    const staying = await store.advance(ranges);
+    const { staying, due } = await store.advance(ranges, of, limits);
     published.remove(ranges.filter(({ workspaceId }) => !staying.has(workspaceId)));
+    return due;
   }
 
   function failed(error: unknown): void {
@@ -92,43 +90,34 @@ export function startRelay(deps: RelayDeps): Relay {
     logger.warn({ err: error }, 'publishing events failed; will retry');
   }
 
-  function advanceLater(afterMs = advanceMs): void {
-    advanceTimer ??= setTimeout(() => {
-      advance().catch((error: unknown) => {
-        failed(error);
-        advanceLater(RETRY_MS);
-      });
-    }, afterMs);
-  }
-
-  /** Publishes, and then removes from the outbox. @throws Error if the bus is unavailable */
-  async function publishAll(events: readonly CommittedEvent[][], remove: () => void | Promise<void>): Promise<void> {
-    const some = events.filter(({ length }) => length > 0);
-    const { ranges, complete } = some.length > 0 ? await publish(some) : { ranges: [], complete: true };
+  /** @throws Error if the bus is unavailable */
+  async function publishAll(events: readonly CommittedEvent[][]): Promise<void> {
+    const { ranges, complete } = await publish(events);
     published.add(ranges);
-    await remove();
-    // Throw only now: the published events are removed from the outbox.
     if (!complete) throw new Error('the event bus is unavailable');
   }
 
   async function publishOwn(): Promise<boolean> {
     const events = committed.take(limits);
     if (events.length === 0) return false;
-    await publishAll(events, () => advanceLater());
+    await publishAll(events);
     return true;
   }
 
   async function publishShards(): Promise<boolean> {
     await announce();
-    const waiting = await store.due(shards, limits);
-    if (waiting.length === 0) return false;
+    const waiting = await advance(shards);
     const isPublished = ({ workspaceId, seq }: CommittedEvent): boolean => published.has(workspaceId, seq);
-    const events = waiting.map((one) => one.events.filter((event) => !isPublished(event)));
-    await publishAll(events, () => {
+    const events = waiting
+      .map((one) => one.events.filter((event) => !isPublished(event)))
+      .filter(({ length }) => length > 0);
+    try {
+      if (events.length > 0) await publishAll(events);
+    } finally {
+      // The next round removes them.
       published.add(waiting.flatMap((one) => finishedRange(one, isPublished)));
-      return advance();
-    });
-    return events.some(({ length }) => length > 0);
+    }
+    return events.length > 0;
   }
 
   const loop = (round: () => Promise<boolean>, pause: number, giveUp: () => void = () => undefined): PollLoop =>
@@ -149,7 +138,7 @@ export function startRelay(deps: RelayDeps): Relay {
     async close() {
       await Promise.all([own.close(), sharded.close()]);
       // The relay of their shard would publish them again.
-      if (advanceTimer !== undefined) await advance().catch(failed);
+      await advance([]).catch(failed);
       await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
     },
   };

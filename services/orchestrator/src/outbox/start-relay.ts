@@ -8,6 +8,7 @@ import { createEventRenderer } from '../features/events/event-payloads.js';
 import type { CreateViewContext } from '../features/messages/message-view.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
+import type { LeaseKeeper } from '../jobs/lease-keeper.js';
 import { registerBusMetrics } from './bus-metrics.js';
 import type { CommittedEvents } from './committed-events.js';
 import { createOutboxStore } from './outbox.store.js';
@@ -22,13 +23,14 @@ export interface OrchestratorRelayDeps {
   publisher: Pick<EventPublisher, 'logged'>;
   epochs: Pick<Epochs, 'current'>;
   committed: CommittedEvents;
+  leases: LeaseKeeper;
   metrics: Registry;
   logger: Logger;
 }
 
 /** Starts the relay, which publishes stored events. */
 export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
-  const { background, createViewContext, bus, publisher, epochs, committed, logger } = deps;
+  const { background, createViewContext, bus, publisher, epochs, committed, leases, logger } = deps;
   registerBusMetrics(deps.metrics, bus);
   const { database } = background;
   const metrics = createRelayMetrics(deps.metrics);
@@ -44,5 +46,5 @@ export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
     epoch: epochs.current,
     metrics,
   });
-  return startRelay({ store: createOutboxStore(database), publish, committed, metrics, logger });
+  return startRelay({ store: createOutboxStore(database), publish, committed, leases, metrics, logger });
 }

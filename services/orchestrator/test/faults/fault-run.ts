@@ -188,7 +188,7 @@ export class FaultRun {
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
       modelTokens: async () => '',
-      stopSignals: { watch: () => () => undefined },
+      turnSignals: { watch: () => () => undefined },
       publish: async () => true,
       retryMs: 0,
       clock: systemClock,

@@ -16,12 +16,14 @@ import { createGatewayStore } from './gateways.store.js';
 import { createReadPosition } from './position-header.js';
 import { createPositionStore } from './positions.store.js';
 import { readStreams } from '../turns/reply/turn-streams.js';
+import type { TurnSignals } from '../turns/turn-signals.js';
 import { createSubscriptionService } from './subscriptions.service.js';
 
 export interface EventsModuleDeps {
   config: Pick<OrchestratorConfig, 'EVENTS_KEPT_DAYS'>;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
   epochs: Epochs;
+  turnSignals: Pick<TurnSignals, 'send'>;
   createViewContext: CreateViewContext;
   clock: Clock;
   logger: Logger;
@@ -58,6 +60,7 @@ export function createEventsModule(deps: EventsModuleDeps) {
       positions,
       agentStates: createReadAgentStates(database),
       streams: readStreams,
+      turnSignals: deps.turnSignals,
       database,
       clock,
     }),

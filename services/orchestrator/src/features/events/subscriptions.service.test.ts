@@ -7,6 +7,7 @@ const idOf = (index: number): string => `01890000-0000-7000-8000-${String(index)
 
 it('clients that subscribe while others are read share three statements, and each gets its own workspaces', async () => {
   const reads: string[] = [];
+  const signals: string[] = [];
   const service = createSubscriptionService({
     positions: {
       async heads(workspaceIds) {
@@ -25,8 +26,9 @@ it('clients that subscribe while others are read share three statements, and eac
     },
     async streams() {
       reads.push('streams');
-      return [];
+      return { streams: [], turnIds: [`turn ${reads.length}`] };
     },
+    turnSignals: { send: (signal, turnId) => void signals.push(`${signal} ${turnId}`) },
     database: {} as Database,
     clock: systemClock,
   });
@@ -41,4 +43,6 @@ it('clients that subscribe while others are read share three statements, and eac
   // The first client alone, and all others together.
   const statements = ['heads', 'agents', 'streams'];
   expect(reads).toEqual([...statements, ...statements]);
+  // The texts that are not saved yet are complete when the clients ask again.
+  expect(signals).toEqual(['text turn 3', 'text turn 6']);
 });

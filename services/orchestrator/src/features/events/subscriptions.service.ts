@@ -6,11 +6,14 @@ import { isId } from '../../database/id.js';
 import type { ReadAgentStates } from './agent-states.store.js';
 import type { PositionStore } from './positions.store.js';
 import type { ReadStreams } from '../turns/reply/turn-streams.js';
+import type { TurnSignals } from '../turns/turn-signals.js';
 
 export interface SubscriptionServiceDeps {
   positions: Pick<PositionStore, 'heads'>;
   agentStates: ReadAgentStates;
   streams: ReadStreams;
+  /** Asks for the texts of running turns, so that they are complete when they are read again. */
+  turnSignals: Pick<TurnSignals, 'send'>;
   database: Database;
   clock: Clock;
 }
@@ -28,7 +31,7 @@ interface Subscribe {
 }
 
 export function createSubscriptionService(deps: SubscriptionServiceDeps): SubscriptionService {
-  const { positions, agentStates, streams, database, clock } = deps;
+  const { positions, agentStates, streams, turnSignals, database, clock } = deps;
 
   /** At most three statements for all. */
   async function read(subscribes: readonly Subscribe[]): Promise<SubscriptionsAnswer[]> {
@@ -44,9 +47,10 @@ export function createSubscriptionService(deps: SubscriptionServiceDeps): Subscr
     );
     const found = [...new Set(owned.flat().map((head) => head.workspaceId))];
     const none = found.length === 0;
-    const [agents, texts] = none
-      ? [[], []]
+    const [agents, { streams: texts, turnIds }] = none
+      ? [[], { streams: [], turnIds: [] }]
       : await Promise.all([agentStates(found, clock.now()), streams(found, database)]);
+    for (const turnId of turnIds) turnSignals.send('text', turnId);
     const [agentsOf, streamsOf] = [byWorkspace(agents), byWorkspace(texts)];
     return subscribes.map(({ workspaceIds }, index) => {
       const accepted = owned[index] ?? [];

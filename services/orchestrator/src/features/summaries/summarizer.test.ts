@@ -51,7 +51,7 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
     withTransaction: (use) => use(NO_TRANSACTION),
     limits: { reached: async () => undefined },
     reservations: {
-      lock: async () => false,
+      lock: async () => undefined,
       insert: async (attempt) => void reserved.set(attempt.usageTurnId, attempt),
       release: async ({ usageTurnId }) => void reserved.delete(usageTurnId),
     },

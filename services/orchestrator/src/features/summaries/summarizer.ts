@@ -121,7 +121,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
       maxOutputTokens: MAX_OUTPUT_TOKENS,
     };
     return withTransaction(async (tx) => {
-      await reservations.lock(attempt, tx);
+      await reservations.lock(userId, tx);
       if ((await deps.limits.reached(workspaceId, tx)) !== undefined) return undefined;
       await reservations.insert(attempt, tx);
       return reserved;

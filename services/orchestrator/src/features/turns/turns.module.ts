@@ -1,4 +1,3 @@
-import type { EventBus } from '@uswarm/event-bus';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
@@ -44,7 +43,7 @@ import { createWorkflowReports } from '../workflows/workflow-reports.js';
 import { createWorkflowTools } from '../workflows/workflow-tools.js';
 import { createWorkflowStore } from '../workflows/workflows.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import { createStopSignals, type StopSignals } from './cancellation/stop-signals.js';
+import type { TurnSignals } from './turn-signals.js';
 import { createRuntimeTurnCancellation } from './cancellation/cancel-runtime-turn.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal/journal-bodies.js';
 import { journalJobs } from './journal/journal-retention.js';
@@ -55,7 +54,6 @@ import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './request/turn-contexts.store.js';
 import { createTurnQueue, TURN_JOB } from './turn-queue.js';
 import { createTurnRunner } from './runner/turn-runner.js';
-import type { LeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createTurnProgressStore } from './reply/turn-progress.store.js';
 import { createTurnStore } from './turns.store.js';
 
@@ -63,9 +61,7 @@ export interface TurnsModuleDeps {
   config: OrchestratorConfig;
   requests: Connections;
   background: Connections;
-  /** The leases of jobs. */
-  leases: Pick<LeaseKeeper, 'extended'>;
-  bus: Pick<EventBus, 'publishSignal' | 'onSignal'>;
+  turnSignals: TurnSignals;
   publisher: Pick<EventPublisher, 'live'>;
   /** Uses the connections of requests. */
   limits: UsageLimits;
@@ -118,9 +114,8 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     clock,
   });
   const turns = createTurnStore(requests.database);
-  const stopSignals = createStopSignals(deps.bus);
   const runtimes = createRuntimeStore(background.database);
-  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, stopSignals, logger);
+  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, deps.turnSignals, logger);
   const tasks = tasksOf({ connections: requests, limits, statuses, markdown, publish, clock });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
@@ -164,13 +159,13 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     workflows,
     stopInRuntime,
     metrics: turnMetrics,
-    urgentJobs: [turnJob({ ...deps, platformTools, stopSignals }, inBackground, turnMetrics)],
+    urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),
   };
 }
 
 function turnJob(
-  deps: TurnsModuleDeps & { stopSignals: StopSignals },
+  deps: TurnsModuleDeps,
   { limits, tasks }: { limits: UsageLimits; tasks: Tasks },
   metrics: TurnMetrics,
 ): UrgentJobDefinition {
@@ -202,7 +197,7 @@ function turnJob(
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,
-    progress: createTurnProgressStore(database, { leaseMs: config.WORK_LEASE_MS, extended: deps.leases.extended }),
+    progress: createTurnProgressStore(database),
     untrusted: createUntrustedContentStore(),
     push: pushJobs(config, jobs),
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
@@ -233,7 +228,7 @@ function turnJob(
     }),
     toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
     modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
-    stopSignals: deps.stopSignals,
+    turnSignals: deps.turnSignals,
     publish: deps.publisher.live,
     deadlineMs: config.TURN_DEADLINE_S * 1_000,
     metrics,

@@ -5,7 +5,7 @@ import { insertMessages, insertTurns, insertWorkspaces } from '../../../test/bul
 import { sql } from 'kysely';
 import { createPlans } from '../plans/plans.js';
 import { createUsageLimits, estimatedCall, turnTokens } from './usage-limits.js';
-import { usageLock } from './usage-lock.js';
+import { createReservationStore } from './reservations.store.js';
 import { createUsageStore } from './usage.store.js';
 
 const LIMIT = 100_000;
@@ -41,7 +41,7 @@ describe('the reserved tokens of running turns', () => {
   /** Begins a turn as a worker does: reservation and begin in one transaction. */
   const begin = (id: string) =>
     db.withTransaction(async (tx) => {
-      await sql`SELECT ${usageLock(ownerId)}`.execute(tx);
+      await createReservationStore().lock(ownerId, tx);
       if ((await limits.reached(workspaceId, tx)) !== undefined) return 'refused';
       if (!(await limits.reserve(workspaceId, tx))) return 'waits';
       await sql`UPDATE turns SET status = 'running' WHERE id = ${id}`.execute(tx);

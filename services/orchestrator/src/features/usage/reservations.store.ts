@@ -35,15 +35,16 @@ export interface Attempt extends TurnStep, ChargedCall {
   maxOutputTokens: number;
 }
 
-/** Reservations of runtimes that call providers themselves. The model gateway has its own: see `model-calls`. */
+/**
+ * Reservations of runtimes that call providers themselves. The model gateway has its own: see `model-calls`. Reservations are valid
+ * if their transaction has the usage lock of the user.
+ */
 export interface ReservationStore {
-  /**
-   * Blocks other reservations of the user until the transaction ends.
-   *
-   * @returns whether the step was reserved or recorded before
-   */
-  lock(attempt: TurnStep & Pick<Attempt, 'userId'>, db: Database): Promise<boolean>;
+  /** Takes the usage lock of a user. */
+  lock(userId: string, db: Database): Promise<void>;
   tokensOf(turnId: string, db: Database): Promise<TurnTokens>;
+  /** As `tokensOf`, and whether the step was reserved or recorded before. */
+  beforeStep(turnId: string, step: TurnStep, db: Database): Promise<TurnTokens & { isRepeated: boolean }>;
   /** The tokens that a turn has left, without those that its unfinished tasks may use. @returns null without a budget */
   unallotted(turnId: string, db: Database): Promise<number | null>;
   /** Has no effect if the calls of the turn pass the model gateway, which counts them. */
@@ -61,18 +62,22 @@ const reservedStep = ({ usageTurnId, step }: TurnStep) =>
 
 export function createReservationStore(): ReservationStore {
   return {
-    async lock({ userId, usageTurnId, step }, db) {
-      // The same lock as for the start of a turn.
-      const { rows } = await sql<{ exists: boolean }>`
-        SELECT ${usageLock(userId)},
-          EXISTS (SELECT FROM usage_entries WHERE turn_id = ${usageTurnId} AND step = ${step}) AS exists`.execute(db);
-      return rows[0]?.exists ?? false;
+    async lock(userId, db) {
+      await sql`SELECT ${usageLock(userId)}`.execute(db);
     },
 
     async tokensOf(turnId, db) {
       const { rows } = await sql<BudgetRow>`
         WITH ${limitingBudgets(turnId)} SELECT * FROM budgets`.execute(db);
       return turnTokensOf(turnId, rows);
+    },
+
+    async beforeStep(turnId, { usageTurnId, step }, db) {
+      const { rows } = await sql<BudgetRow & { repeated: boolean }>`
+        WITH ${limitingBudgets(turnId)}
+        SELECT budgets.*, EXISTS (SELECT FROM usage_entries WHERE turn_id = ${usageTurnId} AND step = ${step}) AS repeated
+        FROM budgets`.execute(db);
+      return { ...turnTokensOf(turnId, rows), isRepeated: rows[0]?.repeated ?? false };
     },
 
     async unallotted(turnId, db) {

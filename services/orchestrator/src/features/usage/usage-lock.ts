@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * Locks the usage of a user until the transaction ends: meanwhile no other one starts a turn of the user or reserves tokens. A
+ * An expression that locks the usage of a user until the transaction ends: meanwhile no other one starts a turn of the user or reserves tokens. A
  * transaction that records usage and appends events takes it before the events: usage precedes the workspace in the lock order.
  *
  * @param userId the id as text

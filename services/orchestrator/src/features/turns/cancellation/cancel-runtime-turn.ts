@@ -1,7 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { RuntimeClient } from '../../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../../runtimes/runtimes.store.js';
-import type { StopSignals } from './stop-signals.js';
+import type { TurnSignals } from '../turn-signals.js';
 import type { RunningTurn } from '../turns.store.js';
 
 /** Asks the runtime to cancel a turn, and tells the process that runs it. Not awaited; does nothing if the runtime is unreachable. */
@@ -10,7 +10,7 @@ export type CancelRuntimeTurn = (workspaceId: string, turn: Pick<RunningTurn, 'i
 export function createRuntimeTurnCancellation(
   runtimes: Pick<RuntimeStore, 'get'>,
   client: Pick<RuntimeClient, 'stopTurn'>,
-  signals: Pick<StopSignals, 'send'>,
+  signals: Pick<TurnSignals, 'send'>,
   logger: Logger,
 ): CancelRuntimeTurn {
   async function stop(...[workspaceId, { id: turnId, generation }]: Parameters<CancelRuntimeTurn>): Promise<void> {
@@ -19,7 +19,7 @@ export function createRuntimeTurnCancellation(
     await client.stopTurn({ workspaceId, address: runtime.address }, { turnId, generation });
   }
   return (workspaceId, turn) => {
-    signals.send(turn.id);
+    signals.send('stop', turn.id);
     stop(workspaceId, turn).catch((error: unknown) => logger.debug({ err: error, turn: turn.id }, 'not stopped'));
   };
 }

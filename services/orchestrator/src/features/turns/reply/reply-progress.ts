@@ -3,8 +3,10 @@ import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
 
-/** Less than the time after which a lease is extended: the statement extends it too. */
-const SAVE_EVERY_MS = 3_000;
+/** Less than the time between two polls for a stop: the statement reads whether one was requested. */
+const SAVE_EVERY_MS = 12_000;
+/** Between two times at which the text is saved for devices. */
+const SAVE_SOON_MS = 1_000;
 /** Long texts, which are saved whole, skip one time for each of these characters. */
 const SKIP_CHARACTERS = 32_768;
 
@@ -35,6 +37,8 @@ export interface ReplyProgress {
   applied(): void;
   /** The text has changed. It is saved soon, or with the next event that is stored. */
   changed(): void;
+  /** As `changed`, but the text is saved immediately unless it was saved a moment ago. */
+  saveSoon(): void;
   /** Saves nothing more. */
   end(): void;
 }
@@ -43,6 +47,7 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
   let applied = 0;
   const versions = { text: 0, saved: -1 };
   let timer: NodeJS.Timeout | undefined;
+  let savedAt = -Infinity;
 
   writer.track({
     current(completes) {
@@ -57,6 +62,7 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
 
   function save(): void {
     timer = undefined;
+    savedAt = performance.now();
     writer
       .saveProgress()
       .catch((error: unknown) => logger.warn({ err: error, turn: turn.id }, 'the text of a turn was not saved'));
@@ -71,6 +77,12 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
     changed() {
       versions.text += 1;
       timer ??= setTimeout(save, untilSaveMs(reply.texts().received.length));
+    },
+    saveSoon() {
+      // Nothing waits.
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = setTimeout(save, Math.max(0, savedAt + SAVE_SOON_MS - performance.now()));
     },
     end() {
       clearTimeout(timer);

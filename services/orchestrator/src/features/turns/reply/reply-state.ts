@@ -40,6 +40,8 @@ export interface Reply {
   finish(reply: FinishedReply): Promise<void>;
   /** Stores what waits for the next event. Call it before events are acknowledged. */
   flush(): Promise<void>;
+  /** Saves the text soon, for a device that begins to read it. */
+  saveText(): void;
   /** Stores the current activity again, before it no longer counts. */
   renewActivity(): Promise<void>;
 }

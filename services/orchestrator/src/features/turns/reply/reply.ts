@@ -138,6 +138,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     },
 
     flush: writer.flush,
+    saveText: () => progress.saveSoon(),
     renewActivity: activity.renew,
   };
   const progress = createReplyProgress(deps, {

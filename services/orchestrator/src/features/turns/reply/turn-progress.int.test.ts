@@ -85,20 +85,6 @@ describe('the progress of a turn', () => {
       expect(saved).toEqual([SAVED, { stopRequested: true }]);
     });
 
-    it('extends the leases of its turns, and reports it', async () => {
-      const other = await claimOther();
-      const extended: string[] = [];
-      const leases = { leaseMs: 36_000_000, extended: ({ leaseId }: LeasedJob) => void extended.push(leaseId) };
-      const progress = createTurnProgressStore(world.uswarm.database, leases);
-      await progress.saveText(work, PROGRESS, TEXTS);
-      const { rows } = await sql<{ id: string }>`
-        SELECT subject_id AS id FROM work WHERE lease_expires_at > now() + interval '9 hours'`.execute(
-        world.uswarm.database,
-      );
-      expect({ rows, extended }).toEqual({ rows: [{ id: work.subjectId }], extended: [work.leaseId] });
-      expect(other.subjectId).not.toBe(work.subjectId);
-    });
-
     it('is refused without the lease, and the others are saved', async () => {
       const progress = store();
       const [first, lost, last] = [await claimOther(), { ...work, leaseId: crypto.randomUUID() }, await claimOther()];
@@ -121,21 +107,20 @@ describe('the progress of a turn', () => {
   it('is the stream of the reply until the turn ends', async () => {
     const { replyId } = await writer.begin();
     track();
-    expect(await streams()).toEqual([]);
+    expect(await streams()).toEqual({ streams: [], turnIds: [work.subjectId] });
     await writer.saveProgress();
-    expect(await streams()).toEqual([
-      {
-        workspace_id: world.home.workspaceId,
-        message_id: replyId,
-        conversation_id: world.home.conversationId,
-        agent_id: world.home.agents[0]!.id,
-        generation: 1,
-        chunk_seq: 2,
-        text: 'Hello',
-      },
-    ]);
+    const stream = {
+      workspace_id: world.home.workspaceId,
+      message_id: replyId,
+      conversation_id: world.home.conversationId,
+      agent_id: world.home.agents[0]!.id,
+      generation: 1,
+      chunk_seq: 2,
+      text: 'Hello',
+    };
+    expect(await streams()).toEqual({ streams: [stream], turnIds: [work.subjectId] });
     await sql`UPDATE turns SET generation = 2 WHERE id = ${work.subjectId}`.execute(world.uswarm.database);
-    expect(await streams()).toEqual([]);
+    expect(await streams()).toEqual({ streams: [], turnIds: [work.subjectId] });
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'Hello', errorCode: null });
     expect(await store().find(work.subjectId)).toBeUndefined();
   });

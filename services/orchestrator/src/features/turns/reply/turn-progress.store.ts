@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Database } from '../../../database/database.js';
 import { createGroups } from '../../../database/groups.js';
 import { heldLease, type LeasedJob } from '../../../jobs/job-store.js';
-import type { LeaseKeeper } from '../../../jobs/lease-keeper.js';
 
 /** The text of a reply. */
 export interface ReplyTexts {
@@ -38,12 +37,6 @@ export interface SavedText {
   stopRequested: boolean;
 }
 
-/** The leases that the statements extend. */
-export interface ExtendedLeases {
-  leaseMs: number;
-  extended: LeaseKeeper['extended'];
-}
-
 export interface TurnProgressStore {
   /**
    * Has no effect without the lease.
@@ -52,7 +45,7 @@ export interface TurnProgressStore {
    */
   save(job: LeasedJob, progress: Progress, texts: ReplyTexts | undefined, db: Database): Promise<void>;
   /**
-   * As `save`, in one statement with the texts of other turns that are saved at the same time. Extends the lease.
+   * As `save`, in one statement with the texts of other turns that are saved at the same time.
    *
    * @returns undefined if the lease is lost, or if another transaction has locked the job
    */
@@ -73,18 +66,8 @@ const REPLACED_TEXTS = sql`, text = excluded.text, received = excluded.received`
 const receivedColumn = ({ text, received }: ReplyTexts): string | null => (received === text ? null : received);
 
 /** Skips jobs that are locked: their next text is saved soon, and must not delay the others. */
-async function saveTexts(
-  database: Database,
-  saves: readonly TextSave[],
-  leases: ExtendedLeases | undefined,
-): Promise<(SavedText | undefined)[]> {
-  const askedAt = performance.now();
+async function saveTexts(database: Database, saves: readonly TextSave[]): Promise<(SavedText | undefined)[]> {
   const column = (value: (save: TextSave) => number | string | null) => saves.map(value);
-  const extension = sql`
-    extended AS (
-      UPDATE work w SET lease_expires_at = now() + ${leases?.leaseMs ?? 0} * interval '1 millisecond'
-      FROM held h WHERE w.kind = h.kind AND w.subject_id = h.turn_id
-    ),`;
   const { rows } = await sql<SavedText & { turnId: string }>`
     WITH saves AS (
       SELECT * FROM unnest(
@@ -103,7 +86,7 @@ async function saveTexts(
       SELECT s.* FROM work w
       JOIN saves s ON w.kind = s.kind AND w.subject_id = s.turn_id AND w.lease_id = s.lease_id
       FOR UPDATE OF w SKIP LOCKED
-    ),${leases === undefined ? sql`` : extension} saved AS (
+    ), saved AS (
       INSERT INTO turn_progress (turn_id, ${COLUMNS})
       SELECT turn_id, ${COLUMNS} FROM held
       ON CONFLICT (turn_id) DO UPDATE SET ${REPLACED}${REPLACED_TEXTS}
@@ -113,15 +96,13 @@ async function saveTexts(
     FROM saved JOIN turns t ON t.id = saved.turn_id
     JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id`.execute(database);
   const saved = new Map(rows.map(({ turnId, stopRequested }) => [turnId, { stopRequested }]));
-  for (const { job } of saves) if (saved.has(job.subjectId)) leases?.extended(job, askedAt);
   return saves.map(({ job }) => saved.get(job.subjectId));
 }
 
-/** @param leases required to extend leases */
-export function createTurnProgressStore(database: Database, leases?: ExtendedLeases): TurnProgressStore {
+export function createTurnProgressStore(database: Database): TurnProgressStore {
   const saveInGroup = createGroups<TextSave, SavedText | undefined>({
     ...TEXT_GROUPS,
-    run: (saves) => saveTexts(database, saves, leases),
+    run: (saves) => saveTexts(database, saves),
   });
 
   return {

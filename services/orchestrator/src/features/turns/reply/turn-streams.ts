@@ -8,13 +8,23 @@ export type TurnStream = StreamState & { workspace_id: string };
 
 export type ReadStreams = typeof readStreams;
 
+export interface RunningReplies {
+  streams: TurnStream[];
+  /** The turns that write replies, also those whose text was not saved yet. */
+  turnIds: string[];
+}
+
 /** Reads the beginnings of the replies that agents of these workspaces write. */
-export async function readStreams(workspaceIds: readonly string[], db: Database): Promise<TurnStream[]> {
-  const { rows } = await sql<TurnStream>`
-    SELECT t.workspace_id, t.reply_message_id AS message_id, t.conversation_id, t.agent_id, p.generation, p.chunk_seq, p.text
-    FROM turns t JOIN turn_progress p ON p.turn_id = t.id AND p.generation = t.generation
+export async function readStreams(workspaceIds: readonly string[], db: Database): Promise<RunningReplies> {
+  const { rows } = await sql<TurnStream & { turn_id: string }>`
+    SELECT t.id AS turn_id, t.workspace_id, t.reply_message_id AS message_id, t.conversation_id, t.agent_id, t.generation,
+      coalesce(p.chunk_seq, 0) AS chunk_seq, coalesce(p.text, '') AS text
+    FROM turns t LEFT JOIN turn_progress p ON p.turn_id = t.id AND p.generation = t.generation
     WHERE t.workspace_id = ANY (${[...workspaceIds]}::uuid[]) AND t.status = 'running' AND t.reply_message_id IS NOT NULL
-      AND p.text <> '' AND ${answersUser('t.id')}
+      AND ${answersUser('t.id')}
     ORDER BY t.id`.execute(db);
-  return rows;
+  return {
+    streams: rows.flatMap(({ turn_id: _, ...stream }) => (stream.text === '' ? [] : [stream])),
+    turnIds: rows.map((row) => row.turn_id),
+  };
 }

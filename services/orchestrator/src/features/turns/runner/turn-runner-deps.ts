@@ -9,7 +9,7 @@ import type { JournalBodies } from '../journal/journal-bodies.js';
 import type { createLiveEvents } from '../reply/live-events.js';
 import type { TurnRequestDeps } from '../request/load-turn-request.js';
 import type { SafeMarkdown } from '../reply/reply-text.js';
-import type { StopSignals } from '../cancellation/stop-signals.js';
+import type { TurnSignals } from '../turn-signals.js';
 import type { TurnProgressStore } from '../reply/turn-progress.store.js';
 import type { TurnWriterDeps } from '../writer/turn-writer.js';
 import type { TurnStore } from '../turns.store.js';
@@ -28,7 +28,7 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   client: RuntimeClient;
   /** Enqueues the jobs that follow an answered turn. */
   followUps?: FollowUps | undefined;
-  stopSignals: Pick<StopSignals, 'watch'>;
+  turnSignals: Pick<TurnSignals, 'watch'>;
   publish: Parameters<typeof createLiveEvents>[0];
   /** Milliseconds from the start of a turn to its deadline. Default: half an hour. */
   deadlineMs?: number;

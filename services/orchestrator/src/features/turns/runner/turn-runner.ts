@@ -45,7 +45,7 @@ const LOST_MS = 2_000;
 /** A suspended runtime notifies when it is ready again; this covers a lost notification. */
 const SUSPENDED_MS = 90_000;
 /** A stop is also sent to the runtime, and as a signal to this process. */
-const STOP_POLL_MS = 10_000;
+const STOP_POLL_MS = 15_000;
 const RENEW_ACTIVITY_MS = 40_000;
 const DEADLINE_MS = 30 * 60_000;
 /** The delay before a turn tries again to reserve tokens. */
@@ -183,7 +183,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
     run.stops.poll = stopPoll;
-    const endWatch = deps.stopSignals.watch(turn.id, stopPoll.check);
+    const endWatch = deps.turnSignals.watch(turn.id, { stop: stopPoll.check, text: reply.saveText });
     let endRenewals = (): void => undefined;
     const endActivity = renewPeriodically({
       renew: () => reply.renewActivity(),

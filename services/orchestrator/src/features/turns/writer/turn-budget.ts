@@ -10,7 +10,7 @@ import type { TurnRow, TurnStore } from '../turns.store.js';
 
 export interface TurnBudgetDeps {
   limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
-  reservations: Omit<ReservationStore, 'grant' | 'unallotted'>;
+  reservations: Omit<ReservationStore, 'lock' | 'grant' | 'unallotted'>;
   turns: Pick<TurnStore, 'recordUsage'>;
   warnAboutBudget: WarnAboutBudget;
 }
@@ -35,11 +35,9 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
   const { limits, reservations, turns } = deps;
   return {
     async reserve(attempt, metered, tx) {
-      // The transaction can be a pipelined one: all are read after the lock.
-      const [isRepeated, limit, { left }] = await allInOrder([
-        reservations.lock(attempt, tx),
+      const [limit, { left, isRepeated }] = await allInOrder([
         limits.reached(turn.workspace_id, tx),
-        reservations.tokensOf(turn.id, tx),
+        reservations.beforeStep(turn.id, attempt, tx),
       ]);
       if (isRepeated && !metered) return 'reserved';
       if (limit !== undefined) return limit;
