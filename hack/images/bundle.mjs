@@ -12,7 +12,7 @@ const ZOD_USERS = /[\\/]node_modules[\\/]@ai-sdk[\\/][^\\/]+[\\/]dist[\\/][^\\/]
 const BASE64 = /[\\/]node_modules[\\/]@bufbuild[\\/]protobuf[\\/]dist[\\/]esm[\\/]wire[\\/]base64-encoding\.js$/;
 
 /** CommonJS packages call `require` for modules of Node.js. */
-const REQUIRE =
+export const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
 /**
@@ -24,7 +24,7 @@ const EARLY_SIGNALS =
   'process.listenerCount(s)||process.on(s,()=>process.listenerCount(s)>1||process.exit(c));';
 
 /** Optional packages that images do not contain. pnpm installs them where a bundler finds them. */
-const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
+export const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
 
 /**
  * One program as a single file, with an additional file for each part that it loads later.
@@ -100,7 +100,7 @@ function codeIn({ outputs }) {
   return used.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 }
 
-const ZOD_AS_NAMESPACE = [/^import \{ z \} from ["'](zod(?:\/v4)?)["'];/m, 'import * as z from "$1";'];
+export const ZOD_AS_NAMESPACE = [/^import \{ z \} from ["'](zod(?:\/v4)?)["'];/m, 'import * as z from "$1";'];
 
 /**
  * Node.js 24 lacks `setFromBase64`, and V8 optimizes the replacement of the package at each start, which adds 5 MiB of

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@uswarm/dev-servers';
+import { programFile } from '@uswarm/testkit/program-file';
 import { z } from 'zod';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
@@ -29,7 +30,7 @@ export async function startLocalProgram(env: Record<string, string>): Promise<Lo
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-evals-'));
   const directory = join(folder, 'data');
   const port = await freePort();
-  const child = spawn(process.execPath, [join(REPOSITORY, 'services/local/dist/main.js')], {
+  const child = spawn(process.execPath, [programFile('services/local/dist/main.js')], {
     cwd: REPOSITORY,
     env: {
       PATH: process.env['PATH'],

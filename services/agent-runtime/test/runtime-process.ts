@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createPrivateKey, sign } from 'node:crypto';
 import { once } from 'node:events';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,6 +9,7 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { AgentRuntime, health } from '@uswarm/runtime-proto';
 import { generateCallKeys, signCallToken } from '@uswarm/service-kit';
+import { programFile } from '@uswarm/testkit/program-file';
 
 const packageDir = fileURLToPath(new URL('..', import.meta.url));
 const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
@@ -53,13 +55,12 @@ export interface RuntimeProcess {
   end(): Promise<void>;
 }
 
-/** Starts the built program in `folder` like local mode, and waits until it listens. */
-export async function startRuntimeProcess(
-  env: Record<string, string> = {},
-  folder = packageDir,
-): Promise<RuntimeProcess> {
-  const child = spawn(process.execPath, ['dist/main.js'], {
-    cwd: folder,
+/** Starts the built program, or the one in `folder`, like local mode, and waits until it listens. */
+export async function startRuntimeProcess(env: Record<string, string> = {}, folder?: string): Promise<RuntimeProcess> {
+  const program =
+    folder === undefined ? programFile('services/agent-runtime/dist/main.js') : path.join(folder, 'dist/main.js');
+  const child = spawn(process.execPath, [program], {
+    cwd: folder ?? packageDir,
     // Without the environment of this machine: a key in it would select another provider.
     env: {
       USWARM_WORKSPACE_ID: WORKSPACE,

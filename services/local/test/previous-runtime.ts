@@ -1,9 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { programFile } from '@uswarm/testkit/program-file';
 import { buildPreviousProgram } from './previous-release.js';
 
-const CURRENT = path.resolve(import.meta.dirname, '../../agent-runtime/dist/main.js');
+const CURRENT = programFile('services/agent-runtime/dist/main.js');
 
 /** A runtime program that can be replaced while it runs. A process that is started afterwards is the other one. */
 export interface ReplaceableRuntime {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { programFile } from '@uswarm/testkit/program-file';
 
 const REPOSITORY = path.resolve(import.meta.dirname, '../../..');
 
@@ -27,7 +28,7 @@ export interface Program {
  * test ends it.
  */
 export function runProgram(script: string, args: readonly string[], env: Record<string, string>): Program {
-  const child = spawn(process.execPath, [path.resolve(REPOSITORY, script), ...args], {
+  const child = spawn(process.execPath, [programFile(script), ...args], {
     cwd: REPOSITORY,
     env: {
       PATH: process.env['PATH'],

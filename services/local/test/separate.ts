@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { DEVELOPMENT_CLIENT_ID, freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
+import { programFile } from '@uswarm/testkit/program-file';
 import pg from 'pg';
 import { createDatabaseLocks } from './database-locks.js';
 import { type Program, runProgram } from './program.js';
@@ -94,7 +94,7 @@ export function orchestratorEnvironment({
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
     RUNTIME_DRIVER: 'process',
-    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
+    RUNTIME_PROGRAM: programFile('services/agent-runtime/dist/main.js'),
     HTTP_HOST: '127.0.0.1',
     INTERNAL_HOST: '127.0.0.1',
     OPS_PORT: '0',

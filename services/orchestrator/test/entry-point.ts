@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { programFile } from '@uswarm/testkit/program-file';
 import { z } from 'zod';
 
 /** An entry point of the built orchestrator, run as a child process. */
@@ -23,7 +23,7 @@ const Listens = z.object({ msg: z.literal('listening'), port: z.int(), opsPort: 
 export function startEntryPoint(
   name: 'main' | 'main.nonproduction' | 'migrate-main',
   env: Record<string, string>,
-  dist = fileURLToPath(new URL('../dist', import.meta.url)),
+  dist = path.dirname(programFile('services/orchestrator/dist/main.js')),
 ): EntryPoint {
   const program = path.join(dist, `${name}.js`);
   // The environment of the test process is not passed on.

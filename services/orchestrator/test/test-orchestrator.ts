@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { AgentSummary, Conversation, OperationId, Workspace } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import {
@@ -16,6 +15,7 @@ import {
 } from '@uswarm/service-kit';
 import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
+import { programFile } from '@uswarm/testkit/program-file';
 import { OrchestratorConfig } from '../src/config.js';
 import { type Database, openDatabase } from '../src/database/database.js';
 import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
@@ -110,7 +110,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,
     RUNTIME_DRIVER: 'process',
-    RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
+    RUNTIME_PROGRAM: programFile('services/agent-runtime/dist/main.js'),
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
     // Tests send requests faster than users do.

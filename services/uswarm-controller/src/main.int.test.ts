@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { eventually } from '@uswarm/testkit/eventually';
+import { programFile } from '@uswarm/testkit/program-file';
 import { type ScriptedApi, startScriptedApi } from '@uswarm/testkit/scripted-api';
 
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const MAIN = programFile('services/uswarm-controller/dist/main.js');
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
 const NAME = 'uswarm-controller';
 

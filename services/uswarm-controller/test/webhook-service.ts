@@ -5,8 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { generateCallKeys } from '@uswarm/service-kit';
+import { programFile } from '@uswarm/testkit/program-file';
 
 export interface WebhookPod {
   port: number;
@@ -25,7 +25,7 @@ export interface WebhookService {
 }
 
 export const SYNC_TOKEN = 'token-'.repeat(8);
-const MAIN = fileURLToPath(new URL('../../uswarm-webhook/dist/main.js', import.meta.url));
+const MAIN = programFile('services/uswarm-webhook/dist/main.js');
 
 export async function startWebhookService(): Promise<WebhookService> {
   const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
