@@ -16,12 +16,11 @@ const TESTS = 'tests';
 const LEDGER = 'requirement ledger';
 
 const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'evals'];
-/** Generated requests per operation of the API with `--all`. */
-const GENERATED_BY_ALL = '25';
-
 /**
- * `npm test`: every check; with `--all` also the mutation checks of turns and routes, and more generated requests, which takes minutes.
- * Other arguments are passed to jest and select tests: only these and the types are checked. @returns the exit code
+ * `npm test`: every check; with `--all` also the mutation checks of turns and routes, all combinations of faults, and more generated
+ * cases, which takes much longer. Other arguments are passed to jest and select tests: only these and the types are checked.
+ *
+ * @returns the exit code
  */
 export async function runTests(args) {
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-run-'));
@@ -45,16 +44,18 @@ export async function runTests(args) {
 
 /** @returns the steps that these arguments of `npm test` select */
 export function selectSteps(args, files) {
-  const variables = { USWARM_SKIPS_FILE: files.skips, NODE_COMPILE_CACHE: files.compileCache };
-  if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, variables)];
-  const all = args.length > 0;
-  return [
-    ...standardSteps(files, { all, variables }),
-    ...(all ? [turnMutationCheck(), mutationCheck(files.ledger)] : []),
-  ];
+  const all = args.includes('--all');
+  const selection = args.filter((arg) => arg !== '--all');
+  const variables = {
+    USWARM_SKIPS_FILE: files.skips,
+    NODE_COMPILE_CACHE: files.compileCache,
+    ...(all && { USWARM_ALL_TESTS: '1' }),
+  };
+  if (selection.length > 0) return [typeCheck(), tests(selection, variables)];
+  return [...standardSteps(files, variables), ...(all ? [turnMutationCheck(), mutationCheck(files.ledger)] : [])];
 }
 
-function standardSteps({ skips, ledger, results }, { all, variables }) {
+function standardSteps({ skips, ledger, results }, variables) {
   return [
     tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
     tool('lint', 'oxlint', ['--deny-warnings']),
@@ -69,7 +70,6 @@ function standardSteps({ skips, ledger, results }, { all, variables }) {
     tests(['--json', `--outputFile=${results}`], {
       ...variables,
       USWARM_LEDGER_FILE: ledger,
-      ...(all && { USWARM_FUZZ_EXAMPLES: GENERATED_BY_ALL }),
     }),
     ledgerProgram({ name: LEDGER, needs: [TESTS], script: 'report.js', ledger }),
   ];

@@ -25,5 +25,6 @@ describe('npm test', () => {
 
   it('runs only the types and the selected tests if it has jest arguments', () => {
     expect(names(['services/orchestrator', '--selectProjects', 'unit'])).toEqual(['types', 'tests']);
+    expect(names(['--all', 'server-faults'])).toEqual(['types', 'tests']);
   });
 });

@@ -4,6 +4,7 @@ import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, type ModelStep, startModelServer, words } from '@uswarm/dev-servers';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { byTier } from '@uswarm/testkit/tier';
 import { callInParts } from '../test/call-in-parts.js';
 import { leftBehind } from '../test/left-behind.js';
 import { modelSettings } from '../test/model-settings.js';
@@ -45,214 +46,217 @@ const failed = (error: string, more: Partial<AtTheEnd>): AtTheEnd => ({
   ...more,
 });
 
-describe.each([
-  ['without a model gateway', false],
-  ['with a model gateway', true],
-])('a turn whose model calls a tool of a tool server, %s', (_how, modelGateway) => {
-  let model: ModelServer;
-  let tools: TestToolServer;
-  /** Between runtimes, or the model gateway, and the model server. */
-  let modelProxy: FaultInjectionProxy;
-  /** Between runtimes and the tool server. */
-  let toolProxy: FaultInjectionProxy;
-  let services: SeparateServices;
-  let client: TestClient;
-  let usage: UsageCheck;
-  let before: { asked: number; searches: number };
-  /** What the model server does with the next requests. Without an entry, it answers. */
-  let faults: (readonly ModelStep[])[] = [];
-  /** What the model was told about its calls. */
-  let results: string[] = [];
-  let holds = 0;
+const WITH_GATEWAY = { how: 'with a model gateway', modelGateway: true };
+const WITHOUT_GATEWAY = { how: 'without a model gateway', modelGateway: false };
 
-  beforeAll(async () => {
-    tools = await startToolServer();
-    model = await startModelServer({
-      script({ messages }) {
-        const fault = faults.shift();
-        if (fault !== undefined) return fault;
-        const last = messages.at(-1);
-        if (last?.role !== 'tool') return [{ toolCalls: [SEARCH] }];
-        results.push(JSON.stringify(last.content));
-        return [{ text: 'Done.' }];
-      },
+describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY] }))(
+  'a turn whose model calls a tool of a tool server, $how',
+  ({ modelGateway }) => {
+    let model: ModelServer;
+    let tools: TestToolServer;
+    /** Between runtimes, or the model gateway, and the model server. */
+    let modelProxy: FaultInjectionProxy;
+    /** Between runtimes and the tool server. */
+    let toolProxy: FaultInjectionProxy;
+    let services: SeparateServices;
+    let client: TestClient;
+    let usage: UsageCheck;
+    let before: { asked: number; searches: number };
+    /** What the model server does with the next requests. Without an entry, it answers. */
+    let faults: (readonly ModelStep[])[] = [];
+    /** What the model was told about its calls. */
+    let results: string[] = [];
+    let holds = 0;
+
+    beforeAll(async () => {
+      tools = await startToolServer();
+      model = await startModelServer({
+        script({ messages }) {
+          const fault = faults.shift();
+          if (fault !== undefined) return fault;
+          const last = messages.at(-1);
+          if (last?.role !== 'tool') return [{ toolCalls: [SEARCH] }];
+          results.push(JSON.stringify(last.content));
+          return [{ text: 'Done.' }];
+        },
+      });
+      modelProxy = await startFaultInjectionProxy(model.baseUrl);
+      toolProxy = await startFaultInjectionProxy(tools.url);
+      services = await startSeparateServices(
+        {
+          ...modelSettings({ baseUrl: modelProxy.redirect(model.baseUrl) }),
+          ...tools.env,
+          SVC_MCP_ENDPOINT: toolProxy.redirect(tools.url),
+          SUMMARY_WORKERS: '0',
+          USWARM_MODEL_TIMEOUT_MS: '4000',
+          USWARM_MODEL_RETRY_MS: '5000',
+        },
+        { modelGateway },
+      );
     });
-    modelProxy = await startFaultInjectionProxy(model.baseUrl);
-    toolProxy = await startFaultInjectionProxy(tools.url);
-    services = await startSeparateServices(
-      {
-        ...modelSettings({ baseUrl: modelProxy.redirect(model.baseUrl) }),
-        ...tools.env,
-        SVC_MCP_ENDPOINT: toolProxy.redirect(tools.url),
-        SUMMARY_WORKERS: '0',
-        USWARM_MODEL_TIMEOUT_MS: '4000',
-        USWARM_MODEL_RETRY_MS: '5000',
-      },
-      { modelGateway },
-    );
-  });
-  beforeEach(async () => {
-    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
-    client = await startTestClient({ ...services, token });
-    usage = watchUsage(model, services);
-    before = { asked: model.requests.length, searches: tools.queries.length };
-    results = [];
-    faults = [];
-    tools.lostAnswers = [];
-  });
-  afterEach(() => client?.close());
-  afterAll(async () => {
-    await services?.close();
-    await modelProxy?.close();
-    await toolProxy?.close();
-    await model?.close();
-    await tools?.close();
-  });
-
-  /** Waits for the end of the turn. */
-  async function atTheEnd(): Promise<AtTheEnd> {
-    await client.saw('message.done');
-    const path = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
-    const { data } = (await client.api('GET', path)).body as { data: MessageData[] };
-    const messages = data
-      .toReversed()
-      .filter(({ role }) => role === 'agent')
-      .map(({ content, error }) => ({
-        type: content.type,
-        ...(content.type === 'tool_status' && { state: content.state }),
-        ...(content.type === 'text' && { text: content.text }),
-        ...(error !== null && { error: error.code }),
-      }));
-    const broken = await usage.broken(client.workspaceId);
-    return {
-      asked: model.requests.length - before.asked,
-      searches: tools.queries.length - before.searches,
-      messages,
-      left: { ...(await leftBehind(services, client.workspaceId)), ...(broken.length > 0 && { usage: broken }) },
-    };
-  }
-
-  /** Steps before the fault. */
-  const MOMENTS = {
-    'before its response': [],
-    'in a text': words('This is '),
-    'in the arguments of the call': [callInParts(SEARCH).begin],
-  } satisfies Record<string, ModelStep[]>;
-  const moments = Object.entries(MOMENTS);
-
-  it('is answered', async () => {
-    await client.send('What is the weather?');
-    expect(await atTheEnd()).toEqual(UNBROKEN);
-  });
-
-  describe.each(moments)('is answered after one repetition if the model server, %s,', (moment, begin) => {
-    const repeated = { ...UNBROKEN, asked: 3 };
-
-    it.each<[string, ModelStep]>([
-      [
-        'answers 503',
-        begin.length === 0 ? { error: { status: 503 } } : { streamError: { status: 503, type: 'server_error' } },
-      ],
-      ['breaks the connection', { disconnect: true }],
-    ])('%s', async (_fault, fault) => {
-      faults = [[...begin, fault]];
-      await client.send('What is the weather?');
-      expect(await atTheEnd()).toEqual(repeated);
+    beforeEach(async () => {
+      const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+      client = await startTestClient({ ...services, token });
+      usage = watchUsage(model, services);
+      before = { asked: model.requests.length, searches: tools.queries.length };
+      results = [];
+      faults = [];
+      tools.lostAnswers = [];
+    });
+    afterEach(() => client?.close());
+    afterAll(async () => {
+      await services?.close();
+      await modelProxy?.close();
+      await toolProxy?.close();
+      await model?.close();
+      await tools?.close();
     });
 
-    it('hangs, after which the turn fails', async () => {
-      faults = [[...begin, { hang: true }]];
+    /** Waits for the end of the turn. */
+    async function atTheEnd(): Promise<AtTheEnd> {
+      await client.saw('message.done');
+      const path = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
+      const { data } = (await client.api('GET', path)).body as { data: MessageData[] };
+      const messages = data
+        .toReversed()
+        .filter(({ role }) => role === 'agent')
+        .map(({ content, error }) => ({
+          type: content.type,
+          ...(content.type === 'tool_status' && { state: content.state }),
+          ...(content.type === 'text' && { text: content.text }),
+          ...(error !== null && { error: error.code }),
+        }));
+      const broken = await usage.broken(client.workspaceId);
+      return {
+        asked: model.requests.length - before.asked,
+        searches: tools.queries.length - before.searches,
+        messages,
+        left: { ...(await leftBehind(services, client.workspaceId)), ...(broken.length > 0 && { usage: broken }) },
+      };
+    }
+
+    /** Steps before the fault. */
+    const MOMENTS = {
+      'before its response': [],
+      'in a text': words('This is '),
+      'in the arguments of the call': [callInParts(SEARCH).begin],
+    } satisfies Record<string, ModelStep[]>;
+    const moments = Object.entries(MOMENTS);
+
+    it('is answered', async () => {
       await client.send('What is the weather?');
-      expect(await atTheEnd()).toEqual(failed('model_timeout', {}));
+      expect(await atTheEnd()).toEqual(UNBROKEN);
     });
 
-    it('is killed and restarted', async () => {
-      const hold = `${HOLD} ${(holds += 1)}`;
-      faults = [[...begin, { hold }]];
+    describe.each(moments)('is answered after one repetition if the model server, %s,', (moment, begin) => {
+      const repeated = { ...UNBROKEN, asked: 3 };
+
+      it.each<[string, ModelStep]>([
+        [
+          'answers 503',
+          begin.length === 0 ? { error: { status: 503 } } : { streamError: { status: 503, type: 'server_error' } },
+        ],
+        ['breaks the connection', { disconnect: true }],
+      ])('%s', async (_fault, fault) => {
+        faults = [[...begin, fault]];
+        await client.send('What is the weather?');
+        expect(await atTheEnd()).toEqual(repeated);
+      });
+
+      it('hangs, after which the turn fails', async () => {
+        faults = [[...begin, { hang: true }]];
+        await client.send('What is the weather?');
+        expect(await atTheEnd()).toEqual(failed('model_timeout', {}));
+      });
+
+      it('is killed and restarted', async () => {
+        const hold = `${HOLD} ${(holds += 1)}`;
+        faults = [[...begin, { hold }]];
+        await client.send('What is the weather?');
+        await model.reached(hold);
+        if (moment === 'in a text') await client.saw('message.chunk');
+        await modelProxy.disconnect();
+        await modelProxy.restore();
+        expect(await atTheEnd()).toEqual(repeated);
+      });
+    });
+
+    it('fails if the text breaks a second time', async () => {
+      faults = [1, 2].map(() => [...words('This is '), { disconnect: true }]);
       await client.send('What is the weather?');
-      await model.reached(hold);
-      if (moment === 'in a text') await client.saw('message.chunk');
+      expect(await atTheEnd()).toEqual(failed('model_unavailable', { asked: 2 }));
+    });
+
+    it('fails if the model server is unavailable for longer than a turn waits', async () => {
       await modelProxy.disconnect();
+      await client.send('What is the weather?');
+      const end = await atTheEnd();
       await modelProxy.restore();
-      expect(await atTheEnd()).toEqual(repeated);
-    });
-  });
-
-  it('fails if the text breaks a second time', async () => {
-    faults = [1, 2].map(() => [...words('This is '), { disconnect: true }]);
-    await client.send('What is the weather?');
-    expect(await atTheEnd()).toEqual(failed('model_unavailable', { asked: 2 }));
-  });
-
-  it('fails if the model server is unavailable for longer than a turn waits', async () => {
-    await modelProxy.disconnect();
-    await client.send('What is the weather?');
-    const end = await atTheEnd();
-    await modelProxy.restore();
-    expect(end).toEqual(failed('model_unavailable', { asked: 0 }));
-  });
-
-  describe('reads the failure of the call, and is answered, if the tool server', () => {
-    const read = (searches: number): AtTheEnd => ({
-      ...UNBROKEN,
-      searches,
-      messages: [{ type: 'tool_status', state: 'failed' }, DONE],
+      expect(end).toEqual(failed('model_unavailable', { asked: 0 }));
     });
 
-    it('breaks each connection after it has searched', async () => {
-      tools.lostAnswers = [1, 2, 3].map(() => (response) => response.destroy());
+    describe('reads the failure of the call, and is answered, if the tool server', () => {
+      const read = (searches: number): AtTheEnd => ({
+        ...UNBROKEN,
+        searches,
+        messages: [{ type: 'tool_status', state: 'failed' }, DONE],
+      });
+
+      it('breaks each connection after it has searched', async () => {
+        tools.lostAnswers = [1, 2, 3].map(() => (response) => response.destroy());
+        await client.send('What is the weather?');
+        expect(await atTheEnd()).toEqual(read(3));
+        expect(results).toEqual([expect.stringContaining(UNKNOWN)]);
+      });
+
+      it('answers 500 after it has searched', async () => {
+        tools.lostAnswers = [(response) => void response.writeHead(500).end()];
+        await client.send('What is the weather?');
+        expect(await atTheEnd()).toEqual(read(1));
+        expect(results).toEqual([expect.stringContaining(UNKNOWN)]);
+      });
+
+      it('hangs after it has searched', async () => {
+        tools.lostAnswers = [() => undefined];
+        await client.send('What is the weather?');
+        expect(await atTheEnd()).toEqual(read(1));
+        expect(results).toEqual([expect.stringContaining(`did not respond in time. ${UNKNOWN}`)]);
+      });
+
+      it('is unavailable when it is called', async () => {
+        const hold = `${HOLD} ${(holds += 1)}`;
+        const { begin, end } = callInParts(SEARCH);
+        faults = [[begin, { hold }, ...end]];
+        await client.send('What is the weather?');
+        await model.reached(hold);
+        await toolProxy.disconnect();
+        model.release(hold);
+        const found = await atTheEnd();
+        await toolProxy.restore();
+        expect(found).toEqual(read(0));
+        expect(results).toEqual([expect.stringContaining('could not be reached')]);
+      });
+    });
+
+    it('searches again if the tool server is killed after it has searched, and restarted', async () => {
+      const searching = Promise.withResolvers<void>();
+      tools.lostAnswers = [() => searching.resolve()];
       await client.send('What is the weather?');
-      expect(await atTheEnd()).toEqual(read(3));
-      expect(results).toEqual([expect.stringContaining(UNKNOWN)]);
-    });
-
-    it('answers 500 after it has searched', async () => {
-      tools.lostAnswers = [(response) => void response.writeHead(500).end()];
-      await client.send('What is the weather?');
-      expect(await atTheEnd()).toEqual(read(1));
-      expect(results).toEqual([expect.stringContaining(UNKNOWN)]);
-    });
-
-    it('hangs after it has searched', async () => {
-      tools.lostAnswers = [() => undefined];
-      await client.send('What is the weather?');
-      expect(await atTheEnd()).toEqual(read(1));
-      expect(results).toEqual([expect.stringContaining(`did not respond in time. ${UNKNOWN}`)]);
-    });
-
-    it('is unavailable when it is called', async () => {
-      const hold = `${HOLD} ${(holds += 1)}`;
-      const { begin, end } = callInParts(SEARCH);
-      faults = [[begin, { hold }, ...end]];
-      await client.send('What is the weather?');
-      await model.reached(hold);
+      await searching.promise;
       await toolProxy.disconnect();
-      model.release(hold);
-      const found = await atTheEnd();
       await toolProxy.restore();
-      expect(found).toEqual(read(0));
-      expect(results).toEqual([expect.stringContaining('could not be reached')]);
+      expect(await atTheEnd()).toEqual({ ...UNBROKEN, searches: 2 });
     });
-  });
 
-  it('searches again if the tool server is killed after it has searched, and restarted', async () => {
-    const searching = Promise.withResolvers<void>();
-    tools.lostAnswers = [() => searching.resolve()];
-    await client.send('What is the weather?');
-    await searching.promise;
-    await toolProxy.disconnect();
-    await toolProxy.restore();
-    expect(await atTheEnd()).toEqual({ ...UNBROKEN, searches: 2 });
-  });
-
-  it('is answered without the tool if the tool server is unavailable before the first model call', async () => {
-    await toolProxy.disconnect();
-    await client.send('What is the weather?');
-    const end = await atTheEnd();
-    await toolProxy.restore();
-    // A call of a tool that was not offered has no line.
-    expect(end).toEqual({ ...UNBROKEN, searches: 0, messages: [DONE] });
-    const offered = model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
-    expect(offered).not.toContain('web_search_tool');
-  });
-});
+    it('is answered without the tool if the tool server is unavailable before the first model call', async () => {
+      await toolProxy.disconnect();
+      await client.send('What is the weather?');
+      const end = await atTheEnd();
+      await toolProxy.restore();
+      // A call of a tool that was not offered has no line.
+      expect(end).toEqual({ ...UNBROKEN, searches: 0, messages: [DONE] });
+      const offered = model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
+      expect(offered).not.toContain('web_search_tool');
+    });
+  },
+);

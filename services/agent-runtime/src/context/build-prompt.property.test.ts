@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { promptParts, requestOf, USER } from '../../test/prompts.js';
 import type { PromptMessage } from '../models/port.js';
@@ -34,7 +35,7 @@ function everyPrompt(check: (built: BuiltPrompt, parts: Parts) => void): void {
       }
       check(built, parts);
     }),
-    { numRuns: 100 },
+    { numRuns: byTier({ core: 30, all: 200 }) },
   );
 }
 

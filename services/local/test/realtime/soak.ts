@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { byTier } from '@uswarm/testkit/tier';
 import type fc from 'fast-check';
 import { NAMED_SCHEDULES } from './named-schedules.js';
 import type { FaultSeconds, Schedule } from './schedule.js';
@@ -11,7 +12,7 @@ interface ScheduleParameters {
 }
 
 /** The number of generated schedules that `npm test` runs after the named ones. */
-const SEEDS = 2;
+const SEEDS = byTier({ core: 1, all: 8 });
 
 /** How many schedules run, and how hard they are. `npm run soak -- realtime` sets the variables. */
 export function scheduleParameters(env = process.env): ScheduleParameters {

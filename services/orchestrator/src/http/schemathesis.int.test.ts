@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { findRoute, type OperationId, ROUTES } from '@uswarm/contract';
 import { cacheFolder, type OAuthServer } from '@uswarm/dev-servers';
 import { describeWith, runSchemathesis } from '@uswarm/testkit';
+import { byTier } from '@uswarm/testkit/tier';
 import { z } from 'zod';
 import { readDocument } from '../../test/api-document.js';
 import { type UserResources, createUserResources } from '../../test/resource-fixtures.js';
@@ -14,7 +15,7 @@ import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-or
 /** The seed determines the requests, so a failure can be reproduced with its seed. */
 const SEED = process.env['USWARM_FUZZ_SEED'] ?? '20261121';
 /** Generated requests per operation, beside the examples and the boundary values; `npm test -- --all` sends more. */
-const GENERATED = process.env['USWARM_FUZZ_EXAMPLES'] ?? '2';
+const GENERATED = process.env['USWARM_FUZZ_EXAMPLES'] ?? byTier({ core: '2', all: '25' });
 const RUN_MS = 600_000;
 
 /** Checks for server errors and undocumented responses. */

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Conversation, MessageData, ServerEventPayload } from '@uswarm/contract';
+import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { MergingClient, type Received } from '../../../test/revisions/merging-client.js';
 import { WorkspaceWriter, writes } from '../../../test/revisions/workspace-writer.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-const RUNS = 25;
+const RUNS = byTier({ core: 10, all: 25 });
 const TIMEOUT_MS = 300_000;
 
 describe('revisions', () => {

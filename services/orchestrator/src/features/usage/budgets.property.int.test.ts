@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { ApiError, type Conversation, type MessagePage, type UsageReportPage } from '@uswarm/contract';
+import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import { giveTask } from '../../../test/delegated-turn.js';
@@ -25,7 +26,7 @@ const PLAN = {
   workspace_token_limit: TOKENS,
   turn_token_limit: TOKENS,
 };
-const SCHEDULES = 25;
+const SCHEDULES = byTier({ core: 10, all: 25 });
 /** Turns that answer the user. */
 const ANSWERS = 2;
 /** With the task of one of them, and a task of this task. */

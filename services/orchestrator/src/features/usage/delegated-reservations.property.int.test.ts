@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { LIMITS } from '@uswarm/contract';
+import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import { giveTask } from '../../../test/delegated-turn.js';
@@ -25,7 +26,7 @@ const PLAN = {
   workspace_token_limit: MONTH,
   turn_token_limit: BUDGET,
 };
-const SCHEDULES = 40;
+const SCHEDULES = byTier({ core: 12, all: 40 });
 /** The answer and its tasks. */
 const TURNS = 8;
 /** The turns that give the first tasks: the answer, and two of its tasks. */

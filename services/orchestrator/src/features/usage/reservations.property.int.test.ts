@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
+import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../../database/transaction.js';
 import type { LeasedJob } from '../../jobs/job-store.js';
@@ -26,7 +27,7 @@ const PLAN = {
 };
 /** A token costs more than a micro US dollar, so that rounding changes nothing. */
 const PRICES = { input: 3_000_000, cached_input: 1_000_000, output: 15_000_000 };
-const SCHEDULES = 40;
+const SCHEDULES = byTier({ core: 15, all: 40 });
 const BRANCHES = 5;
 
 /** What a branch does in one operation. */
