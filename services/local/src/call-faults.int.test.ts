@@ -5,7 +5,7 @@ import { EVENT_CREATED, INSERT, MAIL_SENT, mailUnknown, SEND, useCallFixture } f
 import { KILLED } from '../test/separate.js';
 
 /** With these, no process is left that knows the call. */
-const WITH_ORCHESTRATOR = ['the orchestrator', 'both'] as const;
+const WITH_ORCHESTRATOR = KILLED.filter((killed) => killed !== 'the runtime');
 
 describe('invariant 4: a call that changes another system', () => {
   const calls = useCallFixture();

@@ -6,12 +6,14 @@ import { createTestDatabase } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { programFile } from '@uswarm/testkit/program-file';
+import { byTier } from '@uswarm/testkit/tier';
 import pg from 'pg';
 import { createDatabaseLocks } from './database-locks.js';
 import { type Program, runProgram } from './program.js';
 
-export const KILLED = ['the runtime', 'the orchestrator', 'both'] as const;
-export type Killed = (typeof KILLED)[number];
+export type Killed = 'the runtime' | 'the orchestrator' | 'both';
+const EACH: readonly Killed[] = ['the runtime', 'the orchestrator'];
+export const KILLED = byTier({ core: EACH, all: [...EACH, 'both'] });
 
 export interface SeparateServices {
   restUrl: string;
