@@ -83,7 +83,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     onParent,
     metrics,
     // A standby replica does not need Events.
-    listWarnings: async (pod, signal) => (leading ? await listPodWarnings(client, pod, signal) : []),
+    listWarnings: async (pods, signal) => (leading ? await listPodWarnings(client, pods, signal) : []),
   });
   registerUserSwarms(registry, {
     list: () => caches.parents.list(),

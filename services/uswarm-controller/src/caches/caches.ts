@@ -32,7 +32,7 @@ export interface CachesDeps {
   onParent: (change: Change) => void;
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
-  /** Lists the Warning Events of a pod. Default: none */
+  /** Lists the Warning Events of pods. Default: none */
   listWarnings?: PodWarningsDeps['list'];
   /** Called when the namespace is created, changed or deleted, or when the state of its caches changes. */
   onNamespace: (name: string) => void;

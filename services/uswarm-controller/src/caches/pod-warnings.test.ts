@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/kube-client';
+import type { KubernetesObject, ListOptions, Resource } from '@uswarm/kube-client';
 import { eventually } from '@uswarm/testkit/eventually';
 import { createPodWarnings, isStuck, listPodWarnings, type PodWarnings } from './pod-warnings.js';
 
@@ -28,11 +28,11 @@ function pod({ uid = 'u1', phase = 'Pending', sandbox = 'False', deletionTimesta
   } as KubernetesObject;
 }
 
-const event = (reason: string, lastTimestamp: string, count = 1): KubernetesObject => ({
+const event = (reason: string, lastTimestamp: string, count = 1, uid = 'u1'): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Event',
-  metadata: { name: `pod-u1.${reason}`, namespace: 'ns' },
-  involvedObject: { kind: 'Pod', uid: 'u1', name: 'pod-u1' },
+  metadata: { name: `pod-${uid}.${reason}`, namespace: 'ns' },
+  involvedObject: { kind: 'Pod', uid, name: `pod-${uid}` },
   type: 'Warning',
   reason,
   message: `text of ${reason}`,
@@ -56,14 +56,17 @@ describe('the Events of stuck pods', () => {
   let warnings: PodWarnings;
   let events: KubernetesObject[];
   let listed: string[];
+  let lists: number;
   let found: string[];
   beforeEach(() => {
     events = [];
     listed = [];
+    lists = 0;
     found = [];
     warnings = createPodWarnings({
-      list: async ({ metadata: { name } }) => {
-        listed.push(name);
+      list: async (pods) => {
+        listed.push(...pods.map(({ metadata: { name } }) => name));
+        lists += 1;
         if (events.length === 0) throw new Error('may not be listed');
         return events;
       },
@@ -97,10 +100,17 @@ describe('the Events of stuck pods', () => {
     expect(reasons()).toEqual(['FailedCreatePodSandBox', 'FailedMount']);
   });
 
-  it('are listed for each of several pods', async () => {
-    for (const uid of ['u1', 'u2', 'u3']) warnings.changed({ after: pod({ uid }) });
-    await eventually(() => new Set(listed).size === 3);
-    expect(new Set(listed)).toEqual(new Set(['pod-u1', 'pod-u2', 'pod-u3']));
+  it('are listed together for several pods, each of which gets its own', async () => {
+    const uids = Array.from({ length: 20 }, (_, index) => `u${index}`);
+    events = uids.map((uid) => event(uid === 'u7' ? 'FailedMount' : 'NetworkNotReady', '2030-01-01T00:00:01Z', 1, uid));
+    for (const uid of uids) warnings.changed({ after: pod({ uid }) });
+    await eventually(() => found.length === uids.length);
+    const reasonsOf = (uid: string): unknown[] => warnings.of(pod({ uid })).map(({ reason }) => reason);
+    expect({ u7: reasonsOf('u7'), u8: reasonsOf('u8'), few: lists < uids.length }).toEqual({
+      u7: ['FailedMount'],
+      u8: ['NetworkNotReady'],
+      few: true,
+    });
   });
 
   it('are not listed for a pod that gets its sandbox in time, and dropped when it gets it later', async () => {
@@ -117,18 +127,39 @@ describe('the Events of stuck pods', () => {
   });
 });
 
-it('are listed for one pod only and not for the whole namespace', async () => {
-  const calls: unknown[] = [];
-  const list = async (...args: unknown[]) => {
-    calls.push(args.slice(0, 2));
-    return { items: [event('FailedMount', '')], resourceVersion: '1', continueToken: undefined };
+describe('listPodWarnings', () => {
+  const calls: ListOptions[] = [];
+  beforeEach(() => void calls.splice(0));
+  const pages = [
+    { items: [event('FailedMount', ''), event('FailedMount', '', 1, 'u3')], continueToken: 'more' },
+    { items: [event('NetworkNotReady', '', 1, 'u2')], continueToken: undefined },
+  ];
+  const list = async (_resource: Resource, options: ListOptions) => {
+    calls.push(options);
+    return { resourceVersion: '1', ...pages[options.continueToken === undefined ? 0 : 1]! };
   };
-  const found = await listPodWarnings({ list }, pod(), new AbortController().signal);
-  expect(found.map(({ reason }) => reason)).toEqual(['FailedMount']);
-  expect(calls).toEqual([
-    [
-      expect.objectContaining({ plural: 'events' }),
-      { namespace: 'ns', fieldSelector: 'involvedObject.uid=u1,type=Warning', limit: 50 },
-    ],
-  ]);
+  const reasonsFor = async (...uids: string[]): Promise<unknown[]> => {
+    const pods = uids.map((uid) => pod({ uid }));
+    return (await listPodWarnings({ list }, pods, new AbortController().signal)).map(({ reason }) => reason);
+  };
+
+  it('selects the Events of a single pod', async () => {
+    expect(await reasonsFor('u1')).toEqual(['FailedMount']);
+    expect(calls[0]).toMatchObject({ namespace: 'ns', fieldSelector: 'involvedObject.uid=u1,type=Warning' });
+  });
+
+  it('reads all pages once for several pods, and returns only their Events', async () => {
+    expect(await reasonsFor('u1', 'u2')).toEqual(['FailedMount', 'NetworkNotReady']);
+    expect(calls.map(({ fieldSelector, continueToken }) => ({ fieldSelector, continueToken }))).toEqual(
+      [undefined, 'more'].map((continueToken) => ({
+        fieldSelector: 'involvedObject.kind=Pod,reason!=BackOff,reason!=Unhealthy,type=Warning',
+        continueToken,
+      })),
+    );
+  });
+
+  it('sends no request without pods', async () => {
+    expect(await reasonsFor()).toEqual([]);
+    expect(calls).toEqual([]);
+  });
 });

@@ -14,13 +14,13 @@ export interface PodWarnings {
 }
 
 export interface PodWarningsDeps {
-  /** Lists the Warning Events of one pod. A failure counts as an empty list. */
-  list: (pod: KubernetesObject, signal: AbortSignal) => Promise<readonly KubernetesObject[]>;
+  /** Lists the Warning Events of these pods of one namespace. A failure counts as an empty list. */
+  list: (pods: readonly KubernetesObject[], signal: AbortSignal) => Promise<readonly KubernetesObject[]>;
   /** Called when the Events have changed. */
   onFound: (pod: KubernetesObject) => void;
   /** Milliseconds for which a pod must be stuck before its Events are listed, and between two lists of the same pod. */
   periodMs?: number;
-  /** Minimum milliseconds between any two lists. */
+  /** Minimum milliseconds between any two lists, so that one list serves pods that become stuck together. */
   pauseMs?: number;
 }
 
@@ -41,33 +41,45 @@ const TELLING: ReadonlySet<unknown> = new Set([
 const MAX_WARNINGS = 5;
 
 export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
-  const { list, onFound, periodMs = 4_000, pauseMs = 100 } = deps;
+  const { list, onFound, periodMs = 4_000, pauseMs = 2_000 } = deps;
   /** By uid, in order of their due time. */
   const stuck = new Map<string, Stuck>();
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
-  const lookAtFirst = async (): Promise<void> => {
-    const [first] = stuck;
-    if (first === undefined || first[1].due > performance.now()) return;
-    const [uid, entry] = first;
-    // Moves it to the end of the order.
-    stuck.delete(uid);
-    stuck.set(uid, entry);
-    entry.due = performance.now() + periodMs;
-    const found = await list(entry.pod, stopping.signal).catch(() => []);
-    if (stuck.get(uid) !== entry) return;
-    const warnings = telling(found);
-    const worthRecording = JSON.stringify(warnings) !== JSON.stringify(entry.warnings);
-    entry.warnings = warnings;
-    if (worthRecording) onFound(entry.pod);
+  let lastListed = -Infinity;
+
+  /** Moves the entries that are due to the end of the order. */
+  const takeDue = (): Map<string, Stuck> => {
+    const now = performance.now();
+    const due = new Map([...stuck].filter(([, entry]) => entry.due <= now));
+    for (const [uid, entry] of due) {
+      entry.due = now + periodMs;
+      stuck.delete(uid);
+      stuck.set(uid, entry);
+    }
+    return due;
+  };
+  const lookAtDue = async (): Promise<void> => {
+    const due = takeDue();
+    if (due.size === 0) return;
+    const pods = [...due.values()].map(({ pod }) => pod);
+    const found = Map.groupBy(await list(pods, stopping.signal).catch(() => []), uidOfPod);
+    lastListed = performance.now();
+    for (const [uid, entry] of due) {
+      if (stuck.get(uid) !== entry) continue;
+      const warnings = telling(found.get(uid) ?? []);
+      const worthRecording = JSON.stringify(warnings) !== JSON.stringify(entry.warnings);
+      entry.warnings = warnings;
+      if (worthRecording) onFound(entry.pod);
+    }
   };
   const schedule = (): void => {
     const [first] = stuck;
     if (timer !== undefined || first === undefined || stopping.signal.aborted) return;
-    const wait = Math.max(pauseMs, Math.ceil(first[1].due - performance.now()));
+    const wait = Math.max(0, Math.ceil(Math.max(first[1].due, lastListed + pauseMs) - performance.now()));
     timer = setTimeout(() => {
-      void lookAtFirst().finally(() => {
+      void lookAtDue().finally(() => {
         timer = undefined;
         schedule();
       });
@@ -92,18 +104,36 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
   };
 }
 
-/** More than the number of distinct Events of a pod; repetitions only increase a count. */
-const MAX_LISTED = 50;
+/** Maximum number of Events in one response. */
+const PAGE = 500;
+/** Frequent Warning Events of pods that have a sandbox. */
+const OTHERS = ['BackOff', 'Unhealthy'].map((reason) => `reason!=${reason}`);
 
-/** Lists the Events from the API server. @throws KubeError */
+/** Lists the Events of these pods of one namespace from the API server. @throws KubeError */
 export async function listPodWarnings(
   client: Pick<KubeClient, 'list'>,
-  { metadata: { namespace, uid } }: KubernetesObject,
+  pods: readonly KubernetesObject[],
   signal: AbortSignal,
 ): Promise<readonly KubernetesObject[]> {
-  const fieldSelector = `involvedObject.uid=${uid},type=Warning`;
-  return (await client.list(EVENTS, { namespace, fieldSelector, limit: MAX_LISTED }, signal)).items;
+  const [first] = pods;
+  if (first === undefined) return [];
+  const { namespace, uid } = first.metadata;
+  // The API server reads all Events of the namespace for each list, so one list serves all pods.
+  const which = pods.length === 1 ? [`involvedObject.uid=${uid}`] : ['involvedObject.kind=Pod', ...OTHERS];
+  const fieldSelector = [...which, 'type=Warning'].join(',');
+  const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+  const found: KubernetesObject[] = [];
+  let continueToken: string | undefined;
+  do {
+    const page = await client.list(EVENTS, { namespace, fieldSelector, limit: PAGE, continueToken }, signal);
+    found.push(...page.items.filter((event) => uids.has(uidOfPod(event))));
+    ({ continueToken } = page);
+  } while (continueToken !== undefined);
+  return found;
 }
+
+const uidOfPod = ({ involvedObject }: KubernetesObject): string =>
+  (involvedObject as { uid?: string } | undefined)?.uid ?? '';
 
 /** Whether the pod is scheduled and has no sandbox with a network yet. */
 export function isStuck({ metadata, ...pod }: KubernetesObject): boolean {
