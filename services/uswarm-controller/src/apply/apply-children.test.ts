@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChildGroup } from '@uswarm/contract/userswarm';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createStore, KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import type { Observed } from '../sync/request.js';
 import { type AppliedViews, applyChildren, type ChildStep, planChildren } from './apply-children.js';
@@ -61,11 +62,17 @@ describe('planning the children', () => {
 });
 
 describe('applying the plan', () => {
-  const run = async (steps: ChildStep[], faults: Record<string, Error> = {}, applied: AppliedViews = new Map()) => {
-    const log: string[] = [];
+  const run = async (
+    steps: ChildStep[],
+    faults: Record<string, Error> = {},
+    applied: AppliedViews = new Map(),
+    held: Record<string, Promise<void>> = {},
+    log: string[] = [],
+  ) => {
     const act = async (object: KubernetesObject, verb: string): Promise<KubernetesObject> => {
       log.push(`> ${verb} ${object.kind}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
+      await held[object.kind];
       const fault = faults[object.kind];
       if (fault !== undefined) throw fault;
       log.push(`< ${verb} ${object.kind}`);
@@ -95,11 +102,33 @@ describe('applying the plan', () => {
     expect(log.indexOf('> create Deployment')).toBeGreaterThan(log.indexOf('< create ServiceAccount'));
   });
 
+  it('creates the Deployment while the Service is not yet created', async () => {
+    let createService = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      createService = resolve;
+    });
+    const log: string[] = [];
+    const running = run(planChildren(all, NONE, new Map()), {}, new Map(), { Service: held }, log);
+    await eventually(() => log.includes('< create Deployment'));
+    expect(log).not.toContain('< create Service');
+    createService();
+    expect((await running).written).toEqual(['create ServiceAccount', 'create Deployment', 'create Service']);
+  });
+
   it('does not create a Deployment without its ServiceAccount, and applies the rest', async () => {
     const quota = new KubeError(403, { reason: 'Forbidden', message: 'exceeded quota: q' });
     const { written, error } = await run(planChildren(all, NONE, new Map()), { ServiceAccount: quota });
     expect(written).toEqual(['create Service']);
     expect(error).toMatchObject({ reason: 'QuotaExceeded' });
+  });
+
+  it('reports that the Service is rejected, and creates the Deployment', async () => {
+    const refused = new KubeError(403, { reason: 'Forbidden', message: 'no' });
+    const { written, error } = await run(planChildren(all, NONE, new Map()), { Service: refused });
+    expect({ written, error }).toMatchObject({
+      written: ['create ServiceAccount', 'create Deployment'],
+      error: { reason: 'Forbidden' },
+    });
   });
 
   it('throws an actionable failure rather than a transient one', async () => {

@@ -27,6 +27,7 @@ export interface ChildStep {
 export type AppliedViews = Map<string, AppliedView>;
 
 const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
+const SERVICE_ACCOUNT: ChildGroup = 'ServiceAccount.v1';
 
 const viewKey = (group: string, object: KubernetesObject): string => `${group} ${keyOf(object)}`;
 
@@ -102,21 +103,32 @@ export async function applyChildren(
   signal: AbortSignal,
 ): Promise<void> {
   const failures: (ApplyError | RequeueError)[] = [];
-  const run = async (step: ChildStep): Promise<void> => {
+  /** @returns whether the write succeeded */
+  const run = async (step: ChildStep): Promise<boolean> => {
     try {
       const target = { resource: CHILD_RESOURCES[step.group], store: stores[step.group] };
       const propagation = step.group === DEPLOYMENT ? deploymentPropagation : 'Background';
       onWritten(await carryOut(writer, { ...target, propagation }, step, applied, signal));
+      return true;
     } catch (error) {
       signal.throwIfAborted();
       const { metadata, kind } = step.object;
       failures.push(classify(error, `${kind} ${metadata.name}`, metadata.namespace ?? ''));
+      return false;
     }
   };
-  // A pod cannot be created before its ServiceAccount exists. All other writes are independent of each other.
-  const late = ({ verb, group }: ChildStep): boolean => verb !== 'delete' && group === DEPLOYMENT;
-  await Promise.all(steps.filter((step) => !late(step)).map(run));
-  if (failures.length === 0) await Promise.all(steps.filter(late).map(run));
+  // A pod cannot be created before its ServiceAccount exists. All other writes are independent of each other. A Service
+  // takes the API server the longest, because it also allocates an address.
+  const isLate = ({ verb, group }: ChildStep): boolean => verb !== 'delete' && group === DEPLOYMENT;
+  const {
+    accounts = [],
+    late = [],
+    others = [],
+  } = Object.groupBy(steps, (step) => (step.group === SERVICE_ACCOUNT ? 'accounts' : isLate(step) ? 'late' : 'others'));
+  const early = Promise.all(accounts.map(run));
+  const independent = Promise.all(others.map(run));
+  if (!(await early).includes(false)) await Promise.all(late.map(run));
+  await independent;
   const failure = failures.find((error) => error instanceof ApplyError) ?? failures[0];
   if (failure !== undefined) throw failure;
 }
