@@ -5,6 +5,15 @@ const AUDIT_LOG = '/var/log/uswarm-audit';
 /** The node port of the edge, mapped to a loopback port of this machine. */
 export const EDGE_NODE_PORT = 30_080;
 
+/**
+ * With cgroup v1 and the driver `systemd`, runc freezes each container that it creates, which fails on a busy node
+ * ("unable to freeze"); the kubelet repeats the start ten to fifteen seconds later.
+ */
+const RUNC_WITHOUT_SYSTEMD = `[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+  SystemdCgroup = false
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.test-handler.options]
+  SystemdCgroup = false`;
+
 /** The defaults are 20 and 30 per controller, 50 and 100 for the scheduler. */
 const NO_LIMITS = { 'kube-api-qps': '5000', 'kube-api-burst': '10000' };
 
@@ -37,7 +46,11 @@ export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
     kind: 'Cluster',
     apiVersion: 'kind.x-k8s.io/v1alpha4',
     networking: { apiServerAddress: '127.0.0.1' },
-    kubeadmConfigPatches: [JSON.stringify({ kind: 'ClusterConfiguration', ...components })],
+    kubeadmConfigPatches: [
+      JSON.stringify({ kind: 'ClusterConfiguration', ...components }),
+      JSON.stringify({ kind: 'KubeletConfiguration', cgroupDriver: 'cgroupfs' }),
+    ],
+    containerdConfigPatches: [RUNC_WITHOUT_SYSTEMD],
     nodes: [
       {
         role: 'control-plane',

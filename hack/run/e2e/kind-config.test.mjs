@@ -30,6 +30,13 @@ describe('the test cluster', () => {
     expect(Object.keys(JSON.parse(config.kubeadmConfigPatches[0]))).toEqual(['kind', 'apiServer']);
   });
 
+  it('uses the same cgroup driver for the kubelet and for each runtime of containerd', () => {
+    const kubelet = config.kubeadmConfigPatches.map((patch) => JSON.parse(patch)).at(-1);
+    expect(kubelet).toEqual({ kind: 'KubeletConfiguration', cgroupDriver: 'cgroupfs' });
+    const [patch] = config.containerdConfigPatches;
+    expect(patch.match(/SystemdCgroup = \w+/g)).toEqual(['SystemdCgroup = false', 'SystemdCgroup = false']);
+  });
+
   it('opens ports on loopback only', () => {
     expect(config.networking.apiServerAddress).toBe('127.0.0.1');
     expect(config.nodes).toHaveLength(1);
