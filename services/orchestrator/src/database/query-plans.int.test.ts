@@ -295,7 +295,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
   });
 
   it('the fair claim of jobs uses an index', async () => {
-    // The statements of a function have no plan of their own.
+    // EXPLAIN does not show the statements of a function.
     const scans = await db.database.transaction().execute(async (tx) => {
       await createJobStore(tx).claimFairly('turn', 32, 1, 4);
       const { rows } = await sql<{ seq: number; index: number }>`
