@@ -162,7 +162,7 @@ describe('the kubernetes driver', () => {
   });
 
   it('notifies about each status change and returns the new status', async () => {
-    await ensure();
+    await applied();
     await setStatus({ phase: 'Progressing', conditions: condition('False', 'ImagePullBackOff') });
     expect(await ensureAfterNotification()).toMatchObject({
       phase: 'Progressing',
@@ -186,7 +186,7 @@ describe('the kubernetes driver', () => {
     await setStatus({ phase: 'Suspended', conditions: condition('False', 'Suspended') });
     expect(await ensure()).toMatchObject({ phase: 'Progressing', current: false });
     expect((await stored()).spec.suspend).toBe(false);
-    notifications.length = 0;
+    await applied();
     await setStatus({ phase: 'Ready', conditions: condition('True', 'Available') });
     expect(await ensureAfterNotification()).toMatchObject({ phase: 'Ready', current: true });
   });
@@ -212,7 +212,7 @@ describe('the kubernetes driver', () => {
     async (_how, suspend) => {
       await ensure();
       await setStatus({ phase: 'Ready' });
-      notifications.length = 0;
+      await applied();
       await suspend();
       expect(await ensureAfterNotification()).toMatchObject({ phase: 'Suspended' });
       await settled();
@@ -256,7 +256,7 @@ describe('the kubernetes driver', () => {
   });
 
   it('does not change a UserSwarm that is no longer managed', async () => {
-    await ensure();
+    await applied();
     await cluster.merge(name, { metadata: { labels: { [MANAGED_BY]: 'other' } } });
     expect(await ensureAfterNotification()).toMatchObject({ reason: 'NameConflict' });
     expect((await stored()).metadata.labels).toEqual({ [MANAGED_BY]: 'other' });
