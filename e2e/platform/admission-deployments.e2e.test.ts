@@ -145,13 +145,21 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
     ],
     ['a token', (pod) => void (pod['automountServiceAccountToken'] = true), /ServiceAccount/],
     ['the account of another runtime', (pod) => void (pod['serviceAccountName'] = 'agent-runtime-b'), /ServiceAccount/],
-    ['a Secret as a volume', ({ volumes }) => void volumes.push({ name: 's', secret: { secretName: 'x' } }), /volume/],
+    [
+      'a Secret as a volume',
+      ({ volumes }) => void volumes.push({ name: 's', secret: { secretName: 'x' } }),
+      /^PolicyDenied: Volumes of a runtime/,
+    ],
     [
       'a Secret in a projected volume',
       ({ volumes }) => void volumes.push({ name: 's', projected: { sources: [{ secret: { name: 'x' } }] } }),
-      /volume/,
+      /^PolicyDenied: Volumes of a runtime/,
     ],
-    ['another ConfigMap', ({ volumes }) => void volumes.push({ name: 'c', configMap: { name: 'x' } }), /volume/],
+    [
+      'another ConfigMap',
+      ({ volumes }) => void volumes.push({ name: 'c', configMap: { name: 'x' } }),
+      /^PolicyDenied: Volumes of a runtime/,
+    ],
     [
       'the user root',
       ({ containers: [only] }) => void Object.assign(only.securityContext, { runAsUser: 0 }),
@@ -159,13 +167,13 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
     ],
     ['no security context', ({ containers: [only] }) => void (only.securityContext = {}), /security context/],
     ['the network of the node', (pod) => void (pod['hostNetwork'] = true), /security context/],
-    ['another command', ({ containers: [only] }) => void (only['command'] = ['sh']), /one container/],
+    ['another command', ({ containers: [only] }) => void (only['command'] = ['sh']), /single container/],
     [
       'another container',
       ({ containers }) => void (containers as object[]).push({ ...containers[0], name: 'other', ports: [] }),
-      /one container/,
+      /single container/,
     ],
-    ['a name that is not a runtime name', (_, { metadata }) => void (metadata.name = 'other'), /one container/],
+    ['a name that is not a runtime name', (_, { metadata }) => void (metadata.name = 'other'), /single container/],
   ])('is rejected with %s', async (_what, change, why) => {
     expect(await refusal(changed(change))).toMatch(why);
   });

@@ -278,13 +278,15 @@ describe('frequent statements without a sequential scan of a large table', () =>
         ),
     ],
     [
+      'the read of waiting events',
+      (database) => createOutboxStore(database).due([1, 33], { workspaces: 20, events: 50 }),
+    ],
+    [
       'the advance of the outbox',
       (database) =>
-        createOutboxStore(database).advance(
-          [{ workspaceId: place.workspaceId, fromSeq: 1, uptoSeq: MESSAGES, at: new Date() }],
-          [1, 33],
-          { workspaces: 20, events: 50 },
-        ),
+        createOutboxStore(database).advance([
+          { workspaceId: place.workspaceId, fromSeq: 1, uptoSeq: MESSAGES, at: new Date() },
+        ]),
     ],
     ['the claim of jobs', (database) => createJobStore(database).claim('turn', 32, 1)],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],

@@ -30,13 +30,6 @@ export interface OutboxLimits {
   events: number;
 }
 
-export interface Advanced {
-  /** The workspaces with published events that stay: their row is locked, or events before them wait. */
-  staying: Set<string>;
-  /** Without those that were published. */
-  due: WaitingEvents[];
-}
-
 export interface Announced {
   /** The ids of all running relays, in order. */
   running: string[];
@@ -45,40 +38,56 @@ export interface Announced {
 }
 
 export interface OutboxStore {
+  /** Reads events of these shards whose own process had the time to publish them, the longest waiting first. */
+  due(shards: readonly number[], limits: OutboxLimits): Promise<WaitingEvents[]>;
   /**
-   * Removes published events from the outbox, makes the rest due after all others, and reads events of these shards whose own
-   * process had the time to publish them, the longest waiting first. Never waits for a transaction.
+   * Removes published events from the outbox, and makes the rest due after all others. Never waits for a transaction.
+   * @returns the workspaces with published events that stay: their row is locked, or events before them wait
    */
-  advance(published: readonly PublishedRange[], shards: readonly number[], limits: OutboxLimits): Promise<Advanced>;
+  advance(published: readonly PublishedRange[]): Promise<Set<string>>;
   /** Records that the relay runs, and extends leases of its process: see `JobStore.extend`. */
   announce(relayId: string, expiryMs: number, leases: readonly HeldLease[]): Promise<Announced>;
   leave(relayId: string): Promise<void>;
 }
 
-interface AdvancedRow extends Omit<CommittedEvent, 'seq' | 'conversationId'> {
-  conversationId: string | null;
-  /** Whether this row only reports that published events of the workspace stay. */
-  stays: boolean;
+interface DueRow extends Omit<CommittedEvent, 'seq'> {
   /** Null if the log no longer has the events. */
   seq: number | null;
   uptoSeq: number;
 }
 
-const eventOf = ({
-  seq,
-  type,
-  subjectId,
-  conversationId,
-  workspaceId,
-  createdAt,
-  ageS,
-}: AdvancedRow): CommittedEvent[] =>
-  seq === null ? [] : [{ workspaceId, seq, type, subjectId, conversationId, createdAt, ageS }];
-
 export function createOutboxStore(database: Database): OutboxStore {
   return {
-    async advance(published, shards, { workspaces, events }) {
-      const { rows } = await sql<AdvancedRow>`
+    async due(shards, { workspaces, events }) {
+      const { rows } = await sql<DueRow>`
+        WITH due AS MATERIALIZED (
+          SELECT workspace_id, from_seq, upto_seq, since, due_at FROM event_outbox
+          WHERE shard = ANY(${[...shards]}::smallint[]) AND due_at <= now()
+          ORDER BY due_at LIMIT ${workspaces}
+        )
+        SELECT d.workspace_id AS "workspaceId", d.upto_seq AS "uptoSeq", e.seq, e.type, e.subject_id AS "subjectId",
+          e.conversation_id AS "conversationId", e.created_at AS "createdAt",
+          extract(epoch FROM clock_timestamp() - e.created_at)::float8 AS "ageS"
+        FROM due d LEFT JOIN LATERAL (
+          SELECT * FROM workspace_events w
+          WHERE w.workspace_id = d.workspace_id AND w.seq BETWEEN d.from_seq AND d.upto_seq
+            AND w.day >= (d.since AT TIME ZONE 'UTC')::date - 1
+          ORDER BY w.seq LIMIT ${events}
+        ) e ON true
+        ORDER BY d.due_at, d.workspace_id, e.seq`.execute(database);
+      return Array.from(
+        Map.groupBy(rows, ({ workspaceId }) => workspaceId),
+        ([workspaceId, waiting]) => ({
+          workspaceId,
+          uptoSeq: waiting[0]?.uptoSeq ?? 0,
+          events: waiting.flatMap(({ uptoSeq: _, ...event }) => (event.seq === null ? [] : [event as CommittedEvent])),
+        }),
+      );
+    },
+
+    async advance(published) {
+      if (published.length === 0) return new Set();
+      const { rows } = await sql<{ id: string }>`
         WITH published AS (
           SELECT * FROM unnest(
             ${published.map(({ workspaceId }) => workspaceId)}::uuid[], ${published.map(({ fromSeq }) => fromSeq)}::bigint[],
@@ -96,45 +105,12 @@ export function createOutboxStore(database: Database): OutboxStore {
         ), moved AS (
           -- The rest of events that are not due is published by their own process.
           UPDATE event_outbox o SET from_seq = h.next_seq, since = greatest(o.since, h.at),
-            due_at = CASE WHEN o.due_at > now() THEN now() + interval '2 seconds' ELSE now() END
+            due_at = CASE WHEN o.due_at > now() THEN now() + interval '1 second' ELSE now() END
           FROM held h WHERE o.workspace_id = h.workspace_id AND NOT h.done
-        ), due AS MATERIALIZED (
-          -- Reads the rows as they were before this statement.
-          SELECT o.workspace_id, coalesce(h.next_seq, o.from_seq) AS from_seq, o.upto_seq,
-            coalesce(greatest(o.since, h.at), o.since) AS since, o.due_at, h.done IS NOT NULL AS has_moved
-          FROM event_outbox o LEFT JOIN held h ON h.workspace_id = o.workspace_id
-          WHERE o.shard = ANY(${[...shards]}::smallint[]) AND o.due_at <= now() AND h.done IS NOT TRUE
-          ORDER BY has_moved, o.due_at LIMIT ${workspaces}
-        ), waiting AS (
-          SELECT d.workspace_id, d.upto_seq, e.seq, e.type, e.subject_id, e.conversation_id, e.created_at,
-            extract(epoch FROM clock_timestamp() - e.created_at)::float8 AS age_s,
-            row_number() OVER (ORDER BY d.has_moved, d.due_at, d.workspace_id, e.seq) AS place
-          FROM due d LEFT JOIN LATERAL (
-            SELECT * FROM workspace_events w
-            WHERE w.workspace_id = d.workspace_id AND w.seq BETWEEN d.from_seq AND d.upto_seq
-              AND w.day >= (d.since AT TIME ZONE 'UTC')::date - 1
-            ORDER BY w.seq LIMIT ${events}
-          ) e ON true
         )
-        SELECT workspace_id AS "workspaceId", false AS stays, upto_seq AS "uptoSeq", seq, type, subject_id AS "subjectId",
-          conversation_id AS "conversationId", created_at AS "createdAt", age_s AS "ageS", place
-        FROM waiting
-        UNION ALL
-        SELECT workspace_id, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 FROM unfinished
-        WHERE NOT is_first OR workspace_id NOT IN (SELECT workspace_id FROM held)
-        ORDER BY place`.execute(database);
-      const ofWorkspaces = Map.groupBy(
-        rows.filter(({ stays }) => !stays),
-        ({ workspaceId }) => workspaceId,
-      );
-      return {
-        staying: new Set(rows.flatMap(({ workspaceId, stays }) => (stays ? [workspaceId] : []))),
-        due: Array.from(ofWorkspaces, ([workspaceId, waiting]) => ({
-          workspaceId,
-          uptoSeq: waiting[0]?.uptoSeq ?? 0,
-          events: waiting.flatMap(eventOf),
-        })),
-      };
+        SELECT workspace_id AS id FROM unfinished
+        WHERE NOT is_first OR workspace_id NOT IN (SELECT workspace_id FROM held)`.execute(database);
+      return new Set(rows.map(({ id }) => id));
     },
 
     async announce(relayId, expiryMs, leases) {

@@ -28,6 +28,8 @@ export interface RelayDeps {
   pollMs?: number;
   /** Milliseconds after a round with events of this process. */
   pauseMs?: number;
+  /** Milliseconds after which published events of this process leave the outbox. */
+  advanceMs?: number;
   limits?: OutboxLimits;
 }
 
@@ -36,10 +38,15 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-/** Half of the time after which events are due, when the relay of their shard publishes them again. */
 const POLL_MS = 1_000;
 /** Under load, events of this time are published together: a round has the same statements for one event as for many. */
 const PAUSE_MS = 10;
+/**
+ * Events of this time leave the outbox in one statement, such as those of a short answer. Well before they are due, when the relay of
+ * their shard publishes them again.
+ */
+const ADVANCE_MS = 400;
+const RETRY_MS = 1_000;
 /** Few events per workspace, so that a long backlog of one does not delay the others. */
 const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
 /** Time between two announcements of this relay, which extend the leases of its process. Shorter than the time after which they are due. */
@@ -55,18 +62,18 @@ export function shardsOf(relayId: string, running: readonly string[]): number[] 
 
 /**
  * Publishes the events of the log at least once. This process publishes its own events after their commit. The events that
- * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard. Each round
- * of the relay removes from the outbox what was published before.
+ * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard.
  * Gateways order events by seq and ignore duplicates.
  */
 export function startRelay(deps: RelayDeps): Relay {
-  const { store, publish, committed, metrics, logger } = deps;
-  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, leases } = deps;
+  const { store, publish, committed, leases, metrics, logger } = deps;
+  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, advanceMs = ADVANCE_MS } = deps;
   const id = randomUUID();
   logger.info({ relayId: id }, 'relay started');
   const published = createPublishedRanges();
   let shards: number[] = [];
   let announcedAt = -Infinity;
+  let advanceTimer: NodeJS.Timeout | undefined;
 
   async function announce(): Promise<void> {
     if (performance.now() - announcedAt < ANNOUNCE_MS) return;
@@ -77,12 +84,13 @@ export function startRelay(deps: RelayDeps): Relay {
     announcedAt = askedAt;
   }
 
-  /** Removes the published events from the outbox, except those whose row is locked. @returns events of these shards that are due */
-  async function advance(of: readonly number[]): Promise<WaitingEvents[]> {
+  /** Removes the published events from the outbox, except those whose row is locked. */
+  async function advance(): Promise<void> {
+    clearTimeout(advanceTimer);
+    advanceTimer = undefined;
     const ranges = published.all();
-    const { staying, due } = await store.advance(ranges, of, limits);
+    const staying = await store.advance(ranges);
     published.remove(ranges.filter(({ workspaceId }) => !staying.has(workspaceId)));
-    return due;
   }
 
   function failed(error: unknown): void {
@@ -90,34 +98,43 @@ export function startRelay(deps: RelayDeps): Relay {
     logger.warn({ err: error }, 'publishing events failed; will retry');
   }
 
-  /** @throws Error if the bus is unavailable */
-  async function publishAll(events: readonly CommittedEvent[][]): Promise<void> {
-    const { ranges, complete } = await publish(events);
+  function advanceLater(afterMs = advanceMs): void {
+    advanceTimer ??= setTimeout(() => {
+      advance().catch((error: unknown) => {
+        failed(error);
+        advanceLater(RETRY_MS);
+      });
+    }, afterMs);
+  }
+
+  /** Publishes, and then removes from the outbox. @throws Error if the bus is unavailable */
+  async function publishAll(events: readonly CommittedEvent[][], remove: () => void | Promise<void>): Promise<void> {
+    const some = events.filter(({ length }) => length > 0);
+    const { ranges, complete } = some.length > 0 ? await publish(some) : { ranges: [], complete: true };
     published.add(ranges);
+    await remove();
+    // Throw only now: the published events are removed from the outbox.
     if (!complete) throw new Error('the event bus is unavailable');
   }
 
   async function publishOwn(): Promise<boolean> {
     const events = committed.take(limits);
     if (events.length === 0) return false;
-    await publishAll(events);
+    await publishAll(events, () => advanceLater());
     return true;
   }
 
   async function publishShards(): Promise<boolean> {
     await announce();
-    const waiting = await advance(shards);
+    const waiting = await store.due(shards, limits);
+    if (waiting.length === 0) return false;
     const isPublished = ({ workspaceId, seq }: CommittedEvent): boolean => published.has(workspaceId, seq);
-    const events = waiting
-      .map((one) => one.events.filter((event) => !isPublished(event)))
-      .filter(({ length }) => length > 0);
-    try {
-      if (events.length > 0) await publishAll(events);
-    } finally {
-      // The next round removes them.
+    const events = waiting.map((one) => one.events.filter((event) => !isPublished(event)));
+    await publishAll(events, () => {
       published.add(waiting.flatMap((one) => finishedRange(one, isPublished)));
-    }
-    return events.length > 0;
+      return advance();
+    });
+    return events.some(({ length }) => length > 0);
   }
 
   const loop = (round: () => Promise<boolean>, pause: number, giveUp: () => void = () => undefined): PollLoop =>
@@ -138,7 +155,7 @@ export function startRelay(deps: RelayDeps): Relay {
     async close() {
       await Promise.all([own.close(), sharded.close()]);
       // The relay of their shard would publish them again.
-      await advance([]).catch(failed);
+      if (advanceTimer !== undefined) await advance().catch(failed);
       await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
     },
   };

@@ -59,10 +59,6 @@ BEGIN
   RETURNING w.subject_id, w.workspace_id, w.lease_id, w.attempts, w.failures, due.lease_id IS NOT NULL;
 END $$;
 
--- The own process of events removes them from the outbox every second.
-ALTER TABLE event_outbox ALTER COLUMN due_at SET DEFAULT now() + interval '2 seconds';
-
 -- Down Migration
 
-ALTER TABLE event_outbox ALTER COLUMN due_at SET DEFAULT now() + interval '1 second';
 DROP FUNCTION claim_fairly;
