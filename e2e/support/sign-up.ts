@@ -18,7 +18,8 @@ export async function signUp(
     credentials: await signedHeaders(api, token),
     fetch: edge.fetch,
     socketOptions: edge.socketOptions,
-    eventDeadlineMs: 120_000,
+    // A turn whose runtime is killed ten times takes minutes on a slow machine.
+    eventDeadlineMs: 300_000,
     unchecked,
   });
   onClose(async () => {
