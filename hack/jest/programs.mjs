@@ -56,6 +56,8 @@ export async function bundleTestPrograms(folder) {
         join(folder, program),
         `import { enableCompileCache } from 'node:module';
 enableCompileCache(${JSON.stringify(cache)});
+// Node.js does not report deprecations of packages in node_modules, but does not recognize them in a bundle.
+process.noDeprecation = true;
 await import(${JSON.stringify(`./${program.split('/').at(-1).replace(/\.js$/, '.bundle.js')}`)});
 `,
       ),
