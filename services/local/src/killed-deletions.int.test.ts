@@ -140,7 +140,7 @@ describeWith('valkey', 'a deletion with many messages, seen by two devices at tw
         await cluster.orchestrators[0]!.start();
         expect(await storedMessages()).toBe(MESSAGES);
         expect(shownMessages()).toEqual([MESSAGES, MESSAGES]);
-        // An event that is not about the deletion can be on its way.
+        // An event that is not about the deletion can be in flight.
         await eventually(() => differencesFromSnapshot(cluster, devices), { until: ({ length }) => length === 0 });
 
         expect(await remove(kind)).toBe(204);
