@@ -135,8 +135,8 @@ export const MUTATIONS = [
   {
     name: 'a process without the lease writes',
     file: FENCE,
-    from: "if (!(await jobs[ends ? 'end' : 'holds'](job, tx))) throw new LeaseLost();",
-    to: "await jobs[ends ? 'end' : 'holds'](job, tx);",
+    from: "if (!(await jobs[ends ? 'end' : 'holds'](job, tx, usage ? usageLock : undefined))) throw new LeaseLost();",
+    to: "await jobs[ends ? 'end' : 'holds'](job, tx, usage ? usageLock : undefined);",
     tests: [
       { file: TURN_REQUESTS, name: 'invariant 4: is not executed after another replica has taken over the turn' },
     ],
