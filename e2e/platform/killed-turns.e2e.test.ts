@@ -4,8 +4,15 @@ import type { MessageData } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { TestClient } from '@uswarm/testkit/test-client';
-import { type ContainerKiller, openContainerKiller, type Target } from '../support/container-killer.js';
-import { forwardPort, NAMESPACE, openSession, READY_WITHIN_MS, type Session } from '../support/index.js';
+import { type ContainerKiller, openContainerKiller } from '../support/container-killer.js';
+import {
+  forwardPort,
+  NAMESPACE,
+  openSession,
+  READY_WITHIN_MS,
+  runningContainer,
+  type Session,
+} from '../support/index.js';
 import { modelRequests, useModelServer } from '../support/model-server.js';
 import { signUp } from '../support/sign-up.js';
 
@@ -23,24 +30,13 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** The container of the runtime that runs the turn. */
-async function runningContainer(): Promise<Target> {
-  const { pods } = await session.children(name);
-  const pod = pods.find(
-    ({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running',
-  );
-  const container = pod?.spec?.containers[0]?.name;
-  if (pod?.metadata?.name === undefined || container === undefined) throw new Error(`${name} has no running pod`);
-  return { namespace: NAMESPACE.runtime, pod: pod.metadata.name, container };
-}
-
 async function killContainer(): Promise<void> {
-  const killed = await killer.kill(await runningContainer());
+  const killed = await killer.kill(await runningContainer(session, name));
   await killed.replaced();
 }
 
 async function deletePod(): Promise<void> {
-  const { namespace, pod } = await runningContainer();
+  const { namespace, pod } = await runningContainer(session, name);
   await session.tools.kubectl(['delete', 'pod', pod, '-n', namespace, '--grace-period=0', '--force']);
 }
 

@@ -14,6 +14,7 @@ import {
   openSession,
   PROVIDER_KEY,
   RELEASE,
+  runningContainer,
   secretValue,
   type Session,
 } from '../support/index.js';
@@ -60,18 +61,11 @@ async function loggedCalls(): Promise<{ turn_id: string }[]> {
   return lines.map((line) => JSON.parse(line) as { turn_id: string }).filter(({ turn_id: turn }) => turn !== undefined);
 }
 
-/** The runtime with its current pod, which is another one after a suspension. */
-async function runningRuntime(): Promise<Caller> {
-  const { pods } = await session.children(name);
-  const pod = pods.find(({ metadata, status }) => !metadata?.deletionTimestamp && status?.phase === 'Running');
-  return { ...runtime, pod: pod?.metadata?.name ?? runtime.pod };
-}
-
-/** Calls the model gateway from the pod of the runtime. @returns the status */
+/** Calls the model gateway from the current pod of the runtime, which is another one after a suspension. @returns the status */
 const callGateway = async (token: string): Promise<{ status: number; body: string }> =>
   evaluateInPod(
     session.tools,
-    await runningRuntime(),
+    await runningContainer(session, name),
     async (bearer: string) => {
       const response = await fetch(`${process.env['MODEL_GATEWAY_URL']}/openai/v1/chat/completions`, {
         method: 'POST',

@@ -14,7 +14,7 @@ export {
 export type { Kinds } from './kinds.js';
 export { createKubeApi, type KubeApi, KubeApiError, loadKubeConfig, pathOf } from './kube-api.js';
 export { sumOf } from './metrics.js';
-export { evaluateInPod } from './pods.js';
+export { evaluateInPod, runningContainer } from './pods.js';
 export { type Forwarded, forwardPort } from './port-forward.js';
 export {
   CHART,

@@ -1,9 +1,25 @@
+import { NAMESPACE } from './fixtures.js';
+import type { Session } from './session.js';
 import type { Tools } from './tools.js';
 
 export interface PodPlace {
   namespace: string;
   pod: string;
   container?: string;
+}
+
+/** The container of a runtime, in its current pod. @throws Error if no pod of the runtime is running */
+export async function runningContainer(
+  { children }: Pick<Session, 'children'>,
+  name: string,
+): Promise<Required<PodPlace>> {
+  const { pods } = await children(name);
+  const pod = pods.find(
+    ({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running',
+  );
+  const container = pod?.spec?.containers[0]?.name;
+  if (pod?.metadata?.name === undefined || container === undefined) throw new Error(`${name} has no running pod`);
+  return { namespace: NAMESPACE.runtime, pod: pod.metadata.name, container };
 }
 
 /**

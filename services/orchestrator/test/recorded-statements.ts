@@ -1,17 +1,9 @@
+import type { CountedStatement } from '@uswarm/testkit/counted-statements';
 import pg from 'pg';
 
-/** A statement of this process. */
-export interface RecordedStatement {
-  /** The connection. */
-  client: unknown;
-  text: string;
-  /** The number of returned rows; undefined until it ends, or if it fails. */
-  rows?: number;
-}
-
 /** Records the statements of all connections of this process. @returns the recorded statements, and a function that ends it */
-export function recordStatements(): { statements: RecordedStatement[]; stop: () => void } {
-  const statements: RecordedStatement[] = [];
+export function recordStatements(): { statements: CountedStatement[]; stop: () => void } {
+  const statements: CountedStatement[] = [];
   const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };
   const { query } = prototype;
   prototype.query = function (this: unknown, ...parameters: unknown[]) {
@@ -19,7 +11,7 @@ export function recordStatements(): { statements: RecordedStatement[]; stop: () 
     const text = typeof sent === 'string' ? sent : (sent as { text?: string }).text;
     const answer = Reflect.apply(query, this, parameters);
     if (text === undefined || !(answer instanceof Promise)) return answer;
-    const statement: RecordedStatement = { client: this, text: text.trim() };
+    const statement: CountedStatement = { connection: this, text: text.trim() };
     statements.push(statement);
     return answer.then((result: { rows?: unknown[] }) => {
       statement.rows = result.rows?.length ?? 0;

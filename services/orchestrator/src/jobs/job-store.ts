@@ -1,7 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../database/database.js';
-import { inMs, IS_DUE, IS_FIRST_OF_ITS_KEY, leaseDue } from './claim-sql.js';
-import { claimFairly } from './fair-claim.js';
 import type { LeasedJob } from './leased-job.js';
 import { createJobSignals, type JobSignals } from './job-signals.js';
 
@@ -77,6 +75,9 @@ export interface JobStore {
   takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedJob | undefined>;
 }
 
+/** A time in `ms` milliseconds. */
+const inMs = (ms: number): RawBuilder<Date> => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+
 /** A CTE `held` with the subject of a leased job, which it locks; empty if the lease is lost. */
 export const heldLease = ({ kind, subjectId, leaseId }: LeasedJob): RawBuilder<unknown> => sql`
   held AS MATERIALIZED (
@@ -148,16 +149,31 @@ export function createJobStore(database: Database, jobSignals: JobSignals = crea
       const { rows } = await sql<LeasedJob>`
         WITH due AS MATERIALIZED (
           SELECT w.kind, w.subject_id, w.lease_id FROM work w
-          WHERE w.kind = ${kind} AND ${IS_DUE} AND ${IS_FIRST_OF_ITS_KEY}
+          WHERE w.kind = ${kind} AND w.run_at <= now() AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
+            -- No other job with the same serial key comes before it.
+            AND NOT EXISTS (
+              SELECT FROM work earlier
+              WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key
+                AND (earlier.ordinal, earlier.subject_id) < (w.ordinal, w.subject_id)
+            )
           ORDER BY w.run_at
           LIMIT ${limit}
           FOR UPDATE SKIP LOCKED
         )
-        ${leaseDue(inMs(leaseMs))}`.execute(database);
+        UPDATE work w SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = w.attempts + 1
+        FROM due WHERE w.kind = due.kind AND w.subject_id = due.subject_id
+        RETURNING w.kind, w.subject_id AS "subjectId", w.workspace_id AS "workspaceId", w.lease_id AS "leaseId", w.attempts,
+          w.failures, due.lease_id IS NOT NULL AS "takenOver"`.execute(database);
       return rows;
     },
 
-    claimFairly: (kind, limit, leaseMs, perKey) => claimFairly(database, { kind, limit, leaseMs, perKey }),
+    async claimFairly(kind, limit, leaseMs, perKey) {
+      const { rows } = await sql<LeasedJob>`
+        SELECT ${kind}::text AS kind, subject_id AS "subjectId", workspace_id AS "workspaceId", lease_id AS "leaseId", attempts,
+          failures, taken_over AS "takenOver"
+        FROM claim_fairly(${kind}, ${limit}::int, ${leaseMs}::float8, ${perKey}::int)`.execute(database);
+      return rows;
+    },
 
     async extend(leases) {
       const { rows } = await sql<{ leaseId: string }>`

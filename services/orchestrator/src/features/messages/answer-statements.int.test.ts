@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { causedStatements, type CountedStatement } from '@uswarm/testkit/counted-statements';
 import { eventually } from '@uswarm/testkit/eventually';
 import { textBody } from '../../../test/message-client.js';
-import { recordStatements, type RecordedStatement } from '../../../test/recorded-statements.js';
+import { recordStatements } from '../../../test/recorded-statements.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 /** The numbers only decrease. */
@@ -20,25 +21,6 @@ const IDLE_MS = 1_500;
 const POLLS_MS = 6_000;
 /** What the driver of runtimes reads less often than all other polls. */
 const RARE_POLL = /turnWaits|from "runtime_processes"/;
-const BEGIN = /^(begin|start transaction)/i;
-const END = /^(commit|rollback)/i;
-const WRITES = /^(insert|update|delete|with[^]*(insert into|update|delete from)|select[^]*from claim_fairly)/i;
-
-/** Statements that one connection executes in one transaction, or a single one. */
-type Unit = RecordedStatement[];
-
-function unitsOf(statements: readonly RecordedStatement[]): Unit[] {
-  const open = new Map<unknown, Unit>();
-  const units: Unit[] = [];
-  for (const statement of statements) {
-    const unit = open.get(statement.client) ?? [];
-    if (unit.length === 0) units.push(unit);
-    unit.push(statement);
-    if (BEGIN.test(statement.text)) open.set(statement.client, unit);
-    else if (END.test(statement.text)) open.delete(statement.client);
-  }
-  return units;
-}
 
 let uswarm: TestOrchestrator;
 beforeAll(async () => {
@@ -65,20 +47,15 @@ it(`a question and its answer take at most ${MOST.all.statements} statements and
 
   const { statements, stop } = recordStatements();
   await sleep(POLLS_MS);
-  /** The number of rows that each poll returns although it finds nothing, such as 1 for a lock. */
-  const polls = new Map<string, number>();
-  for (const { text, rows = 0 } of statements.splice(0)) polls.set(text, Math.max(rows, polls.get(text) ?? 0));
+  const atRest = statements.splice(0);
   await user.post(home.messages, textBody('How are you?'), 201);
   await answered(2);
   await sleep(IDLE_MS / 3);
   stop();
 
-  /** A poll that finds nothing does not belong to the answer. */
-  const isPoll = ({ text, rows = 0 }: RecordedStatement) => RARE_POLL.test(text) || rows <= (polls.get(text) ?? -1);
-  const count = (recorded: readonly RecordedStatement[]) => {
-    const units = unitsOf(recorded).filter((unit) => !unit.every((one) => isPoll(one)));
-    const transactions = units.filter(([first]) => BEGIN.test(first?.text ?? '') || WRITES.test(first?.text ?? ''));
-    return { statements: units.flat().length, transactions: transactions.length };
+  const count = (recorded: readonly CountedStatement[]) => {
+    const caused = causedStatements(recorded, atRest, RARE_POLL);
+    return { statements: caused.statements.length, transactions: caused.transactions };
   };
   const stored = statements.findIndex(({ text }) => text.startsWith('WITH sends'));
   const counted = { send: count(statements.slice(0, stored + 1)), all: count(statements) };
