@@ -218,11 +218,12 @@ describe('account deletion with a runtime', () => {
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)
       VALUES (${home.conversationId}, 1, ${user.name})`.execute(database);
-    // The journal of another turn: that of the real one is deleted when the turn ends.
+    // The rows of another turn: when the real turn ends, its journal and its progress are deleted.
+    const endedTurnId = crypto.randomUUID();
     await sql`
       WITH copy AS (
         INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, status)
-        SELECT ${crypto.randomUUID()}, workspace_id, conversation_id, agent_id, user_message_id, 'done'
+        SELECT ${endedTurnId}, workspace_id, conversation_id, agent_id, user_message_id, 'done'
         FROM turns WHERE workspace_id = ${home.workspaceId} LIMIT 1
         RETURNING id, user_message_id
       ), tasks AS (
@@ -244,12 +245,12 @@ describe('account deletion with a runtime', () => {
     await sql`
       INSERT INTO tool_approvals (card_message_id, turn_id, conversation_id, call_id, tool, arguments_hash, expires_at)
       SELECT t.user_message_id, t.id, t.conversation_id, 'c', 'remember', sha256('x'), now() + interval '1 day'
-      FROM turns t WHERE t.workspace_id = ${home.workspaceId} LIMIT 1`.execute(database);
+      FROM turns t WHERE t.id = ${endedTurnId}`.execute(database);
     await sql`
       INSERT INTO receipts (id, user_id, workspace_id, conversation_id, agent_id, turn_id, call_id, tool, effect, arguments, arguments_hash, key)
       SELECT gen_random_uuid(), ${userId}, t.workspace_id, t.conversation_id, t.agent_id, t.id, 'c', 'send_mail', 'once',
         ${JSON.stringify({ body: traces[0] })}::jsonb, sha256('x'), 'k'
-      FROM turns t WHERE t.workspace_id = ${home.workspaceId} LIMIT 1`.execute(database);
+      FROM turns t WHERE t.id = ${endedTurnId}`.execute(database);
     await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
       VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
@@ -263,9 +264,7 @@ describe('account deletion with a runtime', () => {
       VALUES (${revocationId}, ${userId}, 'github', 'k', 'x')`.execute(database);
     await sql`
       INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text)
-      SELECT id, 1, 1, 1, 1, 1, ${user.name} FROM turns WHERE workspace_id = ${home.workspaceId} LIMIT 1`.execute(
-      database,
-    );
+      VALUES (${endedTurnId}, 1, 1, 1, 1, 1, ${user.name})`.execute(database);
     await sql`
       INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens, completion_tokens)
       VALUES (${crypto.randomUUID()}, 1, ${userId}, ${home.workspaceId}, 'p', 'm', 1, 1)`.execute(database);
