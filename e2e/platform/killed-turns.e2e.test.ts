@@ -4,6 +4,7 @@ import type { MessageData } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { TestClient } from '@uswarm/testkit/test-client';
+import { byTier } from '@uswarm/testkit/tier';
 import { type ContainerKiller, openContainerKiller } from '../support/container-killer.js';
 import {
   forwardPort,
@@ -79,24 +80,30 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) =
 
 describe('a turn whose runtime is killed', () => {
   it.each([
-    ['once after a tool step', [killContainer]],
-    [
-      'ten times, of which four are deletions of its pod',
-      [
-        killContainer,
-        // The kubelet delays the second restart of a container by ten seconds.
-        killContainer,
-        deletePod,
-        killContainer,
-        deletePod,
-        killContainer,
-        deletePod,
-        killContainer,
-        deletePod,
-        killContainer,
-      ],
-    ],
-  ])('%s completes, and the search engine sees each call once', async (_times, interruptions) => {
+    { times: 'once after a tool step', interruptions: [killContainer] },
+    byTier({
+      core: {
+        times: 'three times, of which one is a deletion of its pod',
+        interruptions: [killContainer, deletePod, killContainer],
+      },
+      all: {
+        times: 'ten times, of which four are deletions of its pod',
+        interruptions: [
+          killContainer,
+          // The kubelet delays the second restart of a container by ten seconds.
+          killContainer,
+          deletePod,
+          killContainer,
+          deletePod,
+          killContainer,
+          deletePod,
+          killContainer,
+          deletePod,
+          killContainer,
+        ],
+      },
+    }),
+  ])('$times completes, and the search engine sees each call once', async ({ interruptions }) => {
     const { word, answer, done, streamed } = await runInterrupted(interruptions);
     const count = interruptions.length;
     expect(done.payload).toMatchObject({ status: 'delivered' });

@@ -1,8 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
 import { openSearchEngine } from '../support/found-by-search.js';
-import { imageOf, openSession, serviceImages, type Session } from '../support/index.js';
+import {
+  everyOneSynced,
+  forwardPort,
+  imageOf,
+  NAMESPACE,
+  openSession,
+  serviceImages,
+  type Session,
+} from '../support/index.js';
+import { waitForCurrentLeader } from '../support/leader.js';
 import {
   allUpToDate,
   AWAKE,
@@ -25,6 +33,10 @@ import {
 import { storedJournal } from '../support/stored-journal.js';
 
 const SWARMS = 5;
+/** Seconds, shorter than the default so that the test does not wait long for resyncs. */
+const RESYNC_S = 10;
+/** Equal in both upgrades: the second one does not restart the controller. */
+const CONTROLLER = { resyncSeconds: RESYNC_S };
 const words = (count: number): string =>
   Array.from({ length: count }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');
 /** The demo model repeats it for a minute, which is longer than an upgrade takes. */
@@ -65,7 +77,7 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     await send(busy, `Again: ${QUEUED}`);
     workedWith = (await podOf(session, busy.name))!;
     upgradedAt = Date.now();
-    await release.upgrade({ runtime: AWAKE, rollout: ROLLOUT });
+    await release.upgrade({ runtime: AWAKE, rollout: ROLLOUT, controller: CONTROLLER });
   });
 
   it('completes the running and the queued turn in the same pod without losing text', async () => {
@@ -104,8 +116,24 @@ describe('an upgrade to a missing image', () => {
 
   beforeAll(async () => {
     before = await podNamesOf(session, users);
-    await release.upgrade({ runtime: { ...AWAKE, image: broken }, rollout: ONE_BY_ONE });
+    await release.upgrade({
+      runtime: { ...AWAKE, image: broken },
+      rollout: ONE_BY_ONE,
+      controller: CONTROLLER,
+    });
   });
+
+  /** Waits until each UserSwarm was resynced. */
+  async function resynced(): Promise<void> {
+    const leader = await waitForCurrentLeader(session.api);
+    const operations = await forwardPort(session.tools, NAMESPACE.release, `pod/${leader}`, 8081);
+    const scrape = async () => (await fetch(`http://127.0.0.1:${operations.port}/metrics`)).text();
+    try {
+      await everyOneSynced({ scrape, times: 2, resyncS: RESYNC_S });
+    } finally {
+      await operations.close();
+    }
+  }
 
   it('halts after two consecutive failures, records an Event, and leaves the other runtimes Ready', async () => {
     const halted = await eventually(
@@ -120,8 +148,8 @@ describe('an upgrade to a missing image', () => {
       { description: 'halted', timeoutMs: 240_000, intervalMs: 1_000 },
     );
     failed = halted;
-    // Wait longer than a resync: no other runtime gets the image.
-    await sleep(40_000);
+    // No other runtime gets the image.
+    await resynced();
     const others = users.filter((user) => !failed.includes(user));
     for (const { name } of failed) {
       expect(session.swarms.current(name)?.status?.conditions?.[0]?.reason).toBe('ImagePullBackOff');

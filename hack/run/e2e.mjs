@@ -134,7 +134,8 @@ function projectStep(project, state) {
       state.skipped += 1;
       return { ok: true, output: '' };
     }
-    const variables = testVariables({ ...state, disruptive: settings.disruptive, ledger });
+    const { disruptive, all } = settings;
+    const variables = testVariables({ ...state, disruptive, all, ledger });
     const { ok, ran, skipped } = await runProject(project, { variables, artifacts });
     state.ran += ran;
     state.skipped += skipped;

@@ -99,7 +99,7 @@ export function counts({ numTotalTests, numPendingTests, numTodoTests }) {
 }
 
 /** The variables that describe the cluster to tests. */
-export function testVariables({ cluster, imagesFile, previousChart, artifacts, disruptive, ledger }) {
+export function testVariables({ cluster, imagesFile, previousChart, artifacts, disruptive, all, ledger }) {
   return {
     E2E_KUBECONFIG: cluster.kubeconfig,
     E2E_CONTEXT: cluster.context,
@@ -109,6 +109,7 @@ export function testVariables({ cluster, imagesFile, previousChart, artifacts, d
     ...(cluster.auditLog && { E2E_AUDIT_LOG: cluster.auditLog }),
     E2E_DISRUPTIVE: disruptive ? '1' : '0',
     E2E_ARTIFACTS: artifacts,
+    ...(all && { USWARM_ALL_TESTS: '1' }),
     ...(ledger && { USWARM_LEDGER_FILE: ledger }),
   };
 }

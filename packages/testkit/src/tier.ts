@@ -1,5 +1,5 @@
 /**
- * `npm test` runs each kind of fault; `npm test -- --all` also runs every combination, and more generated cases.
+ * `npm test` and `npm run e2e` run each kind of fault; with `--all` they also run every combination, and more cases.
  *
  * @returns the value of the tier that runs
  */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { MessageData } from '@uswarm/contract';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
@@ -21,6 +22,8 @@ import { createOtherSystem, createSimulatedTools } from './simulated-tools.js';
 const TASK = 'Do it';
 const LEASE_MS = 3_600_000;
 const NO_BUDGET = { tokens: null };
+/** The time after which a process that continues notices that it has lost its lease. */
+const LEASE_NOTICED_MS = 500;
 /** Attempts to run a job, after which a run does not end. */
 const MAX_ATTEMPTS = 60;
 const DATABASE_PLACES: readonly Place[] = ['database', 'transaction', 'committed'];
@@ -188,7 +191,7 @@ export class FaultRun {
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
       modelTokens: async () => '',
-      turnSignals: { watch: () => () => undefined },
+      turnSignals: { watch: (_turnId, { stop }) => process.onStop(stop) },
       publish: async () => true,
       retryMs: 0,
       clock: systemClock,
@@ -232,6 +235,7 @@ export class FaultRun {
         await sql`UPDATE turns SET stop_requested = true WHERE status = 'running' AND workspace_id = ${this.home.workspaceId}`.execute(
           this.uswarm.database,
         );
+        process.stopRequested();
         return;
       default:
         return this.act(fault);
@@ -244,6 +248,8 @@ export class FaultRun {
     this.hanging = [];
     for (const { process, ended } of woken) {
       process.thaw();
+      await Promise.race([ended, sleep(LEASE_NOTICED_MS, undefined, { ref: false })]);
+      process.stopping.abort();
       await ended;
     }
   }
