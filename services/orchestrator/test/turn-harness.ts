@@ -26,7 +26,7 @@ import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
 import type { UntrustedSource } from '../src/features/tools/untrusted-content.js';
 import type { TurnContext } from '../src/features/turns/request/turn-contexts.store.js';
 import type { Progress, ReplyTexts } from '../src/features/turns/reply/turn-progress.store.js';
-import type { TurnRow } from '../src/features/turns/turns.store.js';
+import type { TurnInstance, TurnRow } from '../src/features/turns/turns.store.js';
 import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryLimits } from './memory-limits.js';
@@ -108,10 +108,7 @@ export function createTurnHarness(
     onIdentify?: () => void;
   },
 ) {
-  const turn: TurnRow = {
-    ...QUEUED,
-    ...more.turn,
-  };
+  const turn: TurnRow = { ...QUEUED, ...more.turn };
   const requests: RunTurnRequest[] = [];
   const { entries, journal, bodies } = createMemoryJournal(more);
   const recorded = {
@@ -163,10 +160,14 @@ export function createTurnHarness(
   const updateMessage = (id: string, { content, status }: MessageChange): void => {
     if (content?.type === 'tool_status') showLine(id, content.state);
     const text = content?.type === 'text' ? { text: content.text } : {};
-    messages.set(id, { ...messages.get(id), ...text, ...(status === undefined ? {} : { status }) });
+    messages.set(id, { ...messages.get(id), ...text, ...(status && { status }) });
   };
   let saved = more.saved;
   let context: TurnContext | undefined;
+  const setInstance = (at: TurnInstance | undefined, changes: Partial<TurnRow> = {}): void => {
+    Object.assign(turn, { ...changes, runtime_instance: at?.id ?? null });
+    context ??= at?.context;
+  };
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
     requests.push(request);
@@ -192,10 +193,10 @@ export function createTurnHarness(
     turns: {
       get: readTurn,
       getToRun: readTurn,
-      start: async (_id, { replyId }) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
-      setInstance: async (_job, { id, context: stored }) => {
-        turn.runtime_instance = id;
-        context ??= stored;
+      start: async (_id, { replyId, instance: at }) =>
+        setInstance(at, { status: 'running', reply_message_id: replyId }),
+      setInstance: async (_job, at) => {
+        setInstance(at);
         return { stopRequested: turn.stop_requested };
       },
       nextGeneration: async (_id, limit) => {

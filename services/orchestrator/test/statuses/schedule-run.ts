@@ -230,7 +230,7 @@ export class ScheduleRun {
     const job = await this.lease(here);
     const writer = await this.world.turnWorker.writerOf(job);
     await writer.begin();
-    await writer.setInstance('i', false, TURN_CONTEXT);
+    await writer.setInstance({ instance: { id: 'i', budgeted: false, context: TURN_CONTEXT }, untrusted: [] });
     here.running = { job, writer, isFree: false };
     Object.assign(turn, { activity: 'reading', since: this.now });
   }

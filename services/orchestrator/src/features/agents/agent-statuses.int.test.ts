@@ -115,7 +115,7 @@ describe('statuses of agents', () => {
 
   it('stay pending until the turn that continues a suspended one begins', async () => {
     const { writer, begun } = await begin();
-    await writer.setInstance('runtime', false, TURN_CONTEXT);
+    await writer.setInstance({ instance: { id: 'runtime', budgeted: false, context: TURN_CONTEXT }, untrusted: [] });
     await writer.suspend('One moment.', []);
     const { stores } = world.turnWorker;
     const [{ id } = { id: '' }] = await stores.turns.ofMessage(world.home.workspaceId, begun.replyId);

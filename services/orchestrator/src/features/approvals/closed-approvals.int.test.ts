@@ -68,7 +68,7 @@ describe('approvals of a turn that can no longer continue', () => {
   async function suspended(calls = ['c1', 'c2']) {
     const userMessage = await send();
     const writer = await begin();
-    await writer.setInstance('i', false, TURN_CONTEXT);
+    await writer.setInstance({ instance: { id: 'i', budgeted: false, context: TURN_CONTEXT }, untrusted: [] });
     await writer.entry(1, { number: 1, kind: 'step', body: '{}' });
     const executed = { id: 'c0', tool: 'remember', description: '', stoppable: true };
     await writer.call(executed, async () => ({ text: 'saved', failed: false }));

@@ -78,7 +78,10 @@ describe('content of others', () => {
       .values({ agent_id: agentId, ...tea, category: 'core', untrusted: true })
       .execute();
     const agentContext = { memories: [{ ...tea, category: 'core' }] };
-    await writer.setInstance('i', false, { agentContext, members: [] } as never, ['attachment']);
+    await writer.setInstance({
+      instance: { id: 'i', budgeted: false, context: { agentContext, members: [] } as never },
+      untrusted: ['attachment'],
+    });
     expect(await sources(conversationId)).toEqual(['attachment', 'memory']);
   });
 

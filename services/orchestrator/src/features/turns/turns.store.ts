@@ -1,5 +1,5 @@
 import type { MessageContent } from '@uswarm/contract';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import { heldLease, type LeasedJob } from '../../jobs/job-store.js';
@@ -82,6 +82,15 @@ export interface RunningTurn {
   generation: number;
 }
 
+/** Which runtime has a turn. */
+export interface TurnInstance {
+  id: string;
+  /** Whether the runtime can suspend the turn because of its budget. Otherwise the turn has none. */
+  budgeted: boolean;
+  /** The context of the turn, unless it has one. */
+  context?: TurnContext | undefined;
+}
+
 export interface TurnStore {
   /** @returns false if the conversation already has `most` queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
@@ -97,20 +106,11 @@ export interface TurnStore {
    */
   start(
     id: string,
-    started: { replyId: string; budget: number | null; activity?: AgentActivity },
+    started: { replyId: string; budget: number | null; activity?: AgentActivity; instance?: TurnInstance | undefined },
     db: Database,
   ): Promise<void>;
-  /**
-   * Stores which runtime has the turn, and its context unless it has one. `budgeted`: whether the runtime can suspend the turn
-   * because of its budget. Otherwise it has none.
-   *
-   * @returns undefined without the lease
-   */
-  setInstance(
-    job: LeasedJob,
-    instance: { id: string; budgeted: boolean; context?: TurnContext | undefined },
-    db: Database,
-  ): Promise<{ stopRequested: boolean } | undefined>;
+  /** @returns undefined without the lease */
+  setInstance(job: LeasedJob, instance: TurnInstance, db: Database): Promise<{ stopRequested: boolean } | undefined>;
   /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Begins the next generation, which runs after a wait in milliseconds. */
@@ -162,6 +162,14 @@ export interface TurnStore {
   /** Locks the turn until the transaction ends. */
   lock(id: string, db: Database): Promise<void>;
 }
+
+/** Part of a WITH clause. @param turn a query with the columns `id` and `agent_id` */
+const storedContext = (context: TurnContext, turn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  context AS (
+    INSERT INTO turn_contexts (turn_id, agent_id, context)
+    SELECT turn.id, turn.agent_id, ${JSON.stringify(context)}::jsonb FROM ${turn} AS turn
+    ON CONFLICT (turn_id) DO NOTHING
+  )`;
 
 export function createTurnStore(database: Database): TurnStore {
   const rows = (db = database) =>
@@ -232,27 +240,25 @@ export function createTurnStore(database: Database): TurnStore {
       return { ...turn, runtime: hasRuntime ? { phase, reason, address, identified_at, wanted_at } : undefined };
     },
 
-    async start(id, { replyId, budget, activity = null }, db) {
+    async start(id, { replyId, budget, activity = null, instance }, db) {
+      const { context } = instance ?? {};
+      const tokens = sql`coalesce(t.tokens_budget, ${budget}::bigint)`;
       // A background turn can be stopped while it is queued.
       await sql`
         WITH turn AS (
           UPDATE turns t SET status = 'running', reply_message_id = ${replyId}, started_at = now(),
-            tokens_budget = coalesce(t.tokens_budget, ${budget}::bigint), ${activityColumns(activity)},
+            tokens_budget = ${instance?.budgeted === false ? sql`NULL` : tokens}, ${activityColumns(activity)},
+            ${instance === undefined ? sql`` : sql`runtime_instance = ${instance.id},`}
             stop_requested = t.stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
-          WHERE t.id = ${id} RETURNING t.agent_id
-        )
+          WHERE t.id = ${id} RETURNING t.id, t.agent_id
+        )${context === undefined ? sql`` : sql`, ${storedContext(context, sql`turn`)}`}
         ${lockAgentOf(sql`turn`)}`.execute(db);
     },
 
     async setInstance(job, { id, budgeted, context }, db) {
-      const stored = sql`
-        context AS (
-          INSERT INTO turn_contexts (turn_id, agent_id, context)
-          SELECT t.id, t.agent_id, ${JSON.stringify(context)}::jsonb FROM held JOIN turns t ON t.id = held.subject_id
-          ON CONFLICT (turn_id) DO NOTHING
-        )`;
+      const turn = sql`(SELECT t.id, t.agent_id FROM held JOIN turns t ON t.id = held.subject_id)`;
       const { rows: updated } = await sql<{ stopRequested: boolean }>`
-        WITH ${sql.join([heldLease(job), ...(context === undefined ? [] : [stored])])}
+        WITH ${sql.join([heldLease(job), ...(context === undefined ? [] : [storedContext(context, turn)])])}
         UPDATE turns t SET runtime_instance = ${id}, tokens_budget = CASE WHEN ${budgeted} THEN t.tokens_budget END
         FROM held WHERE t.id = held.subject_id
         RETURNING t.stop_requested OR (

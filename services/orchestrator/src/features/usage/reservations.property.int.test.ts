@@ -108,7 +108,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     job = await worker.claim();
     await attach();
     await writer.begin();
-    await writer.setInstance('i', true, TURN_CONTEXT);
+    await writer.setInstance({ instance: { id: 'i', budgeted: true, context: TURN_CONTEXT }, untrusted: [] });
     state = 'running';
   }
 
@@ -171,7 +171,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     await writer.entry(turn.generation, entry);
     await writer.nextGeneration(2);
     await attach();
-    await writer.setInstance('i', true, TURN_CONTEXT);
+    await writer.setInstance({ instance: { id: 'i', budgeted: true, context: TURN_CONTEXT }, untrusted: [] });
   }
 
   async function ofBranch(kind: 'report' | 'refuse' | 'repeat', one: number): Promise<void> {

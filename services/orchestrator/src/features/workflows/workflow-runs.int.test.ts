@@ -235,7 +235,7 @@ describe('a workflow', () => {
       const { turn, job } = a!;
       const writer = await world.turnWorker.writerOf(job);
       await writer.begin();
-      await writer.setInstance('i', false, TURN_CONTEXT);
+      await writer.setInstance({ instance: { id: 'i', budgeted: false, context: TURN_CONTEXT }, untrusted: [] });
       const card = {
         type: 'action_card',
         title: 'Approve?',

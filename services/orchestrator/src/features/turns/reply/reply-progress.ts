@@ -3,16 +3,23 @@ import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
 
-/** Less than the time between two polls for a stop: the statement reads whether one was requested. */
 const SAVE_EVERY_MS = 12_000;
+/**
+ * All turns of a process save at multiples of this time, so that they share a statement. The statement also reads whether a stop was
+ * requested, so a save after at most `SAVE_EVERY_MS + SHARED_EVERY_MS` replaces a poll for it.
+ */
+const SHARED_EVERY_MS = 2_000;
 /** Between two times at which the text is saved for devices. */
 const SAVE_SOON_MS = 1_000;
 /** Long texts, which are saved whole, skip one time for each of these characters. */
 const SKIP_CHARACTERS = 32_768;
 
-/** Milliseconds until the text is saved. All turns of a process save at the same times, so that they share a statement. */
-const untilSaveMs = (length: number): number =>
-  SAVE_EVERY_MS * (1 + Math.floor(length / SKIP_CHARACTERS)) - (performance.now() % SAVE_EVERY_MS);
+/** Milliseconds until a text of this length is saved. */
+function untilSaveMs(length: number): number {
+  const now = performance.now();
+  const dueAt = now + SAVE_EVERY_MS * (1 + Math.floor(length / SKIP_CHARACTERS));
+  return Math.ceil(dueAt / SHARED_EVERY_MS) * SHARED_EVERY_MS - now;
+}
 
 export interface ReplyProgressDeps {
   turn: Pick<TurnRow, 'id'>;

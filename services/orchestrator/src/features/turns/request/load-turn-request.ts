@@ -66,8 +66,20 @@ export interface LoadedRequest {
   needsSummary: boolean;
 }
 
+/** Where the reply of a turn is. */
+type ReplyPlace = Pick<Reply, 'generation' | 'from'> & { requests: Pick<Reply['requests'], 'resolutions'> };
+
+/** That of a turn that has not begun. */
+export const NEW_REPLY: ReplyPlace = { generation: 1, from: 0, requests: { resolutions: [] } };
+
+export type LoadRequest = (
+  turn: TurnRow,
+  reply: ReplyPlace,
+  options: { features: readonly string[]; signal: AbortSignal },
+) => Promise<LoadedRequest>;
+
 /** Reads everything that a runtime needs for a turn. Settings are those of the start of the turn. */
-export function createTurnRequestLoader(deps: TurnRequestDeps) {
+export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
   async function startContext(
     turn: TurnRow,
     summary: TurnContext['summary'],
@@ -115,11 +127,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps) {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
   }
 
-  return async (
-    turn: TurnRow,
-    reply: Pick<Reply, 'generation' | 'from' | 'requests'>,
-    { features, signal }: { features: readonly string[]; signal: AbortSignal },
-  ): Promise<LoadedRequest> => {
+  return async (turn, reply, { features, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the message of that one.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };

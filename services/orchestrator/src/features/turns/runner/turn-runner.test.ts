@@ -164,9 +164,9 @@ describe('the turn runner', () => {
     let refusals = 0;
     let reads = 0;
     const runtime = {
-      // The runtime is Ready until it rejects a call, then unavailable for two minutes.
+      // The runtime is Ready until it rejects the calls before and after the beginning, then unavailable for two minutes.
       get phase() {
-        if (refusals === 0 || reads >= 2) return 'Ready' as const;
+        if (refusals < 2 || reads >= 2) return 'Ready' as const;
         reads += 1;
         now += 60_000;
         return 'Progressing' as const;
@@ -177,7 +177,7 @@ describe('the turn runner', () => {
       clock: { now: () => new Date(now) },
       onIdentify() {
         refusals += 1;
-        if (refusals === 1) throw new ConnectError('shutting down', Code.Unavailable);
+        if (refusals <= 2) throw new ConnectError('shutting down', Code.Unavailable);
       },
     });
     expect(await harness.run()).toEqual({ done: true, isCompleted: true });

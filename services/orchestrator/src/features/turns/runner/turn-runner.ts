@@ -12,6 +12,7 @@ import { JournalUnavailable } from '../journal/journal-bodies.js';
 import { createLiveEvents } from '../reply/live-events.js';
 import { createTurnRequestLoader, tokenTurn } from '../request/load-turn-request.js';
 import { isBackground } from '../background-turns.js';
+import { createTurnPreparation, type PreparedTurn, startOf } from './prepare-turn.js';
 import { renewPeriodically } from './renew-periodically.js';
 import { outcomeOf } from './runtime-outcome.js';
 import { createRuntimeTargets, RuntimeSuspended } from './runtime-target.js';
@@ -28,7 +29,7 @@ import { LeaseLost } from '../writer/fenced-writes.js';
 import { TokensReserved, TokensUsed } from '../writer/turn-beginning.js';
 import { createTurnWriter } from '../writer/turn-writer.js';
 import type { TurnRunnerDeps } from './turn-runner-deps.js';
-import type { Begun, TurnWriter } from '../writer/turn-writes.js';
+import type { Begun, TurnStart, TurnWriter } from '../writer/turn-writes.js';
 import type { TurnRow } from '../turns.store.js';
 
 /** A turn fails when so many of its generations in a row were lost without progress. */
@@ -73,6 +74,8 @@ interface Run {
   stops: { poll?: CancellationPoller };
   /** Milliseconds after which a postponed turn continues. */
   postponedMs?: number;
+  /** What the first runtime gets, if the turn has just begun and this is stored. */
+  prepared: PreparedTurn | undefined;
 }
 
 /** The turn as the runtime knows it. */
@@ -84,6 +87,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
   const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
   const loadRequest = createTurnRequestLoader(deps);
+  const prepare = createTurnPreparation({ client, loadRequest });
   const target = createRuntimeTargets(runtimes);
 
   /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
@@ -144,18 +148,19 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime. */
   async function follow(run: Run, to: RuntimeTarget): Promise<'done' | 'lost' | 'interrupted'> {
     const { turn, writer, reply, signal } = run;
-    const { instanceId, features } = await client.identify(to, signal);
+    const { prepared } = run;
+    run.prepared = undefined;
+    const { instanceId, features } = prepared ?? (await client.identify(to, signal));
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
     // The request acknowledges all events so far.
     await reply.flush();
-    const loaded = await loadRequest(turn, reply, { features, signal });
+    const loaded = prepared?.loaded ?? (await loadRequest(turn, reply, { features, signal }));
     const { request: runRequest, context, requestedTools } = loaded;
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
     run.needed.summary = loaded.needsSummary;
     if (turn.runtime_instance === null) {
-      const stored = runRequest.journaled ? context : undefined;
-      const isStopped = await writer.setInstance(instanceId, runRequest.budgeted, stored, loaded.untrusted);
+      const isStopped = await writer.setInstance(startOf({ instanceId, loaded }));
       turn.runtime_instance = instanceId;
       // No runtime has the turn.
       if (isStopped) {
@@ -336,8 +341,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /** Begins the turn, or adds a note if the token limit is reached. */
-  const beginWithTokens = (turn: TurnRow, writer: TurnWriter): Promise<Begun | undefined> =>
-    writer.begin().catch(async (error: unknown) => {
+  const beginWithTokens = (
+    turn: TurnRow,
+    writer: TurnWriter,
+    start: TurnStart | undefined,
+  ): Promise<Begun | undefined> =>
+    writer.begin(start).catch(async (error: unknown) => {
       if (!(error instanceof TokensUsed)) throw error;
       await noteLimit({ turn, writer }, error.limit);
       return undefined;
@@ -371,7 +380,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
       const live = liveEvents(turn);
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
-      const begun = await beginWithTokens(turn, writer);
+      const prepared = waiting.to === undefined ? undefined : await prepare(turn, waiting.to, signal);
+      const begun = await beginWithTokens(turn, writer, prepared && startOf(prepared));
       if (begun === undefined) return giveUp(writer, TOKEN_LIMIT_REACHED);
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
@@ -382,7 +392,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
       const reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
-      const run: Run = { turn, writer, reply, signal, stopped: false, stops, needed, deadlineAt };
+      const run: Run = { turn, writer, reply, signal, stopped: false, stops, needed, deadlineAt, prepared };
+      if (prepared !== undefined) turn.runtime_instance = prepared.instanceId;
       const begunIn = turn.status === 'queued' ? waiting.to : undefined;
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
         runToEnd(run, begunIn).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import type { AgentStatuses } from '../../agents/agent-statuses.js';
 import type { LimitReached, UsageLimits } from '../../usage/usage-limits.js';
 import { isBackground } from '../background-turns.js';
 import type { TurnMessagesDeps } from './turn-messages.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnInstance, TurnRow, TurnStore } from '../turns.store.js';
 import type { createUserMessageStatus } from './user-message-status.js';
 
 /** Running turns have reserved the remaining tokens, so this turn must wait. */
@@ -47,7 +47,9 @@ export function createTurnBeginning(
 
   async function insertReply(
     tx: Transaction,
-    started: { budget: number | null; activity?: AgentActivity } = { budget: null },
+    started: { budget: number | null; activity?: AgentActivity; instance?: TurnInstance | undefined } = {
+      budget: null,
+    },
   ): Promise<NewReply> {
     const id = randomUUIDv7();
     const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
@@ -64,10 +66,11 @@ export function createTurnBeginning(
     /**
      * Stores the activity and a loading reply unless the turn has one, and marks the user message as delivered.
      *
+     * @param instance of a turn without a reply, if it is known
      * @throws TokensReserved
      * @throws TokensUsed
      */
-    async begin(activity: AgentActivity, tx: Transaction): Promise<NewReply> {
+    async begin(activity: AgentActivity, instance: TurnInstance | undefined, tx: Transaction): Promise<NewReply> {
       const allowed = turn.status === 'queued' ? await limits.reserve(workspaceId, tx) : { tokens: null };
       if (allowed === undefined) throw new TokensReserved();
       if ('scope' in allowed) throw new TokensUsed(allowed);
@@ -75,7 +78,7 @@ export function createTurnBeginning(
       const replyId = turn.reply_message_id;
       if (replyId === null) {
         await setUserMessage('delivered', tx);
-        const reply = await insertReply(tx, started);
+        const reply = await insertReply(tx, { ...started, instance });
         await statuses.begun(turn, tx);
         return reply;
       }

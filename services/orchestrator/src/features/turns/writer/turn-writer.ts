@@ -4,6 +4,7 @@ import { allInOrder } from '../../../database/pipelined.js';
 import type { AgentActivity } from '../../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../../jobs/job-store.js';
 import type { AgentStatuses } from '../../agents/agent-statuses.js';
+import type { NewMemory } from '../../agents/memories.store.js';
 import type { ApprovalStore } from '../../approvals/approvals.store.js';
 import type { DelegationStore } from '../../delegations/delegations.store.js';
 import type { ToolOutcome } from '../../tools/platform-tool.js';
@@ -31,7 +32,7 @@ import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { TurnQueue } from '../turn-queue.js';
-import type { TurnWriter } from './turn-writes.js';
+import type { TurnStart, TurnWriter } from './turn-writes.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 import { createTrackedProgress, type TrackedProgressDeps } from './tracked-progress.js';
 import { createUserMessageStatus } from './user-message-status.js';
@@ -117,6 +118,17 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return fenced(write);
   };
 
+  /** Memories can contain texts of others. */
+  const memoriesOf = ({ instance }: TurnStart): NewMemory[] => instance.context?.agentContext.memories ?? [];
+
+  const readsUntrusted = (start: TurnStart): boolean => start.untrusted.length > 0 || memoriesOf(start).length > 0;
+
+  async function recordUntrusted(start: TurnStart, tx: Transaction): Promise<void> {
+    if (!readsUntrusted(start)) return;
+    await deps.untrusted.add(turn, start.untrusted, tx);
+    await recordTexts(deps.untrusted, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
+  }
+
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
@@ -138,11 +150,16 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   }
 
   return {
-    async begin() {
+    async begin(start) {
       const isFirst = turn.reply_message_id === null;
       // Another process may have begun the turn.
       const activity = turn.activity ?? 'reading';
-      const begun = await fenced((tx) => beginning.begin(activity, tx), { usage: turn.status === 'queued' });
+      const begin = async (tx: Transaction) => {
+        const reply = await beginning.begin(activity, start?.instance, tx);
+        if (start !== undefined) await recordUntrusted(start, tx);
+        return reply;
+      };
+      const begun = await fenced(begin, { usage: turn.status === 'queued' });
       turn.reply_message_id = begun.replyId;
       replySeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
@@ -164,15 +181,13 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         );
     },
 
-    async setInstance(instanceId, budgeted, context, untrusted = []) {
-      const memories = context?.agentContext.memories ?? [];
-      const instance = { id: instanceId, budgeted, context };
-      if (untrusted.length === 0 && memories.length === 0)
+    async setInstance(start) {
+      const { instance } = start;
+      if (!readsUntrusted(start))
         return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
       return fenced(async (tx) => {
         const stored = await turns.setInstance(job, instance, tx);
-        await deps.untrusted.add(turn, untrusted, tx);
-        await recordTexts(deps.untrusted, turn, { read: memories.map(storedMemory) }, tx);
+        await recordUntrusted(start, tx);
         return stored?.stopRequested ?? true;
       });
     },

@@ -12,10 +12,10 @@ import type { OfferedContent } from '../reply/agent-content-schema.js';
 import type { AskedCall } from './approval-cards.js';
 import type { EntryVerdict, StoredEntry } from '../journal/journal.store.js';
 import type { Reserved, UsageOf } from './turn-budget.js';
-import type { TurnContext } from '../request/turn-contexts.store.js';
 import type { Ended, FinishedReply } from './turn-ending.js';
 import type { AppendedEntry, EntryParts, ToolMessage } from '../journal/turn-entries.js';
 import type { Progress, ReplyTexts } from '../reply/turn-progress.store.js';
+import type { TurnInstance } from '../turns.store.js';
 
 /** A call of a tool that the orchestrator executes. */
 export interface RequestedCall {
@@ -68,15 +68,23 @@ export interface ProgressSource {
 }
 
 /** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
+/** A runtime that gets a turn. */
+export interface TurnStart {
+  instance: TurnInstance;
+  /** The kinds of content of others that the runtime receives or can get. */
+  untrusted: readonly UntrustedSource[];
+}
+
 export interface TurnWriter {
   /**
    * Marks the user message as delivered and the agent as reading, and stores a loading reply.
    *
+   * @param start as for `setInstance`, if the runtime of a new turn is known
    * @returns id and seq of the reply
    * @throws TokensReserved
    * @throws TokensUsed
    */
-  begin(): Promise<Begun>;
+  begin(start?: TurnStart): Promise<Begun>;
   /** Marks the user message as read, with the next write. */
   markRead(): void;
   /** Stores what the turn does. It counts for two minutes unless it is stored again. */
@@ -84,16 +92,9 @@ export interface TurnWriter {
   /**
    * Stores which runtime has the turn, and the context of the turn unless it has one.
    *
-   * @param budgeted see TurnStore
-   * @param untrusted the kinds of content of others that the runtime receives or can get
    * @returns whether the turn must end: a stop was requested, or the user was banned
    */
-  setInstance(
-    instanceId: string,
-    budgeted: boolean,
-    context?: TurnContext,
-    untrusted?: readonly UntrustedSource[],
-  ): Promise<boolean>;
+  setInstance(start: TurnStart): Promise<boolean>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** Lets the turn continue after a wait in milliseconds, with its next generation. */
