@@ -3,7 +3,7 @@ import { measureDeadGateway, measureDeadPeer, measureRollingRestart, type Restar
 import type { PartResult, RealtimePart } from './part.js';
 import { startRealtimeWorld } from './realtime-world.js';
 
-const SOCKETS = { full: 2_000, small: 60 };
+const SOCKETS = { full: { dead: 10_000, rolling: 2_000 }, small: { dead: 60, rolling: 60 } };
 const GOALS = { allBackS: 60, statements: 1, outageS: 10 };
 
 export interface RestartFigures {
@@ -41,13 +41,14 @@ export const restartPart: RealtimePart = {
   title: 'Killed and restarted gateways, beside bare socket.io',
   async measure({ folder, small, stack, say }) {
     const sockets = small ? SOCKETS.small : SOCKETS.full;
-    const world = await startRealtimeWorld({ folder, users: sockets, longEvents: 10, workspacesPerUser: 1 }, stack);
-    const dead = await measureDeadGateway(world, sockets, say);
+    const options = { folder, users: sockets.dead, longEvents: 10, workspacesPerUser: 1 };
+    const world = await startRealtimeWorld(options, stack);
+    const dead = await measureDeadGateway(world, sockets.dead, say);
     say(`killed gateway: all back after ${seconds(dead.allBackMs)}, lost ${dead.lost}, behind ${dead.behind}`);
-    const rolling = await measureRollingRestart(world, sockets);
+    const rolling = await measureRollingRestart(world, sockets.rolling);
     say(
       `rolling restart: outage at most ${seconds(rolling.outage.max)}, lost ${rolling.lost}, behind ${rolling.behind}`,
     );
-    return restartResult({ dead, rolling, peer: await measureDeadPeer(world, sockets) });
+    return restartResult({ dead, rolling, peer: await measureDeadPeer(world, sockets.dead) });
   },
 };

@@ -32,6 +32,8 @@ function schemaKey(): string {
 
 /** Long enough for the insertion of bulk data on a busy machine. */
 const STATEMENT_TIMEOUT_MS = 600_000;
+/** To wait for a free connection, too. */
+export const CONNECT_TIMEOUT_MS = 60_000;
 
 /** Creates a migrated database without rows, for tests of stores. */
 export async function createMigratedDatabase(maxConnections = 10): Promise<MigratedDatabase> {
@@ -41,6 +43,7 @@ export async function createMigratedDatabase(maxConnections = 10): Promise<Migra
     maxConnections,
     statementDeadlineMs: STATEMENT_TIMEOUT_MS,
     answerDeadlineMs: STATEMENT_TIMEOUT_MS,
+    connectDeadlineMs: CONNECT_TIMEOUT_MS,
   });
   return {
     url,

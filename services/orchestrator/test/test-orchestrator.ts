@@ -24,7 +24,7 @@ import { handlersOf } from '../src/features/handlers.js';
 import { createModules } from '../src/features/modules.js';
 import { startOrchestrator } from '../src/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
-import { SCHEMA } from './database.js';
+import { CONNECT_TIMEOUT_MS, SCHEMA } from './database.js';
 import { type LogWatch, watchLogs } from './log-watch.js';
 
 export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
@@ -176,7 +176,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const orchestrator = await startOrchestrator(orchestratorOptions, modules, mutate(handlersOf(modules)));
   const http = await listen(orchestrator.app, { host: '127.0.0.1', port: 0 });
   const internal = await listen(orchestrator.internalApp, { host: '127.0.0.1', port: 0 });
-  const database = openDatabase({ url: testDatabase.url, maxConnections: 4 });
+  const database = openDatabase({ url: testDatabase.url, maxConnections: 4, connectDeadlineMs: CONNECT_TIMEOUT_MS });
 
   async function newIdentity(): Promise<TestUser> {
     const nonce = randomUUID();

@@ -80,7 +80,8 @@ export class UswarmClient implements Client {
   }
 
   #ready({ last_seq, epoch, rejected }: Subscribed): void {
-    if (rejected.length > 0) this.#subscribed.reject(new BenchError('A subscription was rejected.'));
+    if (rejected.length > 0)
+      this.#subscribed.reject(new BenchError(`A subscription was rejected: ${JSON.stringify(rejected)}`));
     this.#epoch = new Map(Object.entries(epoch ?? {}));
     for (const [id, seq] of Object.entries(last_seq)) if (!this.#applied.has(id)) this.#applied.set(id, seq);
     const outage = this.#outages.at(-1);

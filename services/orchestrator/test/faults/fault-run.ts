@@ -191,7 +191,7 @@ export class FaultRun {
       summaries: { find: async () => undefined },
       toolTokens: async () => '',
       modelTokens: async () => '',
-      turnSignals: { watch: (_turnId, { stop }) => process.onStop(stop) },
+      turnSignals: { watch: () => () => undefined },
       publish: async () => true,
       retryMs: 0,
       clock: systemClock,
@@ -235,7 +235,6 @@ export class FaultRun {
         await sql`UPDATE turns SET stop_requested = true WHERE status = 'running' AND workspace_id = ${this.home.workspaceId}`.execute(
           this.uswarm.database,
         );
-        process.stopRequested();
         return;
       default:
         return this.act(fault);

@@ -17,7 +17,6 @@ export class SimulatedProcess {
   readonly hung = Promise.withResolvers<'hung'>();
   /** Aborted when it has noticed that its lease is lost. */
   readonly stopping = new AbortController();
-  private readonly stopChecks = new Set<() => void>();
   private thawed: PromiseWithResolvers<void> | undefined;
   private readonly reached: (process: SimulatedProcess, place: Place) => Promise<void>;
 
@@ -36,16 +35,6 @@ export class SimulatedProcess {
     this.thawed = Promise.withResolvers();
     this.hung.resolve('hung');
     await this.thawed.promise;
-  }
-
-  /** Registers what runs when a stop of the turn is signaled. @returns a function that removes it */
-  onStop(check: () => void): () => void {
-    this.stopChecks.add(check);
-    return () => this.stopChecks.delete(check);
-  }
-
-  stopRequested(): void {
-    for (const check of this.stopChecks) check();
   }
 
   thaw(): void {

@@ -16,6 +16,9 @@ export interface CancellationPoller {
   end(): void;
 }
 
+/** Less than between two polls: a stop that the runtime did not receive is sent again. */
+const RETRY_MS = 1_000;
+
 /**
  * Polls for a stop request until one is handled. It covers lost signals, and lost notifications of the runtime.
  */
@@ -27,6 +30,7 @@ export function pollForCancellation({
 }: CancellationPollerOptions): CancellationPoller {
   let polling = false;
   let hasEnded = false;
+  let retry: NodeJS.Timeout | undefined;
   async function poll(): Promise<void> {
     if (!(await requested())) return;
     await stop();
@@ -35,12 +39,18 @@ export function pollForCancellation({
   function end(): void {
     hasEnded = true;
     clearInterval(timer);
+    clearTimeout(retry);
+  }
+  function failed(error: unknown): void {
+    onError(error);
+    clearTimeout(retry);
+    if (!hasEnded) retry = setTimeout(check, RETRY_MS);
   }
   function check(): void {
     if (polling) return;
     polling = true;
     poll()
-      .catch(onError)
+      .catch(failed)
       .finally(() => (polling = false));
   }
   const timer = setInterval(check, everyMs);

@@ -118,4 +118,25 @@ describe('the cancellation poller', () => {
       jest.useRealTimers();
     }
   });
+
+  it('sends a stop again after a second if the runtime did not receive it', async () => {
+    jest.useFakeTimers();
+    try {
+      let stops = 0;
+      const poller = pollForCancellation({
+        requested: async () => true,
+        stop: async () => {
+          stops += 1;
+          if (stops < 3) throw new Error('unavailable');
+        },
+        everyMs: 15_000,
+        onError: () => undefined,
+      });
+      poller.check();
+      await jest.advanceTimersByTimeAsync(2_000);
+      expect({ stops, timers: jest.getTimerCount() }).toEqual({ stops: 3, timers: 0 });
+    } finally {
+      jest.useRealTimers();
+    }
+  });
 });
