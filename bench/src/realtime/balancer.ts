@@ -1,23 +1,39 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import type { CloseStack } from '@uswarm/service-kit';
-import { startTapProxy } from './tap-proxy.js';
+import { ended, endWithThisProcess, program } from '../world/processes.js';
 
 /** In place of the load balancer in front of gateways: new connections go to the targets in turn. */
 export interface Balancer {
-  url: string;
+  /** The URL for a client. */
+  urlOf(client: number): string;
   /** The servers that are ready. */
-  use(...targets: readonly string[]): void;
+  use(...targets: readonly string[]): Promise<void>;
 }
 
+/** A process has two open files per connection, and their number is limited. */
+const PROCESSES = 2;
+
 export async function startBalancer(stack: CloseStack): Promise<Balancer> {
-  let targets: readonly string[] = [];
-  let connections = 0;
-  const host = await startTapProxy(
-    () => {
-      connections += 1;
-      return targets[connections % targets.length];
+  const balancers = await Promise.all(Array.from({ length: PROCESSES }, () => startProcess(stack)));
+  return {
+    urlOf: (client) => balancers[client % PROCESSES]?.url ?? '',
+    async use(...ready) {
+      await Promise.all(
+        balancers.map(async ({ child }) => {
+          const used = once(child, 'message');
+          child.send(ready);
+          await used;
+        }),
+      );
     },
-    () => ({}),
-    stack,
-  );
-  return { url: `http://${host}`, use: (...ready) => void (targets = ready) };
+  };
+}
+
+async function startProcess(stack: CloseStack): Promise<{ child: ChildProcess; url: string }> {
+  const child = fork(program('../realtime/balancer-main.js'));
+  endWithThisProcess(child);
+  stack.defer('balancer', () => ended(child, 'SIGKILL'));
+  const [host] = (await once(child, 'message')) as [string];
+  return { child, url: `http://${host}` };
 }

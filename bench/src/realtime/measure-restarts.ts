@@ -72,18 +72,18 @@ export async function measureDeadGateway(
     const balancer = await startBalancer(stack);
     const first = await world.startGateway('first', stack);
     const second = await world.startGateway('second', stack);
-    balancer.use(first.url);
+    await balancer.use(first.url);
     const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
     await connectAll(
       processes,
-      Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)),
+      Array.from({ length: sockets }, (_, user) => world.spec(balancer.urlOf(user), user, 1)),
     );
     await sleep(REST_MS);
     world.statements.take();
     await sleep(REST_MS);
     const atRestPerMs = world.statements.take().length / REST_MS;
     const from = performance.now();
-    balancer.use(second.url);
+    await balancer.use(second.url);
     await first.kill();
     const states = await allBack(processes, sockets);
     const sent = world.statements.take();
@@ -131,11 +131,11 @@ export async function measureRollingRestart(world: RealtimeWorld, sockets: numbe
     const balancer = await startBalancer(stack);
     const first = await world.startGateway('first', stack);
     const second = await world.startGateway('second', stack);
-    balancer.use(first.url, second.url);
+    await balancer.use(first.url, second.url);
     const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
     await connectAll(
       processes,
-      Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1)),
+      Array.from({ length: sockets }, (_, user) => world.spec(balancer.urlOf(user), user, 1)),
     );
     const stop = publishEvents(world);
     for (const [leaving, staying] of [
@@ -143,11 +143,11 @@ export async function measureRollingRestart(world: RealtimeWorld, sockets: numbe
       [second, first],
     ] as const) {
       const outages = countOf(await statesOf(processes));
-      balancer.use(staying.url);
+      await balancer.use(staying.url);
       await leaving.stop();
       await allBack(processes, outages + 1);
       await leaving.start();
-      balancer.use(first.url, second.url);
+      await balancer.use(first.url, second.url);
     }
     await stop();
     await sleep(SETTLE_MS);
@@ -165,14 +165,14 @@ export async function measureDeadPeer(world: RealtimeWorld, sockets: number): Pr
     const balancer = await startBalancer(stack);
     const first = await startPeer('socket.io', world.valkey.url, stack);
     const second = await startPeer('socket.io', world.valkey.url, stack);
-    balancer.use(first.url);
+    await balancer.use(first.url);
     const processes = Array.from({ length: PROCESSES }, () => startClients(stack));
-    const clients = Array.from({ length: sockets }, (_, user) => world.spec(balancer.url, user, 1));
+    const clients = Array.from({ length: sockets }, (_, user) => world.spec(balancer.urlOf(user), user, 1));
     await connectAll(
       processes,
       clients.map((client) => ({ ...client, kind: 'socket.io' })),
     );
-    balancer.use(second.url);
+    await balancer.use(second.url);
     process.kill(first.pid, 'SIGKILL');
     return { ...summary('bare socket.io killed', await allBack(processes, sockets)), behind: 0 };
   } finally {
