@@ -65,6 +65,9 @@ const LIBRARIES = [
   ANNOTATIONS,
 ];
 
+/** What generates and compiles clients. */
+export const CLIENT_TOOLS: readonly MavenJar[] = [GENERATOR, SERIALIZATION_PLUGIN, ...COMPILER, ...LIBRARIES];
+
 const classPath = async (jars: readonly MavenJar[]): Promise<string> => (await mavenJars(jars)).join(delimiter);
 
 export interface ClientSources {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { buildOpenApi } from '@uswarm/contract/documents';
 import { describeWith } from '../parts.js';
+import { cachedBuild } from './cached-build.js';
 import { compileKotlin, generateClient, runKotlin } from './client-generator.js';
 
 type JsonObject = Record<string, unknown>;
@@ -42,10 +43,13 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describeWith('java', 'a Kotlin client generated from openapi.json', () => {
   let decoded: { own: string; again: JsonObject }[];
   beforeAll(async () => {
-    const target = join(folder, 'kotlin');
-    await generateClient({ document, configuration: configuration('kotlin'), target });
-    const classes = join(folder, 'classes');
-    await compileKotlin({ sources: [join(target, 'src/main/kotlin'), program], target: classes });
+    const options = configuration('kotlin');
+    const inputs = [await readFile(options, 'utf8'), JSON.stringify(openApi), await readFile(program, 'utf8')];
+    const classes = await cachedBuild('kotlin-client', inputs, async (built) => {
+      const target = join(folder, 'kotlin');
+      await generateClient({ document, configuration: options, target });
+      await compileKotlin({ sources: [join(target, 'src/main/kotlin'), program], target: built });
+    });
     const page = join(folder, 'page.json');
     await writeFile(page, JSON.stringify(shownPage));
     decoded = JSON.parse(await runKotlin(classes, 'DecodeMessagesKt', [page])) as typeof decoded;
@@ -71,8 +75,11 @@ function ownField(content: JsonObject): unknown {
 describeWith('java', 'a Swift client generated from openapi.json', () => {
   const sources = new Map<string, string>();
   beforeAll(async () => {
-    const target = join(folder, 'swift');
-    await generateClient({ document, configuration: configuration('swift6'), target });
+    const options = configuration('swift6');
+    const inputs = [await readFile(options, 'utf8'), JSON.stringify(openApi)];
+    const target = await cachedBuild('swift-client', inputs, (built) =>
+      generateClient({ document, configuration: options, target: built }),
+    );
     const models = join(target, 'Sources/Uswarm/Models');
     for (const file of await readdir(models)) sources.set(file, await readFile(join(models, file), 'utf8'));
   });
