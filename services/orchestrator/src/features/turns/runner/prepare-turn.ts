@@ -5,7 +5,7 @@ import { type LoadedRequest, type LoadRequest, NEW_REPLY } from '../request/load
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStart } from '../writer/turn-writes.js';
 
-/** Users see that the turn has begun after at most this time, also if its runtime does not respond. */
+/** Users see that the turn has begun about a second later at most, if its runtime does not respond. */
 const RESPONDS_WITHIN_MS = 1_000;
 
 /** What the runtime of a turn gets, read before the turn begins: one transaction begins it and stores this. */
