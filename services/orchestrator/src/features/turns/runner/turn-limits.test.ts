@@ -127,4 +127,11 @@ describe('a turn for which no unreserved tokens are left', () => {
     reserved = false;
     expect(await harness.run()).toEqual({ done: true, isCompleted: true });
   });
+
+  it('does not call its runtime while it waits', async () => {
+    let calls = 0;
+    const harness = createTurnHarness([], { reserved: () => true, onIdentify: () => void (calls += 1) });
+    await harness.run({ attempts: 2 });
+    expect(calls).toBe(0);
+  });
 });

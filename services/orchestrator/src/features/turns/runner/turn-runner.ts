@@ -380,7 +380,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
       const live = liveEvents(turn);
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
-      const prepared = waiting.to === undefined ? undefined : await prepare(turn, waiting.to, signal);
+      // A turn that waits for tokens of other turns tries again each second, and reads nothing in vain.
+      const isFirst = job.attempts === 1;
+      const prepared = isFirst && waiting.to !== undefined ? await prepare(turn, waiting.to, signal) : undefined;
       const begun = await beginWithTokens(turn, writer, prepared && startOf(prepared));
       if (begun === undefined) return giveUp(writer, TOKEN_LIMIT_REACHED);
       const platformTools = deps.platformTools.map(({ name }) => name);
