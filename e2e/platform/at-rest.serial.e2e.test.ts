@@ -20,6 +20,7 @@ import {
   SHOWN_WITHIN_MS,
   sumOf,
 } from '../support/index.js';
+import { keepTalking } from '../support/keep-talking.js';
 import { signUp } from '../support/sign-up.js';
 
 /** The value of the release. */
@@ -27,8 +28,6 @@ const RESYNC_S = 30;
 const PERIODS = 3;
 /** Time without a write, in milliseconds, after which all pending work is complete. */
 const QUIET_MS = 6_000;
-/** Interval of messages in milliseconds, shorter than the idle timeout. */
-const TALK_MS = 8_000;
 
 /** Users of the platform and of runtimes, but not of kubelets. */
 const PLATFORM_NAMESPACES = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
@@ -65,7 +64,8 @@ const { auditLog } = loadSettings();
     await Promise.all([session.ready(observed), session.ready(ready), session.shows(suspended, 'Suspended')]);
     operations = await forwardPort(session.tools, NAMESPACE.release, `deployment/${RELEASE}-controller`, 8081);
     session.onClose(() => operations.close());
-    talk = talkOn();
+    // Events and status updates do not change running objects.
+    talk = keepTalking(talker);
     session.onClose(() => talk.stop());
     // Runtimes of earlier tests can use the whole grace period of their pods.
     await eventually(() => session.api.list('UserSwarm'), {
@@ -86,26 +86,6 @@ const { auditLog } = loadSettings();
     );
   });
   afterAll(() => session?.close());
-
-  /** Events and status updates do not change running objects. */
-  function talkOn(): typeof talk {
-    const stopping = new AbortController();
-    const outcomes: unknown[] = [];
-    const talking = (async () => {
-      while (!stopping.signal.aborted) {
-        const { done } = await talker.ask('Please repeat: still here').catch((error: unknown) => ({ done: error }));
-        outcomes.push((done as { payload?: { status: string } }).payload?.status ?? done);
-        await sleep(TALK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-      }
-    })();
-    return {
-      async stop() {
-        stopping.abort();
-        await talking;
-        return outcomes;
-      },
-    };
-  }
 
   const platformWrites = async (mark: number): Promise<AuditedRequest[]> =>
     (await audit.writesSince(mark)).filter(isByPlatform);

@@ -18,6 +18,7 @@ import {
   secretValue,
   type Session,
 } from '../support/index.js';
+import { keepTalking } from '../support/keep-talking.js';
 import { modelRequests, useModelServer } from '../support/model-server.js';
 import { signUp } from '../support/sign-up.js';
 
@@ -101,6 +102,8 @@ describe('a workspace whose provider is behind the model gateway', () => {
   });
 
   it('cannot reach the provider, which only its network policy blocks', async () => {
+    const talk = keepTalking(mobile);
+    session.onClose(() => talk.stop());
     await expect(waitForOutcome(session, runtime, MODELS, 'silence')).resolves.toBe('silence');
     const removePolicy = await allowConnection(session, 'Egress', runtime, MODELS);
     await expect(waitForOutcome(session, runtime, MODELS, 'open')).resolves.toBe('open');
@@ -108,6 +111,7 @@ describe('a workspace whose provider is behind the model gateway', () => {
     await expect(waitForOutcome(session, runtime, MODELS, 'silence')).resolves.toBe('silence');
     const gateway = { ...MODELS, host: `${RELEASE}-model-gateway.${NAMESPACE.release}.svc.cluster.local` };
     expect(await tryConnection(session, runtime, gateway)).toBe('open');
+    await talk.stop();
   });
 
   it('cannot call a model beyond its token limit, also with a valid token', async () => {
