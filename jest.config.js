@@ -41,8 +41,8 @@ export default {
     },
   ],
   testSequencer: '<rootDir>/hack/jest/sequencer.mjs',
-  // Most tests wait for servers, so two workers keep one core busy. Jest would read '200%' as 200 workers.
-  maxWorkers: 2 * availableParallelism(),
+  // Most tests wait for servers, so more workers than cores are busy. A number: jest takes 150% for 150 workers.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A worker keeps what the modules of finished files took; above this it is replaced before it runs out of memory.
   workerIdleMemoryLimit: '1500MB',
   // Ends what hangs. The first run on a machine builds programs meanwhile, for minutes.
