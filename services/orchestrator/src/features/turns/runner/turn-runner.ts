@@ -380,7 +380,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
       const live = liveEvents(turn);
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
-      // A turn that waits for tokens of other turns tries again each second, and reads nothing in vain.
+      // A turn that waits for tokens of other turns tries again each second.
       const isFirst = job.attempts === 1;
       const prepared = isFirst && waiting.to !== undefined ? await prepare(turn, waiting.to, signal) : undefined;
       const begun = await beginWithTokens(turn, writer, prepared && startOf(prepared));
