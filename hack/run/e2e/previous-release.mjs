@@ -3,14 +3,17 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { nodeBinary, repositoryRoot } from '../environment.mjs';
 import { mustRun, run } from './commands.mjs';
+import { cacheFolder } from './settings.mjs';
 
 // The previous release for upgrade tests: its chart, its CRD, and images that its own commands build from its sources.
 const archive = join(repositoryRoot, 'e2e/fixtures/previous-release.tar.gz');
 const cache = join(repositoryRoot, '.cache/previous-release');
 
+const contentOf = (file) => createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12);
+
 /** The folder of its unpacked sources. */
 export async function unpackPreviousRelease() {
-  const folder = join(cache, createHash('sha256').update(readFileSync(archive)).digest('hex').slice(0, 12));
+  const folder = join(cache, contentOf(archive));
   if (existsSync(folder)) return folder;
   const draft = `${folder}.new`;
   rmSync(cache, { recursive: true, force: true });
@@ -21,14 +24,16 @@ export async function unpackPreviousRelease() {
 }
 
 /**
- * Builds its service images with separate tags, unless an earlier run has built them from the same sources.
+ * Builds its service images with separate tags, unless an earlier run of any checkout has built them from the same sources.
  *
  * @returns {Promise<Record<string, string>>} `previous-<name>` → reference
  */
 export async function buildPreviousImages({ folder, local }) {
-  const list = join(folder, local ? 'images-local.json' : 'images.json');
+  const lists = join(cacheFolder(), 'previous-release');
+  const list = join(lists, `${contentOf(archive)}-${local ? 'local' : 'public'}.json`);
   const known = existsSync(list) ? readImages(list) : undefined;
   if (known && (await allExist(Object.values(known)))) return known;
+  mkdirSync(lists, { recursive: true });
   const base = local ? ['--base', 'local'] : [];
   await mustRun(nodeBinary, ['hack/run.mjs', 'images', '--tag', 'content', '--list', list, ...base], {
     cwd: folder,
