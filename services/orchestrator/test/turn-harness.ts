@@ -164,9 +164,10 @@ export function createTurnHarness(
   };
   let saved = more.saved;
   let context: TurnContext | undefined;
-  const setInstance = (at: TurnInstance | undefined, changes: Partial<TurnRow> = {}): void => {
+  const setInstance = (at: TurnInstance | undefined, changes: Partial<TurnRow> = {}) => {
     Object.assign(turn, { ...changes, runtime_instance: at?.id ?? null });
     context ??= at?.context;
+    return { stopRequested: turn.stop_requested };
   };
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
@@ -195,10 +196,7 @@ export function createTurnHarness(
       getToRun: readTurn,
       start: async (_id, { replyId, instance: at }) =>
         setInstance(at, { status: 'running', reply_message_id: replyId }),
-      setInstance: async (_job, at) => {
-        setInstance(at);
-        return { stopRequested: turn.stop_requested };
-      },
+      setInstance: async (_job, at) => setInstance(at),
       nextGeneration: async (_id, limit) => {
         const progress = entries.at(-1)?.generation ?? 0;
         return turn.generation - limit < progress ? (turn.generation += 1) : undefined;

@@ -65,8 +65,8 @@ export const activityColumns = (activity: AgentActivity | null): RawBuilder<unkn
   activity = ${activity}::text, activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END`;
 
 /** Locks the agent of the turn that this CTE has changed. Messages and turns that reference the agent need not wait. */
-export const lockAgentOf = (turn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  SELECT FROM agents a WHERE a.id = (SELECT agent_id FROM ${turn}) FOR NO KEY UPDATE`;
+export const lockAgentOf = (turn: RawBuilder<unknown>, columns = sql``): RawBuilder<unknown> => sql`
+  SELECT ${columns} FROM agents a WHERE a.id = (SELECT agent_id FROM ${turn}) FOR NO KEY UPDATE`;
 
 /** How long an agent shows that its last turn failed. */
 const ERROR = sql`interval '5 minutes'`;

@@ -103,12 +103,13 @@ export interface TurnStore {
    * Marks the turn as running, and locks its agent, so that its status can be derived.
    *
    * @param started `budget`: the tokens that the turn may use, unless it continues another one; null without a limit
+   * @returns whether the turn must end: see `stopRequested`
    */
   start(
     id: string,
     started: { replyId: string; budget: number | null; activity?: AgentActivity; instance?: TurnInstance | undefined },
     db: Database,
-  ): Promise<void>;
+  ): Promise<{ stopRequested: boolean } | undefined>;
   /** @returns undefined without the lease */
   setInstance(job: LeasedJob, instance: TurnInstance, db: Database): Promise<{ stopRequested: boolean } | undefined>;
   /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
@@ -162,6 +163,10 @@ export interface TurnStore {
   /** Locks the turn until the transaction ends. */
   lock(id: string, db: Database): Promise<void>;
 }
+
+/** Whether the turn `t` must end: see `TurnStore.stopRequested`. */
+const MUST_END = sql<boolean>`
+  t.stop_requested OR (SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id)`;
 
 /** Part of a WITH clause. @param turn a query with the columns `id` and `agent_id` */
 const storedContext = (context: TurnContext, turn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -244,15 +249,16 @@ export function createTurnStore(database: Database): TurnStore {
       const { context } = instance ?? {};
       const tokens = sql`coalesce(t.tokens_budget, ${budget}::bigint)`;
       // A background turn can be stopped while it is queued.
-      await sql`
+      const { rows: started } = await sql<{ stopRequested: boolean }>`
         WITH turn AS (
           UPDATE turns t SET status = 'running', reply_message_id = ${replyId}, started_at = now(),
             tokens_budget = ${instance?.budgeted === false ? sql`NULL` : tokens}, ${activityColumns(activity)},
             ${instance === undefined ? sql`` : sql`runtime_instance = ${instance.id},`}
             stop_requested = t.stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
-          WHERE t.id = ${id} RETURNING t.id, t.agent_id
+          WHERE t.id = ${id} RETURNING t.id, t.agent_id, ${MUST_END} AS must_end
         )${context === undefined ? sql`` : sql`, ${storedContext(context, sql`turn`)}`}
-        ${lockAgentOf(sql`turn`)}`.execute(db);
+        ${lockAgentOf(sql`turn`, sql`(SELECT must_end FROM turn) AS "stopRequested"`)}`.execute(db);
+      return started[0];
     },
 
     async setInstance(job, { id, budgeted, context }, db) {
@@ -261,9 +267,7 @@ export function createTurnStore(database: Database): TurnStore {
         WITH ${sql.join([heldLease(job), ...(context === undefined ? [] : [storedContext(context, turn)])])}
         UPDATE turns t SET runtime_instance = ${id}, tokens_budget = CASE WHEN ${budgeted} THEN t.tokens_budget END
         FROM held WHERE t.id = held.subject_id
-        RETURNING t.stop_requested OR (
-          SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id
-        ) AS "stopRequested"`.execute(db);
+        RETURNING ${MUST_END} AS "stopRequested"`.execute(db);
       return updated[0];
     },
 

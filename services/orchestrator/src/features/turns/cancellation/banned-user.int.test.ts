@@ -36,4 +36,12 @@ describe('the turns of a banned user', () => {
     await (await world.turnWorker.writerOf(work)).begin();
     expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
   });
+
+  it('are recognized in the transaction that begins them in a runtime', async () => {
+    const work = await queued();
+    await ban();
+    const writer = await world.turnWorker.writerOf(work);
+    const begun = await writer.begin({ instance: { id: 'i', budgeted: false }, untrusted: [] });
+    expect(begun.stopRequested).toBe(true);
+  });
 });

@@ -41,6 +41,14 @@ describe('a turn with a stop request', () => {
     expect(harness.calls()).toEqual([]);
   });
 
+  it('does not reach the runtime if it must end when it begins', async () => {
+    // Such as by a ban after the turn was read.
+    const harness = createTurnHarness([], { onIdentify: () => harness.requestStop() });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
+    expect(harness.recorded.ended).toEqual(STOPPED);
+    expect(harness.calls()).toEqual([]);
+  });
+
   it('is stopped before it is resumed after an interruption', async () => {
     const harness = createTurnHarness(
       [

@@ -80,7 +80,7 @@ const TURN: TurnRow = {
   runtime_instance: 'i',
 };
 
-const BEGUN = { replyId: 'r', seq: 1, activity: 'reading' } as const;
+const BEGUN = { replyId: 'r', seq: 1, activity: 'reading', stopRequested: false } as const;
 
 /** A reply whose writer and live events record their calls. */
 function noted() {

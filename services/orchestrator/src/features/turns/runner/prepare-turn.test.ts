@@ -20,7 +20,7 @@ describe('the preparation of a turn', () => {
   });
 
   it('reads what the runtime of a new turn gets', async () => {
-    expect(await prepare(NEW)).toEqual({ instanceId: 'i', features: ['journal.1'], loaded: LOADED });
+    expect(await prepare(NEW)).toEqual({ instanceId: 'i', loaded: LOADED });
   });
 
   it.each<[string, Partial<TurnRow>]>([

@@ -11,12 +11,11 @@ const RESPONDS_WITHIN_MS = 1_000;
 /** What the runtime of a turn gets, read before the turn begins: one transaction begins it and stores this. */
 export interface PreparedTurn {
   instanceId: string;
-  features: readonly string[];
   loaded: LoadedRequest;
 }
 
 /** What a turn stores that a runtime gets. */
-export const startOf = ({ instanceId, loaded }: Omit<PreparedTurn, 'features'>): TurnStart => {
+export const startOf = ({ instanceId, loaded }: PreparedTurn): TurnStart => {
   const { request, context, untrusted } = loaded;
   const instance = { id: instanceId, budgeted: request.budgeted, context: request.journaled ? context : undefined };
   return { instance, untrusted };
@@ -36,7 +35,7 @@ export const createTurnPreparation =
     try {
       const patience = AbortSignal.any([signal, AbortSignal.timeout(RESPONDS_WITHIN_MS)]);
       const { instanceId, features } = await client.identify(to, patience);
-      return { instanceId, features, loaded: await loadRequest(turn, NEW_REPLY, { features, signal }) };
+      return { instanceId, loaded: await loadRequest(turn, NEW_REPLY, { features, signal }) };
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
       // The turn begins, and waits for its runtime.

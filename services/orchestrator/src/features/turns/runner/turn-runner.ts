@@ -74,8 +74,12 @@ interface Run {
   stops: { poll?: CancellationPoller };
   /** Milliseconds after which a postponed turn continues. */
   postponedMs?: number;
-  /** What the first runtime gets, if the turn has just begun and this is stored. */
-  prepared: PreparedTurn | undefined;
+}
+
+/** Where a turn runs. `stored`: what the runtime gets, if the turn has just begun and this is stored. */
+interface Place {
+  to: RuntimeTarget;
+  stored: (PreparedTurn & Pick<Begun, 'stopRequested'>) | undefined;
 }
 
 /** The turn as the runtime knows it. */
@@ -145,28 +149,31 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return limit !== undefined;
   }
 
-  /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime. */
-  async function follow(run: Run, to: RuntimeTarget): Promise<'done' | 'lost' | 'interrupted'> {
-    const { turn, writer, reply, signal } = run;
-    const { prepared } = run;
-    run.prepared = undefined;
-    const { instanceId, features } = prepared ?? (await client.identify(to, signal));
-    if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return 'lost';
+  /** @returns what the runtime gets; undefined if it lost the turn */
+  async function load({ turn, reply, signal }: Run, to: RuntimeTarget): Promise<PreparedTurn | undefined> {
+    const { instanceId, features } = await client.identify(to, signal);
+    if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return undefined;
     // The request acknowledges all events so far.
     await reply.flush();
-    const loaded = prepared?.loaded ?? (await loadRequest(turn, reply, { features, signal }));
-    const { request: runRequest, context, requestedTools } = loaded;
+    return { instanceId, loaded: await loadRequest(turn, reply, { features, signal }) };
+  }
+
+  /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime. */
+  async function follow(run: Run, { to, stored }: Place): Promise<'done' | 'lost' | 'interrupted'> {
+    const { turn, writer, reply, signal } = run;
+    const ready = stored ?? (await load(run, to));
+    if (ready === undefined) return 'lost';
+    const { request: runRequest, context, requestedTools, needsSummary } = ready.loaded;
     reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
     reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
-    run.needed.summary = loaded.needsSummary;
-    if (turn.runtime_instance === null) {
-      const isStopped = await writer.setInstance(startOf({ instanceId, loaded }));
-      turn.runtime_instance = instanceId;
-      // No runtime has the turn.
-      if (isStopped) {
-        await reply.finish(stoppedReply(reply.lastText));
-        return 'done';
-      }
+    run.needed.summary = needsSummary;
+    const isNew = turn.runtime_instance === null;
+    const isStopped = stored?.stopRequested ?? (isNew && (await writer.setInstance(startOf(ready))));
+    turn.runtime_instance = ready.instanceId;
+    // No runtime has the turn.
+    if (isStopped) {
+      await reply.finish(stoppedReply(reply.lastText));
+      return 'done';
     }
     // Ends the stream: a stream without events would never leave the loop below.
     const leave = new AbortController();
@@ -276,20 +283,21 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
   }
 
-  /** @param found the runtime, if the turn has just begun. `setInstance` returns whether it was stopped since. */
-  async function runToEnd(run: Run, found: RuntimeTarget | undefined): Promise<void> {
+  /** @param start if the turn has just begun: `follow` finds out whether it was stopped since. */
+  async function runToEnd(run: Run, start: Place | undefined): Promise<void> {
     const { turn, reply, signal } = run;
     let outage = NO_OUTAGE;
-    let begunIn = found;
+    let begunIn = start;
     for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
       if (begunIn === undefined && (await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
         return reply.finish(stoppedReply(reply.lastText));
       }
       if (overdue(run)) return cutOff(run, 'turn_deadline_exceeded');
-      const to = begunIn ?? (await target(turn.workspace_id));
+      const to = begunIn?.to ?? (await target(turn.workspace_id));
+      const stored = begunIn?.stored;
       begunIn = undefined;
-      const outcome = to === undefined ? 'interrupted' : await attempt(run, to);
+      const outcome = to === undefined ? 'interrupted' : await attempt(run, { to, stored });
       if (outcome === 'done') return;
       if (outcome === 'refused') return fail(run, 'runtime_refused');
       if (outcome === 'lost') {
@@ -319,9 +327,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /** Calls `follow` and maps errors of the runtime to an outcome. */
-  async function attempt(run: Run, to: RuntimeTarget) {
+  async function attempt(run: Run, place: Place) {
     try {
-      return await follow(run, to);
+      return await follow(run, place);
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ConnectError)) throw error;
       logger.debug({ turn: run.turn.id, code: Code[error.code] }, 'the runtime was interrupted');
@@ -394,9 +402,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
       const reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
-      const run: Run = { turn, writer, reply, signal, stopped: false, stops, needed, deadlineAt, prepared };
-      if (prepared !== undefined) turn.runtime_instance = prepared.instanceId;
-      const begunIn = turn.status === 'queued' ? waiting.to : undefined;
+      const run: Run = { turn, writer, reply, signal, stopped: false, stops, needed, deadlineAt };
+      const stored = prepared && { ...prepared, stopRequested: begun.stopRequested };
+      const begunIn = turn.status === 'queued' && waiting.to !== undefined ? { to: waiting.to, stored } : undefined;
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
         runToEnd(run, begunIn).catch((error: unknown) => {
           if (error instanceof JournalUnavailable) return cutOff(run, 'storage_unavailable');

@@ -35,6 +35,8 @@ export interface TurnBeginningDeps {
 interface NewReply {
   replyId: string;
   seq: number;
+  /** Whether the new turn must end: its user was banned. */
+  stopRequested: boolean;
 }
 
 /** Begins a turn. Call the functions under its lease. */
@@ -55,8 +57,8 @@ export function createTurnBeginning(
     const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
     const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
     await messages.insert({ id, ...context, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
-    await turns.start(turn.id, { replyId: id, ...started }, tx);
-    return { replyId: id, seq };
+    const running = await turns.start(turn.id, { replyId: id, ...started }, tx);
+    return { replyId: id, seq, stopRequested: running?.stopRequested ?? false };
   }
 
   return {
@@ -85,7 +87,7 @@ export function createTurnBeginning(
       const [reply] = await messages.find([replyId], tx);
       if (isBackground(turn) && turn.status === 'queued') await turns.start(turn.id, { replyId, ...started }, tx);
       await statuses.setActivity(turn, activity, tx);
-      return { replyId, seq: reply?.seq ?? 0 };
+      return { replyId, seq: reply?.seq ?? 0, stopRequested: false };
     },
   };
 }

@@ -46,6 +46,8 @@ export interface Begun {
   seq: number;
   /** What the agent does. */
   activity: AgentActivity;
+  /** Whether a new turn must end: its user was banned. Others find out before they call the runtime. */
+  stopRequested: boolean;
 }
 
 export interface SavedProgress {
