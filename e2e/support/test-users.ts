@@ -90,16 +90,16 @@ export async function openTestUsers(session: Session): Promise<TestUsers> {
   };
 }
 
-/** Repeats `work` until `stop` is called; failures are ignored, because the release is removed meanwhile. */
-export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): void } {
+/** Repeats `work` until `stop` is called, and ignores failures. `ended` resolves after the last run. */
+export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): void; ended: Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
-  void (async () => {
+  const ended = (async () => {
     while (!signal.aborted) {
       await work().catch(() => undefined);
       await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
   })();
-  // A request to a deleted backend may hang at the edge for a minute, so the test does not wait for it.
-  return { stop: () => stopping.abort() };
+  // A request to a deleted backend may hang at the edge for a minute, so `stop` does not wait for it.
+  return { stop: () => stopping.abort(), ended };
 }

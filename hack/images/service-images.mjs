@@ -13,9 +13,6 @@ import { collectPackages } from './package-graph.mjs';
 import { SBOM_PATH, writeSbom } from './sbom.mjs';
 import { services } from './services.mjs';
 
-/** While Docker copies the files of one image, the next one is bundled. */
-const CONCURRENT_BUILDS = 2;
-
 /**
  * @typedef {object} BuiltImage
  * @property {string} name
@@ -43,20 +40,15 @@ export async function buildServiceImages({ registry, tag, base, mayFallBack = fa
   const on = await baseImage(base, { mayFallBack, platform, report });
   // With a tag of the contents, another commit alone does not change the image.
   const revision = tag === 'content' ? '' : await gitRevision();
-  const build = async (service) => {
+  const images = [];
+  for (const service of chosen) {
     const plan = await planImage(service, { on, revision, platform });
     const ref = `${registry}/uswarm/${service.name}:${tag === 'content' ? plan.content.slice(0, 16) : tag}`;
     const prepare = (context) => addCompileCache(join(context, 'app'), service, { on, report });
     const built = await buildImage({ ...plan, ref, dockerfile, platform, prepare, report });
     const { id, bytes } = await inspectImage(ref);
-    return { name: service.name, ref, id, bytes, built };
-  };
-  const images = [];
-  const waiting = chosen.entries();
-  const worker = async () => {
-    for (const [place, service] of waiting) images[place] = await build(service);
-  };
-  await Promise.all(Array.from({ length: CONCURRENT_BUILDS }, worker));
+    images.push({ name: service.name, ref, id, bytes, built });
+  }
   return images;
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheFolder, withInstallLock } from '@uswarm/dev-servers';
+import { cacheFolder } from '@uswarm/dev-servers';
+import { cachedFolder } from './cached-folder.js';
 import { CLIENT_TOOLS } from './client-generator.js';
 
 /**
@@ -20,18 +20,10 @@ export async function cachedBuild(
   const cache = cacheFolder();
   const hash = createHash('sha256').update(JSON.stringify([CLIENT_TOOLS, inputs]));
   const folder = join(cache, `${name}-${hash.digest('hex').slice(0, 12)}`);
-  await mkdir(cache, { recursive: true });
-  await withInstallLock(join(cache, `${name}.lock`), async () => {
-    if (existsSync(folder)) return;
-    const draft = await mkdtemp(`${folder}.`);
-    try {
-      await build(draft);
-      const earlier = (await readdir(cache)).filter((entry) => new RegExp(`^${name}-[0-9a-f]{12}$`).test(entry));
-      for (const entry of earlier) await rm(join(cache, entry), { recursive: true, force: true });
-      await rename(draft, folder);
-    } finally {
-      await rm(draft, { recursive: true, force: true });
-    }
+  await cachedFolder(folder, async (draft) => {
+    await build(draft);
+    const earlier = (await readdir(cache)).filter((entry) => new RegExp(`^${name}-[0-9a-f]{12}$`).test(entry));
+    for (const entry of earlier) await rm(join(cache, entry), { recursive: true, force: true });
   });
   return folder;
 }

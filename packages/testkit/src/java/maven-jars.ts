@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder, LocalError, withInstallLock } from '@uswarm/dev-servers';
+import { cacheFolder, LocalError } from '@uswarm/dev-servers';
+import { cachedFolder } from './cached-folder.js';
 
 /** A file of Maven Central. */
 export interface MavenJar {
@@ -26,33 +27,29 @@ const DEADLINE_MS = 10 * 60_000;
 export async function mavenJars(jars: readonly MavenJar[]): Promise<string[]> {
   const fingerprint = createHash('sha256').update(JSON.stringify(jars)).digest('hex').slice(0, 12);
   const folder = join(cacheFolder(), `jars-${fingerprint}`);
-  await mkdir(cacheFolder(), { recursive: true });
-  await withInstallLock(`${folder}.lock`, async () => {
-    if (!existsSync(folder)) await download(jars, folder);
-  });
+  await cachedFolder(folder, (files) => download(jars, files));
   return jars.map((jar) => join(folder, fileName(jar)));
 }
 
-async function download(jars: readonly MavenJar[], folder: string): Promise<void> {
-  const partial = await mkdtemp(`${folder}.`);
+async function download(jars: readonly MavenJar[], files: string): Promise<void> {
+  const project = await mkdtemp(join(tmpdir(), 'uswarm-maven-'));
   try {
-    await writeFile(join(partial, 'pom.xml'), pomOf(jars));
-    await fetchAll(partial);
-    for (const jar of jars) await check(jar, join(partial, 'files', fileName(jar)));
-    await rename(join(partial, 'files'), folder);
+    await writeFile(join(project, 'pom.xml'), pomOf(jars));
+    await fetchAll(project, files);
+    for (const jar of jars) await check(jar, join(files, fileName(jar)));
   } finally {
-    await rm(partial, { recursive: true, force: true });
+    await rm(project, { recursive: true, force: true });
   }
 }
 
 /** Retries, because a registry can return 429 and 503. Downloaded files are kept for the next attempt. */
-async function fetchAll(folder: string): Promise<void> {
+async function fetchAll(project: string, files: string): Promise<void> {
   const goal = `${PLUGIN}:copy-dependencies`;
-  const options = [`-Dmaven.repo.local=${join(folder, 'repository')}`, '-DoutputDirectory=files'];
+  const options = [`-Dmaven.repo.local=${join(project, 'repository')}`, `-DoutputDirectory=${files}`];
   for (let attempt = 1; ; attempt += 1) {
     try {
       const args = ['--batch-mode', '--quiet', '--strict-checksums', ...options, goal];
-      await promisify(execFile)('mvn', args, { cwd: folder, timeout: DEADLINE_MS });
+      await promisify(execFile)('mvn', args, { cwd: project, timeout: DEADLINE_MS });
       return;
     } catch (cause) {
       const { stdout = '', message } = cause as Error & { stdout?: string };
