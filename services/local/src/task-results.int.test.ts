@@ -74,6 +74,14 @@ describe('the result of a task that the manager reads', () => {
     };
     await world.client.send('Ask your team');
     await world.model.reached('late');
+    // The turn of the manager waits, so that only the task is late.
+    await eventually(async () => {
+      const running = await world.services.query(
+        `SELECT id FROM turns WHERE workspace_id = $1 AND status = 'running'`,
+        [world.client.workspaceId],
+      );
+      return running.length === 1;
+    });
     await world.services.kill('the orchestrator', world.client.workspaceId);
     await world.services.query(
       `UPDATE turns SET started_at = now() - interval '1 day' WHERE workspace_id = $1 AND status = 'running'`,
