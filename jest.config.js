@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { bundledPackages } from './hack/jest/packages.mjs';
 
 // Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
@@ -8,7 +9,7 @@ const shared = {
   roots: ['packages', 'services', 'hack', 'charts', 'bench', 'evals'].map((folder) => `<rootDir>/${folder}`),
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...(await bundledPackages()) },
   transform: {
     '^.+\\.ts$': [
       // The mutation check of turns changes one file while it is transformed.

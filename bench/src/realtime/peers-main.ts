@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { Server } from 'socket.io';
 import { type WebSocket, WebSocketServer } from 'ws';
 

@@ -8,7 +8,7 @@ import { createLogger, silentLogger } from '@uswarm/service-kit';
 import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { collect, deleted, describeBus, seqs } from '../test/bus-contract.js';
 import type { EventBus } from './event-bus.js';
 import { channelName, createRedisBus } from './redis.js';

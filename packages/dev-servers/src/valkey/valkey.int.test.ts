@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { describeWithPart } from '../describe-with-part.js';
 import { type RunningValkey, startValkey } from './valkey.js';
 import { missingValkey } from './valkey-binary.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { freePort } from '../free-port.js';
 import { LocalError, MissingPartError } from '../local-error.js';
 import { valkeyProgram } from './valkey-binary.js';

@@ -6,7 +6,7 @@ import { createMetrics, type Logger, createLogger, silentLogger } from '@uswarm/
 import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { connectRateLimitRedis } from './rate-limit-redis.js';
 import { createRateLimits, type RateLimits } from './rate-limits.js';
 
