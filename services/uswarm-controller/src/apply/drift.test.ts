@@ -155,6 +155,23 @@ describe('needsWrite', () => {
     expect(needsWrite(plain, stored(plain), undefined)).toBe(false);
   });
 
+  it('returns true after a restart for fields that another client has added to the spec', () => {
+    const plain = desired({ spec: { selector: { app: 'x' }, template: { spec: {} } } });
+    const changed = (spec: object, fields: object): KubernetesObject => {
+      const seen = stored(plain, { spec: { ...(plain['spec'] as object), ...spec } });
+      const managedFields = [{ manager: 'kubectl', operation: 'Update', fieldsV1: { 'f:spec': fields } }];
+      return { ...seen, metadata: { ...seen.metadata, managedFields } };
+    };
+    const selected = changed({ selector: { app: 'x', changed: 'true' } }, { 'f:selector': { 'f:changed': {} } });
+    expect(needsWrite(plain, selected, undefined)).toBe(true);
+    expect(needsWrite(plain, changed({ hostNetwork: true }, { 'f:hostNetwork': {} }), undefined)).toBe(true);
+    // A rollout restart, and a client that set a field as we do.
+    const restarted = { metadata: { annotations: { restartedAt: 'now' } }, spec: {} };
+    const annotated = { 'f:template': { 'f:metadata': { 'f:annotations': { 'f:restartedAt': {} } } } };
+    expect(needsWrite(plain, changed({ template: restarted }, annotated), undefined)).toBe(false);
+    expect(needsWrite(plain, changed({}, { 'f:selector': { 'f:app': {} } }), undefined)).toBe(false);
+  });
+
   it('returns true once after a restart if the API server normalizes a field', () => {
     expect(needsWrite(object, stored(object), undefined)).toBe(true);
     expect(needsWrite(object, stored(object), viewAfter(object, stored(object)))).toBe(false);

@@ -1,7 +1,9 @@
+import { CONTROLLER_MANAGER } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
 import { differences } from './contest.js';
 import { APPLIED_ANNOTATION } from './desired.js';
+import { hasForeignFields } from './prune-foreign-fields.js';
 
 /** The fields that we wrote as the server stored them: it normalizes quantities and times. */
 export interface AppliedView {
@@ -37,8 +39,7 @@ export function changedByOthers(
 
 /**
  * Whether a child has to be written: the desired content has changed, or another client changed its spec or a field
- * that we set. Fields that others add to its metadata are ignored; so are fields that they add to its spec until we
- * have written it once.
+ * that we set. Fields that others add to its metadata are ignored.
  *
  * @param applied the result of `viewAfter` for our last write; undefined after a restart
  */
@@ -50,7 +51,7 @@ export function needsWrite(
   const desiredHash = desired.metadata.annotations?.[APPLIED_ANNOTATION];
   if (observed.metadata.annotations?.[APPLIED_ANNOTATION] !== desiredHash) return true;
   if (applied !== undefined && applied.uid === observed.metadata.uid) return differsFrom(applied, observed, desired);
-  return !covers(observed, desired);
+  return !covers(observed, desired) || hasForeignFields(observed, desired, CONTROLLER_MANAGER);
 }
 
 /**

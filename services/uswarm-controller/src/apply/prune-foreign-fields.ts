@@ -1,9 +1,20 @@
-import type { KubernetesObject } from '@uswarm/kube-client';
+import type { KubernetesObject, ManagedFields } from '@uswarm/kube-client';
 
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 
 /** Annotations of the pod template are shared: `kubectl rollout restart` sets one. */
 const FREE = ['spec', 'template', 'metadata', 'annotations'];
+
+/** The entries of other managers with fields of the spec. Usually there are none. */
+export const foreignManagers = ({ metadata }: KubernetesObject, fieldManager: string): ManagedFields[] =>
+  (metadata.managedFields ?? []).filter(
+    ({ manager, subresource = '', fieldsV1 = {} }) =>
+      manager !== fieldManager && subresource === '' && 'f:spec' in fieldsV1,
+  );
+
+/** Whether other managers have added fields to the spec that we do not set. */
+export const hasForeignFields = (stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean =>
+  pruneForeignFields(stored, desired, fieldManager).some(({ op }) => op === 'remove');
 
 /**
  * JSON patch operations that remove fields of other managers from the spec, which an apply leaves alone: a field that
@@ -14,10 +25,7 @@ export function pruneForeignFields(
   desired: KubernetesObject,
   fieldManager: string,
 ): PatchOperation[] {
-  const otherManagers = (stored.metadata.managedFields ?? []).filter(
-    ({ manager, subresource = '' }) => manager !== fieldManager && subresource === '',
-  );
-  const paths = otherManagers.flatMap(({ fieldsV1 }) => {
+  const paths = foreignManagers(stored, fieldManager).flatMap(({ fieldsV1 }) => {
     const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'];
     return spec === undefined ? [] : ownedPaths(spec, ['spec']);
   });

@@ -1,4 +1,10 @@
-import { CHILD_GROUPS, type ChildGroup, LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
+import {
+  CHILD_GROUPS,
+  type ChildGroup,
+  CONTROLLER_MANAGER,
+  LABEL,
+  RUNTIME_COMPONENT,
+} from '@uswarm/contract/userswarm';
 import {
   type Change,
   createStore,
@@ -7,6 +13,7 @@ import {
   type Resource,
   type Store,
 } from '@uswarm/kube-client';
+import { foreignManagers } from '../apply/prune-foreign-fields.js';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
 import { childChanged, podChanged, isReadyPod } from './predicates.js';
 import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';
@@ -62,6 +69,13 @@ function withoutPodSpec(pod: KubernetesObject): KubernetesObject {
   return { ...pod, spec: nodeName === undefined ? {} : { nodeName } };
 }
 
+/** The child with `managedFields` only for fields that others set in its spec. */
+function withForeignManagers(child: KubernetesObject): KubernetesObject {
+  const { managedFields: _all, ...metadata } = child.metadata;
+  const managedFields = foreignManagers(child, CONTROLLER_MANAGER);
+  return { ...child, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } };
+}
+
 export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
   const { name, start, onChild, onPod, onState } = deps;
   const warnings = createPodWarnings({ list: deps.listWarnings, onFound: (pod) => onPod({ after: pod }) });
@@ -70,6 +84,8 @@ export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
   const childStore = (): Store =>
     createStore({
       indexBy: ownerUid,
+      keepManagedFields: true,
+      reduce: withForeignManagers,
       onChange: (change) => {
         if (childChanged(change, hasReadyPod)) onChild(change);
       },
