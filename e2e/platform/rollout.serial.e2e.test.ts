@@ -42,7 +42,7 @@ const words = (count: number): string =>
 /** The demo model repeats it for a minute, which is longer than an upgrade takes. */
 const LONG = words(4_500);
 /** The queued turn starts when the upgrade is done, so it can be shorter. */
-const QUEUED = words(1_000);
+const QUEUED = words(300);
 
 let session: Session;
 let release: RollingRelease;
