@@ -1,4 +1,4 @@
-// Bundles packages of hundreds of files, which every test file would load anew.
+// Bundles packages of hundreds of files, which every test file would load again.
 import { existsSync, readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -7,6 +7,7 @@ import {
   type Entry,
   type Message,
   type Request,
+  type Resolution,
   type Tool,
   ToolState,
   type TurnEvent,
@@ -167,7 +168,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (replayFrom === undefined) return false;
     if (event.case === 'tool' && isAnnounced(event.value, barrier)) {
       requests.announced(event.value.callId, Number(number));
-      await answerCall(event.value, await announcedCalls.hasUntrusted());
+      requests.resolutions.push(await answerOf(event.value, await announcedCalls.hasUntrusted()));
     }
     if (event.case === 'request') {
       await execute(event.value, number);
@@ -379,19 +380,22 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   async function applyTool(tool: Tool, number: bigint, waits: boolean): Promise<void> {
     const line = parts.toolLine(tool);
     if (waits) requests.announced(tool.callId, Number(number));
-    const untrusted = waits && (await announcedCalls.hasUntrusted());
+    // The runtime waits for the answer as well as for the commit, so both are made at the same time.
+    const answer = waits ? answerOf(tool, await announcedCalls.hasUntrusted()) : undefined;
+    // Awaited below.
+    answer?.catch(() => undefined);
     if (line === undefined) await writer.flush();
     else {
       stream.flush();
       reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
       showTool(line, tool.query);
     }
-    if (waits) await answerCall(tool, untrusted);
+    if (answer !== undefined) requests.resolutions.push(await answer);
   }
 
-  async function answerCall(tool: Tool, untrusted: boolean): Promise<void> {
+  function answerOf(tool: Tool, untrusted: boolean): Promise<Resolution> {
     const isOffered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
-    requests.resolutions.push(await announcedCalls.answer(tool, isOffered, untrusted));
+    return announcedCalls.answer(tool, isOffered, untrusted);
   }
 
   function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
