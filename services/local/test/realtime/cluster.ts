@@ -24,6 +24,8 @@ import { buildPreviousProgram, type PreviousProgram } from '../previous-release.
 import { scriptedAnswers } from './scripted-answers.js';
 import { createServiceProcess, type ServiceProcess } from './service-process.js';
 
+const VALKEY_CLIENT = join(import.meta.dirname, '../../../../packages/event-bus/node_modules/@redis/client');
+
 /** The index of the gateway that can be of the previous release. */
 export const PREVIOUS_GATEWAY = 1;
 const CURRENT_GATEWAY = 'services/realtime-gateway/dist/main.js';
@@ -178,6 +180,8 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
       previousGateway ??= await buildPreviousProgram({
         service: 'realtime-gateway',
         packages: ['contract', 'event-bus', 'service-kit'],
+        // It adds modules of Valkey to this client, which the gateway does not use.
+        replaced: { redis: VALKEY_CLIENT },
       });
       await replaceGateway(previousGateway.main);
     },
