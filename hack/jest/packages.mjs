@@ -1,11 +1,10 @@
 // Bundles packages of hundreds of files, which every test file would load again.
 import { existsSync, readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { repositoryRoot } from '../run/environment.mjs';
 
-/** Packages with the folder whose version is used. Only their main modules are imported. */
+/** Packages with a folder that depends on them. Only their main modules are imported. */
 const PACKAGES = {
   '@opentelemetry/api': { usedBy: 'packages/service-kit', format: 'cjs' },
   '@redis/client': { usedBy: 'packages/event-bus', format: 'cjs' },
@@ -22,15 +21,17 @@ export async function bundledPackages() {
 }
 
 async function bundled(name, { usedBy, format }) {
-  const main = createRequire(join(repositoryRoot, usedBy, 'package.json')).resolve(name);
-  const { version } = JSON.parse(readFileSync(packageFile(main, name), 'utf8'));
+  const user = join(repositoryRoot, usedBy);
+  const { version } = JSON.parse(readFileSync(join(user, 'node_modules', name, 'package.json'), 'utf8'));
   const extension = format === 'cjs' ? 'cjs' : 'mjs';
   const file = join(FOLDER, `${name.replace('/', '-')}-${version}.${extension}`);
   if (existsSync(file)) return file;
   const { build } = await import('esbuild');
+  const draft = `${file}.${process.pid}`;
   await build({
-    entryPoints: [main],
-    outfile: `${file}.${process.pid}`,
+    absWorkingDir: user,
+    entryPoints: [name],
+    outfile: draft,
     bundle: true,
     format,
     platform: 'node',
@@ -42,15 +43,6 @@ async function bundled(name, { usedBy, format }) {
     logLevel: 'error',
   });
   // Another run can create it at the same time.
-  await rename(`${file}.${process.pid}`, file);
+  await rename(draft, file);
   return file;
-}
-
-/** The `package.json` of the package with this module. */
-function packageFile(module, name) {
-  for (let folder = dirname(module); folder !== dirname(folder); folder = dirname(folder)) {
-    const file = join(folder, 'package.json');
-    if (existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).name === name) return file;
-  }
-  throw new Error(`${module} is not part of ${name}`);
 }
