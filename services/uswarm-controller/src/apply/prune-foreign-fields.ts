@@ -1,4 +1,5 @@
 import type { KubernetesObject, ManagedFields } from '@uswarm/kube-client';
+import { canonical } from '../canonical.js';
 
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 
@@ -12,9 +13,16 @@ export const foreignManagers = ({ metadata }: KubernetesObject, fieldManager: st
       manager !== fieldManager && subresource === '' && 'f:spec' in fieldsV1,
   );
 
-/** Whether other managers have added fields to the spec that we do not set. */
-export const hasForeignFields = (stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean =>
-  pruneForeignFields(stored, desired, fieldManager).some(({ op }) => op === 'remove');
+/**
+ * Whether other managers have added fields to the spec that we do not set. The owner of a map that is atomic, such as the selector of
+ * a Service, owns the whole map.
+ */
+export function hasForeignFields(stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean {
+  return foreignPaths(stored, fieldManager).some((keys) => {
+    const [is, should] = [at(stored, keys), at(desired, keys)];
+    return isForeign(keys, is, should) || (isMap(should) && canonical(is) !== canonical(should));
+  });
+}
 
 /**
  * JSON patch operations that remove fields of other managers from the spec, which an apply leaves alone: a field that
@@ -25,17 +33,25 @@ export function pruneForeignFields(
   desired: KubernetesObject,
   fieldManager: string,
 ): PatchOperation[] {
-  const paths = foreignManagers(stored, fieldManager).flatMap(({ fieldsV1 }) => {
-    const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'];
-    return spec === undefined ? [] : ownedPaths(spec, ['spec']);
-  });
-  const unique = new Map(paths.map((path) => [pointer(path), path]));
+  const unique = new Map(foreignPaths(stored, fieldManager).map((path) => [pointer(path), path]));
   return [...unique].flatMap(([path, keys]): PatchOperation[] => {
     const desiredValue = at(desired, keys);
     if (Array.isArray(desiredValue)) return [{ op: 'add', path, value: desiredValue }];
-    const free = FREE.every((key, index) => keys[index] === key);
     // A forced apply takes over the fields that we set as well.
-    return desiredValue !== undefined || free || at(stored, keys) === undefined ? [] : [{ op: 'remove', path }];
+    return isForeign(keys, at(stored, keys), desiredValue) ? [{ op: 'remove', path }] : [];
+  });
+}
+
+const isForeign = (keys: readonly string[], stored: unknown, desired: unknown): boolean =>
+  desired === undefined && stored !== undefined && !FREE.every((key, index) => keys[index] === key);
+
+const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Paths of the fields of the spec that other managers own. */
+function foreignPaths(stored: KubernetesObject, fieldManager: string): string[][] {
+  return foreignManagers(stored, fieldManager).flatMap(({ fieldsV1 }) => {
+    const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'];
+    return spec === undefined ? [] : ownedPaths(spec, ['spec']);
   });
 }
 
