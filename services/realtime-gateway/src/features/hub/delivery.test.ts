@@ -285,6 +285,30 @@ describe('streamed text', () => {
     for (const client of clients) await eventually(() => textOf(client) === whole);
   });
 
+  it('is not shown without its end to a client that subscribed after the end, if it arrives late', async () => {
+    await start({ settings: { hubs: { ...TEST_HUBS, stateRetryMs: 20 } } });
+    lose(messageNew(1), messageDone(2));
+    const client = await subscribed();
+    await gateway.publish(chunk(1, { chunk_seq: 1, offset: 0, chunk: 'late' }));
+    await gateway.publish(messageDone(2));
+    // The orchestrator is asked for the text some times.
+    await sleep(100);
+    await gateway.publish(messageNew(3));
+    await client.next('message.new');
+    expect(client.names()).toEqual(['workspace.subscribed', 'message.new']);
+  });
+
+  it('is shown to a client that subscribed after other events, when the orchestrator has it', async () => {
+    await start({ settings: { hubs: { ...TEST_HUBS, stateRetryMs: 20 } } });
+    lose(messageNew(1), messageNew(2));
+    const client = await subscribed();
+    await gateway.publish(chunk(1, { chunk_seq: 1, offset: 0, chunk: 'begun' }));
+    const place = { message_id: MESSAGE, conversation_id: CONVERSATION, agent_id: AGENT };
+    gateway.log.streams = [{ ...place, generation: 1, chunk_seq: 1, text: 'begun' }];
+    await client.next('message.chunk');
+    expect(textOf(client)).toBe('begun');
+  });
+
   it('arrives in few chunks if the runtime sends many', async () => {
     await start();
     const client = await subscribed();

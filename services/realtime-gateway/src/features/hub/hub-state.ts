@@ -59,6 +59,8 @@ export class HubState {
   #epoch: string | undefined;
   /** Whether the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
   #hasReduced = false;
+  /** The events up to this sequence were not received one by one: a stream can have ended with one of them. */
+  #unseenTo = 0;
   #pages: LogEntry[][] = [];
   #pageBytes = 0;
   #lastChunk: { messageId: string; generation: number; chunkSeq: number; offset: number; frame: Frame } | undefined;
@@ -110,10 +112,13 @@ export class HubState {
       this.#hasReduced = false;
       this.log.forgetAhead();
     }
-    if (this.position === undefined) this.#inOrder(this.log.start(last_seq));
-    else this.log.confirmHead(last_seq, moment.known);
+    if (this.position === undefined) {
+      this.#unseenTo = last_seq;
+      this.#inOrder(this.log.start(last_seq));
+    } else this.log.confirmHead(last_seq, moment.known);
     if (agents !== undefined) this.statuses.replace(agents, last_seq, moment.statuses, now);
     for (const stream of streams ?? []) this.streams.restore(stream, last_seq);
+    this.streams.dropUnknown(new Set(streams?.map(({ message_id }) => message_id)), last_seq);
     return 'applied';
   }
 
@@ -135,7 +140,9 @@ export class HubState {
     for (const entry of entries) {
       const isNew = entry.seq === (this.position ?? 0) + 1;
       this.#inOrder(this.log.add(entry));
-      if (isNew) this.#doubtStream(entry);
+      if (!isNew) continue;
+      this.#unseenTo = entry.seq;
+      this.#doubtStream(entry);
     }
     this.#keepPage(entries);
     return 'applied';
@@ -144,6 +151,7 @@ export class HubState {
   /** The history of the workspace is another one. */
   reset(epoch: string | undefined, position: number): void {
     this.#epoch = epoch;
+    this.#unseenTo = position;
     this.log.reset(position);
     this.dropHistory();
     this.streams.clear();
@@ -189,7 +197,7 @@ export class HubState {
   #receiveEphemeral({ after_seq, event, payload }: Extract<HubEvent, { kind: 'ephemeral' }>, now: number): Change {
     this.log.note(after_seq);
     if (event === 'message.chunk') {
-      const changed = isChunk(payload) && this.streams.apply(payload, after_seq);
+      const changed = isChunk(payload) && this.#applyChunk(payload, after_seq);
       return changed ? { ...NOTHING, wake: 'text' } : NOTHING;
     }
     if (event === 'agent.status') {
@@ -197,6 +205,14 @@ export class HubState {
       this.statuses.report(payload, after_seq, now);
     } else this.notices.add(encodeFrame(event, payload), after_seq);
     return NOW;
+  }
+
+  /** A chunk can arrive after the end of its stream, if the bus is slow. */
+  #applyChunk(chunk: StreamChunk, afterSeq: number): boolean {
+    const isKnown = this.streams.has(chunk.message_id);
+    const changed = this.streams.apply(chunk, afterSeq);
+    if (!isKnown && afterSeq < this.#unseenTo) this.streams.doubt(chunk.message_id, this.#unseenTo);
+    return changed;
   }
 
   #isOtherEpoch(epoch: string | undefined): boolean {

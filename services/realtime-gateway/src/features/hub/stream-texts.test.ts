@@ -212,6 +212,18 @@ describe('the texts of a hub', () => {
     expect(streams.states(9)).toMatchObject([{ text: 'xxx' }]);
   });
 
+  it('are removed if they may have ended and the orchestrator does not know them', () => {
+    const streams = new StreamTexts();
+    const begin = (message_id: string): void =>
+      void streams.apply({ ...PLACE, message_id, generation: 1, chunk_seq: 1, offset: 0, chunk: 'x' }, 1);
+    for (const id of ['sure', 'ended', 'known', 'later']) begin(id);
+    streams.doubt('ended', 3);
+    streams.doubt('known', 3);
+    streams.doubt('later', 5);
+    for (let n = 0; n < 3; n += 1) streams.dropUnknown(new Set(['known']), 3);
+    expect([...streams.ids()]).toEqual(['sure', 'known', 'later']);
+  });
+
   it('are limited in number', () => {
     const streams = new StreamTexts();
     for (let n = 0; n < 1_000; n += 1) {

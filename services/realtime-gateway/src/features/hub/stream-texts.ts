@@ -30,6 +30,8 @@ interface Stream {
   incomplete: boolean;
   /** Set if the stream may have ended: a chunk that was published after this sequence shows that it has not. */
   doubtfulSince: number | undefined;
+  /** How often the orchestrator did not know the stream while it was doubtful. */
+  unknown: number;
   /** Chunks after a missing one. */
   waiting: StreamChunk[];
   /** Where later chunks removed text; increasing in both fields. */
@@ -46,6 +48,8 @@ export interface ReceivedText {
 const STREAMS = 64;
 const FINISHED = 256;
 const WAITING_CHUNKS = 256;
+/** An orchestrator that runs a turn saves its text when it is asked for it, and has it soon afterwards. */
+const UNKNOWN = 3;
 
 /** The texts that agents write in a workspace. A text never contains a part whose beginning is missing. */
 export class StreamTexts {
@@ -92,6 +96,15 @@ export class StreamTexts {
   doubt(messageId: string, seq: number): void {
     const stream = this.#streams?.get(messageId);
     if (stream !== undefined) stream.doubtfulSince = seq;
+  }
+
+  /** Removes doubtful streams that the orchestrator does not know: it was asked some times, and has read the log up to `seq`. */
+  dropUnknown(known: ReadonlySet<string>, seq: number): void {
+    for (const stream of this.#streams?.values() ?? []) {
+      if (stream.doubtfulSince === undefined || stream.doubtfulSince > seq || known.has(stream.messageId)) continue;
+      stream.unknown += 1;
+      if (stream.unknown >= UNKNOWN) this.#streams?.delete(stream.messageId);
+    }
   }
 
   /** Later chunks of the message are ignored. */
@@ -181,6 +194,7 @@ export class StreamTexts {
       afterSeq: existing?.afterSeq ?? 0,
       incomplete: false,
       doubtfulSince: undefined,
+      unknown: 0,
       waiting: [],
       retractions: [],
     };
