@@ -45,7 +45,7 @@ const PAUSE_MS = 10;
  * Events of this time leave the outbox in one statement, such as those of a short answer. Well before they are due, when the relay of
  * their shard publishes them again.
  */
-const ADVANCE_MS = 400;
+const ADVANCE_MS = 700;
 const RETRY_MS = 1_000;
 /** Few events per workspace, so that a long backlog of one does not delay the others. */
 const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
