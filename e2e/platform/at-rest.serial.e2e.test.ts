@@ -24,8 +24,8 @@ import { keepTalking } from '../support/keep-talking.js';
 import { waitForCurrentLeader } from '../support/leader.js';
 import { signUp } from '../support/sign-up.js';
 
-/** Seconds. The tests set a shorter period than that of the release, so that they do not wait long. */
-const RESYNC_S = { ofRelease: 30, ofTests: 10 };
+/** The value of the release. */
+const RESYNC_S = 30;
 const PERIODS = 3;
 /** Time without a write, in milliseconds, after which all pending work is complete. */
 const QUIET_MS = 6_000;
@@ -63,8 +63,6 @@ const { auditLog } = loadSettings();
     const [ready, suspended] = await Promise.all([session.create(), session.create({ suspend: true })]);
     names = [observed, ready, suspended];
     await Promise.all([session.ready(observed), session.ready(ready), session.shows(suspended, 'Suspended')]);
-    session.onClose(() => setResyncPeriod(RESYNC_S.ofRelease));
-    await setResyncPeriod(RESYNC_S.ofTests);
     operations = await forwardPort(session.tools, NAMESPACE.release, `deployment/${RELEASE}-controller`, 8081);
     session.onClose(() => operations.close());
     // Events and status updates do not change running objects.
@@ -90,14 +88,6 @@ const { auditLog } = loadSettings();
   });
   afterAll(() => session?.close());
 
-  async function setResyncPeriod(seconds: number): Promise<void> {
-    const { kubectl } = session.tools;
-    const controller = ['-n', NAMESPACE.release, `deployment/${RELEASE}-controller`];
-    await kubectl(['set', 'env', ...controller, `RESYNC_S=${seconds}`]);
-    await kubectl(['rollout', 'status', ...controller, '--timeout=90s'], { timeoutMs: 100_000 });
-    await waitForCurrentLeader(session.api);
-  }
-
   const platformWrites = async (mark: number): Promise<AuditedRequest[]> =>
     (await audit.writesSince(mark)).filter(isByPlatform);
   const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${operations.port}/metrics`)).text();
@@ -122,15 +112,15 @@ const { auditLog } = loadSettings();
     const before = await scrape();
     const versionsBefore = await versions();
     const mark = await audit.mark();
-    const over = performance.now() + PERIODS * RESYNC_S.ofTests * 1_000;
-    await everyOneSynced({ scrape, times: PERIODS, resyncS: RESYNC_S.ofTests });
+    const over = performance.now() + PERIODS * RESYNC_S * 1_000;
+    await everyOneSynced({ scrape, times: PERIODS, resyncS: RESYNC_S });
     await sleep(Math.max(0, over - performance.now()));
     const writes = await platformWrites(mark);
     const after = await scrape();
 
     expect(writes.filter((write) => !isLeaseRenewal(write)).map(showRequest)).toEqual([]);
     // Verify that the log belongs to this cluster and is complete.
-    expect(writes.filter(isLeaseRenewal).length).toBeGreaterThan(PERIODS * RESYNC_S.ofTests * 0.25);
+    expect(writes.filter(isLeaseRenewal).length).toBeGreaterThan(PERIODS * RESYNC_S * 0.25);
     expect(
       session.swarms
         .all()
@@ -146,7 +136,8 @@ const { auditLog } = loadSettings();
     expect(new Set(await talk.stop())).toEqual(new Set(['delivered']));
   });
 
-  it('are still reconciled: a change to a child is reverted', async () => {
+  /** @returns the writes to Services since the change */
+  async function changeIsReverted(): Promise<AuditedRequest[]> {
     const place = { name: childName(observed), namespace: NAMESPACE.runtime };
     const { metadata, spec } = await session.api.get('Service', place);
     const mark = await audit.mark();
@@ -161,7 +152,21 @@ const { auditLog } = loadSettings();
       },
       { description: 'the selector is the old one', timeoutMs: SHOWN_WITHIN_MS },
     );
-    const writes = (await platformWrites(mark)).filter(({ resource }) => resource === 'services');
-    expect(writes.map(({ name, user }) => ({ name, user }))).toContainEqual({ name: place.name, user: CONTROLLER });
+    return (await platformWrites(mark)).filter(({ resource }) => resource === 'services');
+  }
+
+  it('are still reconciled: a change to a child is reverted', async () => {
+    const writes = await changeIsReverted();
+    expect(writes.map(({ name, user }) => ({ name, user }))).toContainEqual({
+      name: childName(observed),
+      user: CONTROLLER,
+    });
+  });
+
+  it('are reconciled as well by a controller that has just started, which has not written the child', async () => {
+    const leader = await waitForCurrentLeader(session.api);
+    await session.tools.kubectl(['delete', 'pod', '-n', NAMESPACE.release, leader]);
+    expect(await waitForCurrentLeader(session.api)).not.toBe(leader);
+    await changeIsReverted();
   });
 });
