@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CloseStack } from '@uswarm/service-kit';
 import { createClient } from '@redis/client';
+import type { CloseStack } from '@uswarm/service-kit';
 import { createSocketIoClient, createWsClient } from './clients/bare-clients.js';
 import { type Peer, startPeer } from './peers.js';
 import { redirect, startTapProxy } from './tap-proxy.js';

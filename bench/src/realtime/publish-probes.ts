@@ -1,6 +1,6 @@
+import { createClient } from '@redis/client';
 import { createRedisBus } from '@uswarm/event-bus';
 import { type CloseStack, silentLogger } from '@uswarm/service-kit';
-import { createClient } from '@redis/client';
 import { monotonicMs } from '../turns/observations.js';
 import { PROBE } from './clients/commands.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CloseStack } from '@uswarm/service-kit';
 import { createClient } from '@redis/client';
+import type { CloseStack } from '@uswarm/service-kit';
 import { median } from '../load/percentiles.js';
 import { atMost } from '../report/goals.js';
 import { messageOf } from '../turns/plan.js';

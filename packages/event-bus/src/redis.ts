@@ -1,6 +1,6 @@
+import { createClient, ErrorReply } from '@redis/client';
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Logger, retry, startHeartbeat } from '@uswarm/service-kit';
-import { createClient, ErrorReply } from '@redis/client';
 import { decodeEnvelope, decodeSignal, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
 import { createFanOut, SIGNALS, SESSIONS, type Transport } from './fan-out.js';

@@ -31,3 +31,6 @@ export function sameContent(left: unknown, right: unknown): boolean {
     if (fields[name] === undefined && !sameContent(null, others[name])) return false;
   return true;
 }
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

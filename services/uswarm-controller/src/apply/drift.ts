@@ -1,6 +1,6 @@
 import { CONTROLLER_MANAGER } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
-import { canonical } from '../canonical.js';
+import { canonical, isObject } from '../canonical.js';
 import { differences } from './contest.js';
 import { APPLIED_ANNOTATION } from './desired.js';
 import { hasForeignFields } from './prune-foreign-fields.js';
@@ -98,6 +98,3 @@ function covers(value: unknown, shape: unknown): boolean {
   if (!isObject(shape)) return value === shape;
   return isObject(value) && Object.keys(shape).every((name) => covers(value[name], shape[name]));
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

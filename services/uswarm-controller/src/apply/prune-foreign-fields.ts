@@ -1,5 +1,5 @@
 import type { KubernetesObject, ManagedFields } from '@uswarm/kube-client';
-import { canonical } from '../canonical.js';
+import { isObject, sameContent } from '../canonical.js';
 
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 
@@ -20,7 +20,7 @@ export const foreignManagers = ({ metadata }: KubernetesObject, fieldManager: st
 export function hasForeignFields(stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean {
   return foreignPaths(stored, fieldManager).some((keys) => {
     const [is, should] = [at(stored, keys), at(desired, keys)];
-    return isForeign(keys, is, should) || (isMap(should) && canonical(is) !== canonical(should));
+    return isForeign(keys, is, should) || (isObject(should) && !sameContent(is, should));
   });
 }
 
@@ -44,8 +44,6 @@ export function pruneForeignFields(
 
 const isForeign = (keys: readonly string[], stored: unknown, desired: unknown): boolean =>
   desired === undefined && stored !== undefined && !FREE.every((key, index) => keys[index] === key);
-
-const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Paths of the fields of the spec that other managers own. */
 function foreignPaths(stored: KubernetesObject, fieldManager: string): string[][] {

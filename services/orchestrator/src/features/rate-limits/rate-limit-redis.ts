@@ -1,5 +1,5 @@
-import { backoffDelay, type Logger, startHeartbeat } from '@uswarm/service-kit';
 import { createClient } from '@redis/client';
+import { backoffDelay, type Logger, startHeartbeat } from '@uswarm/service-kit';
 
 export interface RateLimitRedisOptions {
   url: string;

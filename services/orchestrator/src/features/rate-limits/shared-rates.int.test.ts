@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createClient } from '@redis/client';
 import { createMetrics, type Logger, createLogger, silentLogger } from '@uswarm/service-kit';
 import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { createClient } from '@redis/client';
 import { connectRateLimitRedis } from './rate-limit-redis.js';
 import { createRateLimits, type RateLimits } from './rate-limits.js';
 
