@@ -51,6 +51,11 @@ export function messageDeleted(seq: number, messageId = MESSAGE): DurableEnvelop
   return { ...durable(seq), event: 'message.deleted', subject_id: messageId, payload };
 }
 
+export function conversationDeleted(seq: number): DurableEnvelope {
+  const payload = { conversation_id: CONVERSATION, workspace_id: WORKSPACE, seq };
+  return { ...durable(seq), event: 'conversation.deleted', subject_id: CONVERSATION, payload };
+}
+
 export function messageDone(seq: number, messageId = MESSAGE): DurableEnvelope {
   const payload = {
     message_id: messageId,

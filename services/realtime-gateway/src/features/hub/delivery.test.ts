@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { BusEnvelope } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -8,7 +7,6 @@ import {
   chunk,
   CONVERSATION,
   type DurableEnvelope,
-  MESSAGE,
   messageDone,
   messageNew,
   skip,
@@ -251,75 +249,6 @@ describe('a client after a failover that lost events', () => {
     await gateway.publish(messageNew(2));
     await eventually(() => seqs(client).at(-1) === 2);
     expect(client.names()).toEqual(['workspace.subscribed', 'message.new', 'message.new']);
-  });
-});
-
-describe('streamed text', () => {
-  it('is a prefix of the answer on each client at all times, also if every seventh chunk is lost', async () => {
-    const answer = Array.from({ length: 120 }, (_, index) => `word${index} `);
-    const whole = answer.join('');
-    await start({ settings: { hubs: { ...TEST_HUBS, stateRetryMs: 20 } } });
-    const clients = [await subscribed()];
-    let text = '';
-    for (const [index, word] of answer.entries()) {
-      const part = chunk(0, { chunk_seq: index + 1, offset: text.length, chunk: word });
-      text += word;
-      // What the orchestrator stores lags behind.
-      if (index % 10 === 9) {
-        gateway.log.streams = [
-          {
-            message_id: MESSAGE,
-            conversation_id: CONVERSATION,
-            agent_id: AGENT,
-            generation: 1,
-            chunk_seq: index + 1,
-            text,
-          },
-        ];
-      }
-      if (index % 7 !== 6) await gateway.publish(part);
-      if (index === 60) clients.push(await subscribed());
-      for (const client of clients) expect(whole.startsWith(textOf(client))).toBe(true);
-      await sleep(2);
-    }
-    for (const client of clients) await eventually(() => textOf(client) === whole);
-  });
-
-  it('is not shown without its end to a client that subscribed after the end, if it arrives late', async () => {
-    await start({ settings: { hubs: { ...TEST_HUBS, stateRetryMs: 20 } } });
-    lose(messageNew(1), messageDone(2));
-    const client = await subscribed();
-    await gateway.publish(chunk(1, { chunk_seq: 1, offset: 0, chunk: 'late' }));
-    await gateway.publish(messageDone(2));
-    // The orchestrator is asked for the text some times.
-    await sleep(100);
-    await gateway.publish(messageNew(3));
-    await client.next('message.new');
-    expect(client.names()).toEqual(['workspace.subscribed', 'message.new']);
-  });
-
-  it('is shown to a client that subscribed after other events, when the orchestrator has it', async () => {
-    await start({ settings: { hubs: { ...TEST_HUBS, stateRetryMs: 20 } } });
-    lose(messageNew(1), messageNew(2));
-    const client = await subscribed();
-    await gateway.publish(chunk(1, { chunk_seq: 1, offset: 0, chunk: 'begun' }));
-    const place = { message_id: MESSAGE, conversation_id: CONVERSATION, agent_id: AGENT };
-    gateway.log.streams = [{ ...place, generation: 1, chunk_seq: 1, text: 'begun' }];
-    await client.next('message.chunk');
-    expect(textOf(client)).toBe('begun');
-  });
-
-  it('arrives in few chunks if the runtime sends many', async () => {
-    await start();
-    const client = await subscribed();
-    let offset = 0;
-    for (let seq = 1; seq <= 500; seq += 1) {
-      await gateway.publish(chunk(0, { chunk_seq: seq, offset, chunk: 'x' }));
-      offset += 1;
-      if (seq % 50 === 0) await sleep(5);
-    }
-    await eventually(() => textOf(client).length === 500);
-    expect(client.names().filter((name) => name === 'message.chunk').length).toBeLessThan(50);
   });
 });
 

@@ -59,8 +59,6 @@ export class HubState {
   #epoch: string | undefined;
   /** Whether the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
   #hasReduced = false;
-  /** The events up to this sequence were not received one by one: a stream can have ended with one of them. */
-  #unseenTo = 0;
   #pages: LogEntry[][] = [];
   #pageBytes = 0;
   #lastChunk: { messageId: string; generation: number; chunkSeq: number; offset: number; frame: Frame } | undefined;
@@ -113,7 +111,7 @@ export class HubState {
       this.log.forgetAhead();
     }
     if (this.position === undefined) {
-      this.#unseenTo = last_seq;
+      this.streams.doubtAll(last_seq);
       this.#inOrder(this.log.start(last_seq));
     } else this.log.confirmHead(last_seq, moment.known);
     if (agents !== undefined) this.statuses.replace(agents, last_seq, moment.statuses, now);
@@ -140,9 +138,7 @@ export class HubState {
     for (const entry of entries) {
       const isNew = entry.seq === (this.position ?? 0) + 1;
       this.#inOrder(this.log.add(entry));
-      if (!isNew) continue;
-      this.#unseenTo = entry.seq;
-      this.#doubtStream(entry);
+      if (isNew) this.#doubtStream(entry);
     }
     this.#keepPage(entries);
     return 'applied';
@@ -151,10 +147,10 @@ export class HubState {
   /** The history of the workspace is another one. */
   reset(epoch: string | undefined, position: number): void {
     this.#epoch = epoch;
-    this.#unseenTo = position;
     this.log.reset(position);
     this.dropHistory();
     this.streams.clear();
+    this.streams.doubtAll(position);
     this.statuses.clear();
     this.notices.clear();
     this.#lastChunk = undefined;
@@ -197,7 +193,7 @@ export class HubState {
   #receiveEphemeral({ after_seq, event, payload }: Extract<HubEvent, { kind: 'ephemeral' }>, now: number): Change {
     this.log.note(after_seq);
     if (event === 'message.chunk') {
-      const changed = isChunk(payload) && this.#applyChunk(payload, after_seq);
+      const changed = isChunk(payload) && this.streams.apply(payload, after_seq);
       return changed ? { ...NOTHING, wake: 'text' } : NOTHING;
     }
     if (event === 'agent.status') {
@@ -205,14 +201,6 @@ export class HubState {
       this.statuses.report(payload, after_seq, now);
     } else this.notices.add(encodeFrame(event, payload), after_seq);
     return NOW;
-  }
-
-  /** A chunk can arrive after the end of its stream, if the bus is slow. */
-  #applyChunk(chunk: StreamChunk, afterSeq: number): boolean {
-    const isKnown = this.streams.has(chunk.message_id);
-    const changed = this.streams.apply(chunk, afterSeq);
-    if (!isKnown && afterSeq < this.#unseenTo) this.streams.doubt(chunk.message_id, this.#unseenTo);
-    return changed;
   }
 
   #isOtherEpoch(epoch: string | undefined): boolean {
@@ -233,9 +221,9 @@ export class HubState {
     return entries.length > 0;
   }
 
-  /** The log has only the last event of a message, so that the end of its stream may be hidden. */
+  /** The log has only the last event of a message: `message.updated` may hide the end of its stream. */
   #doubtStream({ seq, subjectId, frame }: LogEntry): void {
-    if (subjectId !== undefined && frame?.event !== 'message.new') this.streams.doubt(subjectId, seq);
+    if (subjectId !== undefined && frame?.event === 'message.updated') this.streams.doubt(subjectId, seq);
   }
 
   #keepPage(entries: LogEntry[]): void {

@@ -47,6 +47,7 @@ export interface ReceivedText {
 
 const STREAMS = 64;
 const FINISHED = 256;
+const DOUBTS = 64;
 const WAITING_CHUNKS = 256;
 /** An orchestrator that runs a turn saves its text when it is asked for it, and has it soon afterwards. */
 const UNKNOWN = 3;
@@ -55,7 +56,12 @@ const UNKNOWN = 3;
 export class StreamTexts {
   /** Allocated by the first text, because most workspaces are idle. */
   #streams: Map<string, Stream> | undefined;
+  /** Messages and conversations. A chunk can arrive after the end of its stream. */
   #finished: Map<string, true> | undefined;
+  /** Messages whose stream may have ended at this sequence. */
+  #doubts: Map<string, number> | undefined;
+  /** Each stream may have ended up to this sequence. */
+  #unseenTo = 0;
 
   /** @returns whether a text changed */
   apply(chunk: StreamChunk, afterSeq: number): boolean {
@@ -96,6 +102,13 @@ export class StreamTexts {
   doubt(messageId: string, seq: number): void {
     const stream = this.#streams?.get(messageId);
     if (stream !== undefined) stream.doubtfulSince = seq;
+    this.#doubts ??= new Map();
+    remember(this.#doubts, messageId, seq, DOUBTS);
+  }
+
+  /** Streams that begin later may have ended up to `seq`, because the events before it are unknown. */
+  doubtAll(seq: number): void {
+    this.#unseenTo = seq;
   }
 
   /** Removes doubtful streams that the orchestrator does not know: it was asked some times, and has read the log up to `seq`. */
@@ -110,17 +123,19 @@ export class StreamTexts {
   /** Later chunks of the message are ignored. */
   end(messageId: string): void {
     this.#streams?.delete(messageId);
-    this.#finished ??= new Map();
-    remember(this.#finished, messageId, true, FINISHED);
+    this.#finish(messageId);
   }
 
+  /** Later chunks of the conversation are ignored. */
   endConversation(conversationId: string): void {
     for (const stream of this.#streams?.values() ?? [])
-      if (stream.conversationId === conversationId) this.end(stream.messageId);
+      if (stream.conversationId === conversationId) this.#streams?.delete(stream.messageId);
+    this.#finish(conversationId);
   }
 
   clear(): void {
     this.#streams = undefined;
+    this.#doubts = undefined;
   }
 
   /** Whether the orchestrator may have more of a text. */
@@ -178,9 +193,19 @@ export class StreamTexts {
     };
   }
 
-  /** Undefined for a finished message and for an earlier generation. */
+  #doubtOf(messageId: string): number {
+    return Math.max(this.#unseenTo, this.#doubts?.get(messageId) ?? 0);
+  }
+
+  #finish(id: string): void {
+    this.#finished ??= new Map();
+    remember(this.#finished, id, true, FINISHED);
+  }
+
+  /** Undefined for a finished message or conversation, and for an earlier generation. */
   #streamOf(part: Omit<StreamChunk, 'chunk' | 'offset'>): Stream | undefined {
-    if (this.#finished?.has(part.message_id) === true) return undefined;
+    if (this.#finished?.has(part.message_id) === true || this.#finished?.has(part.conversation_id) === true)
+      return undefined;
     const existing = this.#streams?.get(part.message_id);
     if (existing !== undefined && part.generation < existing.generation) return undefined;
     if (existing?.generation === part.generation) return existing;
@@ -193,7 +218,7 @@ export class StreamTexts {
       text: '',
       afterSeq: existing?.afterSeq ?? 0,
       incomplete: false,
-      doubtfulSince: undefined,
+      doubtfulSince: existing === undefined ? this.#doubtOf(part.message_id) : existing.doubtfulSince,
       unknown: 0,
       waiting: [],
       retractions: [],
