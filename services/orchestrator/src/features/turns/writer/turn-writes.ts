@@ -69,7 +69,6 @@ export interface ProgressSource {
   saved(version: number): void;
 }
 
-/** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
 /** A runtime that gets a turn. */
 export interface TurnStart {
   instance: TurnInstance;
@@ -77,6 +76,7 @@ export interface TurnStart {
   untrusted: readonly UntrustedSource[];
 }
 
+/** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
 export interface TurnWriter {
   /**
    * Marks the user message as delivered and the agent as reading, and stores a loading reply.
