@@ -121,12 +121,9 @@ async function storeReply({ database }: TestOrchestrator, user: TestUser, home: 
   await database.transaction().execute(async (tx) => {
     await stores.jobs.remove('turn', [turn.id], tx);
     const place = { workspaceId: home.workspaceId, conversationId, agentId: turn.agent_id };
-    const seq = await stores.events.append(
-      { workspaceId: home.workspaceId, type: 'message.new', subjectId: id },
-      withoutAfterCommit(tx),
-    );
-    const reply = { type: 'text', text: 'There is.' } as const;
-    await stores.messages.insert({ id, ...place, seq, role: 'agent', content: reply, status: 'delivered' }, tx);
+    const answer = { type: 'text', text: 'There is.' } as const;
+    const reply = { id, ...place, role: 'agent', content: answer, status: 'delivered' } as const;
+    await stores.events.addMessage(reply, withoutAfterCommit(tx));
     await stores.turns.start(turn.id, { replyId: id, budget: null }, tx);
     await stores.turns.finish(turn.id, { status: 'done', errorCode: null }, tx);
   });
@@ -139,13 +136,11 @@ async function storeCard({ database }: TestOrchestrator, home: Home, agentId: st
   const id = randomUUIDv7();
   const { workspaceId, conversationId } = home;
   await database.transaction().execute(async (tx) => {
-    const seq = await stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, withoutAfterCommit(tx));
-    await stores.messages.insert(
+    await stores.events.addMessage(
       {
         id,
         workspaceId,
         conversationId,
-        seq,
         role: 'agent',
         agentId,
         status: 'delivered',
@@ -159,7 +154,7 @@ async function storeCard({ database }: TestOrchestrator, home: Home, agentId: st
           ],
         },
       },
-      tx,
+      withoutAfterCommit(tx),
     );
   });
   return id;

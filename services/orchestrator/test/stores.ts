@@ -112,7 +112,7 @@ export function createStores(database: Database, jobSignals: JobSignals = create
       jobs: createJobStore(database, jobSignals),
     }),
     reservations: createReservationStore(),
-    warnAboutBudget: createBudgetWarning({ store: createBudgetWarningStore(), messages, events, clock: systemClock }),
+    warnAboutBudget: createBudgetWarning({ store: createBudgetWarningStore(), events, clock: systemClock }),
     jobs: createJobStore(database, jobSignals),
     workflows: createWorkflowStore(database),
     workspaces: createWorkspaceStore(database),

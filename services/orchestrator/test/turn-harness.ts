@@ -274,14 +274,6 @@ export function createTurnHarness(
       wrote: async () => undefined,
     },
     messages: {
-      insert: async ({ id, content, turn: { key } = { key: '' } }) => {
-        keys.set(key, id);
-        if (content.type === 'system') recorded.notes.push(content.text);
-        else if (content.type === 'action_card') recorded.cards.push(`${content.title}: ${content.description}`);
-        else messages.set(id, {});
-        if (content.type === 'tool_status') showLine(id, content.state);
-        return undefined;
-      },
       update: async (id, change) => updateMessage(id, change),
       find: async () => [],
       findLine: async (_turn, key) => lines.get(keys.get(key) ?? ''),
@@ -289,6 +281,14 @@ export function createTurnHarness(
     },
     events: {
       append: async () => (seq += 1),
+      async addMessage({ id, content, turn: { key } = { key: '' } }) {
+        keys.set(key, id);
+        if (content.type === 'system') recorded.notes.push(content.text);
+        else if (content.type === 'action_card') recorded.cards.push(`${content.title}: ${content.description}`);
+        else messages.set(id, {});
+        if (content.type === 'tool_status') showLine(id, content.state);
+        return (seq += 1);
+      },
       async changeMessage({ id, change, types }) {
         updateMessage(id, change);
         return types.map(() => (seq += 1));

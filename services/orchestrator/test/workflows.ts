@@ -113,11 +113,10 @@ async function storeMessage({ database }: Pick<TestOrchestrator, 'database'>, pl
   const stores = createStores(database);
   const id = randomUUIDv7();
   await database.transaction().execute(async (tx) => {
-    const seq = await stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, withoutAfterCommit(tx));
     const content = contentOf({ id, name: '', status: 'running' }, []);
     const agentId = agents[0]?.id ?? '';
-    const message = { id, workspaceId, conversationId, agentId, seq, content } as const;
-    await stores.messages.insert({ ...message, role: 'agent', status: 'delivered' }, tx);
+    const message = { id, workspaceId, conversationId, agentId, content } as const;
+    await stores.events.addMessage({ ...message, role: 'agent', status: 'delivered' }, withoutAfterCommit(tx));
   });
   return id;
 }

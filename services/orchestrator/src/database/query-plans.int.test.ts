@@ -239,6 +239,22 @@ describe('frequent statements without a sequential scan of a large table', () =>
     ],
     ['what a turn has left unfinished', (database) => createTurnStore(database).unfinished(place.messageId, database)],
     [
+      'the insertion of a message with its event',
+      async (database) => {
+        const { workspaceId, conversationId } = place;
+        const content = { type: 'text', text: 'hi' } as const;
+        const message = {
+          id: crypto.randomUUID(),
+          workspaceId,
+          conversationId,
+          role: 'agent',
+          content,
+          status: 'pending',
+        } as const;
+        await createEventStore(database).addMessage(message, withoutAfterCommit(database));
+      },
+    ],
+    [
       'the change of a message with its events',
       async (database) => {
         const { workspaceId, messageId: id } = place;

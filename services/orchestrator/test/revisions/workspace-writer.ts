@@ -210,9 +210,8 @@ export class WorkspaceWriter {
     const { workspaceId, agents } = this.#deps.home;
     const id = randomUUIDv7();
     return this.#transaction(async (tx) => {
-      const seq = await this.#stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
-      const message = { id, workspaceId, conversationId, seq, agentId: first(agents).id, content };
-      await this.#stores.messages.insert({ ...message, role: 'agent', status: 'delivered' }, tx);
+      const message = { id, workspaceId, conversationId, agentId: first(agents).id, content };
+      await this.#stores.events.addMessage({ ...message, role: 'agent', status: 'delivered' }, tx);
     });
   }
 

@@ -27,8 +27,8 @@ export interface DelegationsDeps {
   queue: Pick<TurnQueue, 'continue'>;
   reservations: Pick<ReservationStore, 'unallotted'>;
   toolCalls: Pick<ToolCallStore, 'insert'>;
-  messages: Pick<MessageStore, 'insert' | 'find' | 'update'>;
-  events: Pick<EventStore, 'append' | 'lock'>;
+  messages: Pick<MessageStore, 'find' | 'update'>;
+  events: Pick<EventStore, 'addMessage' | 'append' | 'lock'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   markdown: Pick<SafeMarkdown, 'text'>;
@@ -132,21 +132,9 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       if (budget === 0) return failed('No tokens are left for a task. Answer with what you have.');
       const content = safeContent(given, deps.markdown);
       const messageId = randomUUIDv7();
-      const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
-      const context = { workspaceId, conversationId, agentId: call.agentId };
-      const key = `delegation:${callId}`;
-      await messages.insert(
-        {
-          id: messageId,
-          ...context,
-          seq,
-          role: 'agent',
-          content,
-          status: 'delivered',
-          turn: { id: parentTurnId, key },
-        },
-        tx,
-      );
+      const turn = { id: parentTurnId, key: `delegation:${callId}` };
+      const message = { id: messageId, workspaceId, conversationId, agentId: call.agentId, content, turn };
+      const seq = await events.addMessage({ ...message, role: 'agent', status: 'delivered' }, tx);
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
       const turnId = await background.start({ ...task, budget }, tx);
       await store.insert({ turnId, parentTurnId, callId, messageId }, tx);

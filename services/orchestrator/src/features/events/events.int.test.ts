@@ -83,6 +83,53 @@ describe('the sequence of a workspace', () => {
     expect(await seqs(id)).toEqual(upTo(20));
   });
 
+  it('is that of the message that is added with its event, also under concurrent writers', async () => {
+    const workspaceId = await workspace();
+    const conversation = await db.database
+      .selectFrom('conversations')
+      .select('id')
+      .where('workspace_id', '=', workspaceId)
+      .executeTakeFirstOrThrow();
+    const content = { type: 'text', text: 'hi' } as const;
+    const place = { workspaceId, conversationId: conversation.id, role: 'agent', content, status: 'pending' } as const;
+    const add = async () => {
+      const id = crypto.randomUUID();
+      return { id, seq: await db.withTransaction((tx) => store.addMessage({ id, ...place, beforeSeq: 7 }, tx)) };
+    };
+    const added = await Promise.all(upTo(20).map(add));
+    added.sort((a, b) => a.seq - b.seq);
+    expect(added.map(({ seq }) => seq)).toEqual(upTo(20));
+    const events = await db.database
+      .selectFrom('workspace_events as e')
+      .innerJoin('messages as m', 'm.id', 'e.subject_id')
+      .select(['e.type', 'e.subject_id as id', 'e.seq', 'm.seq as message_seq', 'm.rev', 'm.before_seq'])
+      .where('e.workspace_id', '=', workspaceId)
+      .orderBy('e.seq')
+      .execute();
+    const stored = added.map(({ id, seq }) => ({
+      type: 'message.new',
+      id,
+      seq,
+      message_seq: seq,
+      rev: seq,
+      before_seq: 7,
+    }));
+    expect(events).toEqual(stored);
+    const revs = await db.database
+      .selectFrom('conversations as c')
+      .innerJoin('workspaces as w', 'w.id', 'c.workspace_id')
+      .innerJoin('event_outbox as o', 'o.workspace_id', 'w.id')
+      .select(['c.rev as conversation', 'w.rev as workspace', 'o.from_seq', 'o.upto_seq'])
+      .where('c.id', '=', conversation.id)
+      .execute();
+    expect(revs).toEqual([{ conversation: 20, workspace: 20, from_seq: 1, upto_seq: 20 }]);
+    await expect(
+      db.withTransaction((tx) =>
+        store.addMessage({ id: crypto.randomUUID(), ...place, workspaceId: crypto.randomUUID() }, tx),
+      ),
+    ).rejects.toThrow('Workspace not found.');
+  });
+
   it('is taken by all events of a change of a message, which is shown by the first of them', async () => {
     const workspaceId = await workspace();
     const message = await messageOf(workspaceId);

@@ -1,4 +1,4 @@
-import { ApiError, type DurableEventName, type MessageStatus } from '@uswarm/contract';
+import { ApiError, type DurableEventName, type MessageContent, type MessageStatus } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
 import { changedColumns, type MessageChange } from '../messages/messages.store.js';
@@ -17,6 +17,21 @@ export interface StoredEvent {
 }
 
 export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
+
+/** A message of an agent or of the platform. */
+export interface AddedMessage {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  role: 'agent' | 'system';
+  agentId?: string;
+  content: MessageContent;
+  status: MessageStatus;
+  /** The turn and the key of a message that a turn writes in addition to its reply. */
+  turn?: { id: string; key: string };
+  /** For a tool line: the seq of the reply before which it is listed. */
+  beforeSeq?: number;
+}
 
 /** A message that changes, and its events. */
 export interface ChangedMessage {
@@ -50,6 +65,13 @@ export interface EventStore {
    * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
    */
   append(event: NewEvent, tx: Transaction): Promise<number>;
+  /**
+   * Stores a message and its event `message.new` in one statement, as `append` does. Moves the conversation to the front of the list.
+   *
+   * @returns the seq of the message
+   * @throws ApiError `workspace_not_found`
+   */
+  addMessage(message: AddedMessage, tx: Transaction): Promise<number>;
   /**
    * Changes a message and stores its events in one statement, as `append` does.
    *
@@ -107,6 +129,32 @@ export function createEventStore(
       const row = rows[0];
       if (row === undefined) throw new ApiError('workspace_not_found');
       reportLater(event, row, tx);
+      return row.seq;
+    },
+
+    async addMessage({ workspaceId, id, conversationId, turn, ...message }, tx) {
+      const { rows } = await sql<AppendedEvent>`
+        WITH counter AS (
+          UPDATE workspaces SET last_seq = last_seq + 1, rev = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
+        ), moved AS (
+          UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
+          FROM counter WHERE c.id = ${conversationId}
+        ), message AS (
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key)
+          SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, ${message.beforeSeq ?? null}::bigint,
+            ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
+            ${turn?.id ?? null}::uuid, ${turn?.key ?? null}
+          FROM counter
+        ), waiting AS (
+          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
+          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+        )
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+        SELECT ${workspaceId}, last_seq, 'message.new', ${id}, now() FROM counter
+        RETURNING ${APPENDED}`.execute(tx);
+      const [row] = rows;
+      if (row === undefined) throw new ApiError('workspace_not_found');
+      reportLater({ workspaceId, type: 'message.new', subjectId: id }, row, tx);
       return row.seq;
     },
 

@@ -65,7 +65,6 @@ export function createMessageIntake(deps: MessageIntakeDeps): MessageIntake {
         workspaceId,
         conversationId,
         seq,
-        role: 'user',
         content: { type: 'text', text },
         // A running turn reads a decision itself.
         status: newMessage.agentIds.length === 0 ? 'read' : 'sent',

@@ -1,4 +1,4 @@
-import { ApiError, type Mention, type MessageContent, type MessageRole, type MessageStatus } from '@uswarm/contract';
+import { ApiError, type Mention, type MessageContent, type MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
@@ -10,26 +10,21 @@ import type { ChangedMessageRow, MessageRow, PageRow } from './message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
+/** A message of a user. */
 export interface NewMessage {
   id: string;
   workspaceId: string;
   conversationId: string;
   seq: number;
-  role: MessageRole;
   content: MessageContent;
   status: MessageStatus;
-  senderId?: string;
-  agentId?: string;
+  senderId: string;
   localId?: string;
   bodyHash?: Buffer;
   mentions?: readonly Mention[];
   attachments?: StoredAttachment[];
   /** The title of the conversation, if it has none. */
   title?: string;
-  /** The turn and the key of a message that a turn writes in addition to its reply. */
-  turn?: { id: string; key: string };
-  /** For a tool line: the seq of the reply before which it is listed. */
-  beforeSeq?: number;
 }
 
 export interface MessageChange {
@@ -135,7 +130,7 @@ export const changedColumns = ({ content, status, errorCode, shownSeq }: Message
 export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
-      const { turn, title = null, localId = null } = message;
+      const { title = null, localId = null } = message;
       // Moves the conversation to the front of the list, and sets its title if it has none.
       const { rows } = await sql<InsertedMessage>`
         WITH moved AS (
@@ -143,15 +138,15 @@ export function createMessageStore(database: Database): MessageStore {
             title_source = CASE WHEN title IS NULL AND ${title}::text IS NOT NULL THEN 'first_message' ELSE title_source END
           WHERE id = ${message.conversationId}
         ), m AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, sender_id, agent_id, content,
-            status, local_id, body_hash, mentions, attachments, turn_id, turn_key)
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, sender_id, content,
+            status, local_id, body_hash, mentions, attachments)
           SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq}, ${message.seq},
-            ${message.beforeSeq ?? null}, ${message.role}, ${message.senderId ?? null}, ${message.agentId ?? null}, ${JSON.stringify(message.content)}::jsonb,
+            'user', ${message.senderId}, ${JSON.stringify(message.content)}::jsonb,
             ${message.status}, ${localId}, ${message.bodyHash ?? null}, ${JSON.stringify(message.mentions ?? [])}::jsonb,
-            ${JSON.stringify(message.attachments ?? [])}::jsonb, ${turn?.id ?? null}, ${turn?.key ?? null}
+            ${JSON.stringify(message.attachments ?? [])}::jsonb
           WHERE NOT EXISTS (
             SELECT FROM spent_local_ids
-            WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId ?? null}
+            WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId}
               AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
           )
           RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions, attachments,

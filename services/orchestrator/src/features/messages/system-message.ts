@@ -1,27 +1,24 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../../database/database.js';
-import type { EventStore } from '../events/events.store.js';
-import type { MessageStore, NewMessage } from './messages.store.js';
+import type { AddedMessage, EventStore } from '../events/events.store.js';
 
 export interface SystemMessageDeps {
-  messages: { insert(...message: Parameters<MessageStore['insert']>): Promise<unknown> };
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventStore, 'addMessage'>;
 }
 
 /** `turn`: the turn that writes the message, and its key */
-export interface SystemMessage extends Pick<NewMessage, 'workspaceId' | 'conversationId' | 'turn'> {
+export interface SystemMessage extends Pick<AddedMessage, 'workspaceId' | 'conversationId' | 'turn'> {
   text: string;
 }
 
 /** Stores a message of the platform, and its event. */
 export async function insertSystemMessage(
-  { messages, events }: SystemMessageDeps,
+  { events }: SystemMessageDeps,
   { text, ...message }: SystemMessage,
   tx: Transaction,
 ): Promise<{ id: string; seq: number }> {
   const id = randomUUIDv7();
-  const seq = await events.append({ workspaceId: message.workspaceId, type: 'message.new', subjectId: id }, tx);
   const content = { type: 'system', text } as const;
-  await messages.insert({ id, ...message, seq, role: 'system', content, status: 'delivered' }, tx);
+  const seq = await events.addMessage({ id, ...message, role: 'system', content, status: 'delivered' }, tx);
   return { id, seq };
 }

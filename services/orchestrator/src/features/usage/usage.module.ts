@@ -3,7 +3,6 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { Database } from '../../database/database.js';
 import { createListCursors } from '../messages/list-cursor.js';
-import { createMessageStore } from '../messages/messages.store.js';
 import type { Plans } from '../plans/plans.js';
 import { createBudgetWarning, createBudgetWarningStore, type WarnAboutBudget } from './budget-warning.js';
 import { createBudgetService } from './budget.service.js';
@@ -23,11 +22,8 @@ export interface UsageModuleDeps {
 }
 
 /** @param connections those of the transactions that record usage */
-export const createBudgetWarningOn = (
-  { database, events }: Pick<Connections, 'database' | 'events'>,
-  clock: Clock,
-): WarnAboutBudget =>
-  createBudgetWarning({ store: createBudgetWarningStore(), messages: createMessageStore(database), events, clock });
+export const createBudgetWarningOn = ({ events }: Pick<Connections, 'events'>, clock: Clock): WarnAboutBudget =>
+  createBudgetWarning({ store: createBudgetWarningStore(), events, clock });
 
 /** Usage and its cost, the limits of plans, and the budgets of workspaces. */
 export function createUsageModule({ config, database, plans, clock }: UsageModuleDeps) {

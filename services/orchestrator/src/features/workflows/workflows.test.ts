@@ -62,10 +62,13 @@ function world() {
     queue: { follow: unexpected },
     turns: { requestStop: unexpected },
     messages: {
-      insert: async ({ content }) => void written.push(content),
       update: async (_id, { content }) => void (content !== undefined && written.push(content)),
     },
-    events: { append: async () => 1, lock: async () => undefined },
+    events: {
+      addMessage: async ({ content }) => written.push(content),
+      append: async () => 1,
+      lock: async () => undefined,
+    },
     markdown: { text: (text) => text },
     clock: { now: () => NOW },
   });

@@ -35,8 +35,8 @@ export interface WorkflowsDeps {
   delegations: Pick<Delegations, 'stopSuspended'>;
   queue: Pick<TurnQueue, 'follow'>;
   turns: Pick<TurnStore, 'requestStop'>;
-  messages: Pick<MessageStore, 'update'> & { insert(...message: Parameters<MessageStore['insert']>): Promise<unknown> };
-  events: Pick<EventStore, 'append' | 'lock'>;
+  messages: Pick<MessageStore, 'update'>;
+  events: Pick<EventStore, 'addMessage' | 'append' | 'lock'>;
   markdown: Pick<SafeMarkdown, 'text'>;
   clock: Clock;
 }
@@ -186,12 +186,11 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       const [id, messageId, createdAt] = [randomUUIDv7(), randomUUIDv7(), clock.now()];
       const waiting = planned.map((step) => pending(id, step));
       const next = begun(stateOf({ status: 'running' }, waiting).steps);
-      const seq = await events.append({ workspaceId, type: 'message.new', subjectId: messageId }, tx);
       const content = shownContent({ id, name, status: next.status }, moved(waiting, next, NO_RESULTS, createdAt));
-      const message = { id: messageId, workspaceId, conversationId, agentId, seq, content } as const;
+      const message = { id: messageId, workspaceId, conversationId, agentId, content } as const;
       // A runtime cannot write a message with such a key.
       const turn = { id: turnId, key: `platform:workflow:${id}` };
-      await messages.insert({ ...message, role: 'agent', status: 'delivered', turn }, tx);
+      await events.addMessage({ ...message, role: 'agent', status: 'delivered', turn }, tx);
       const steps = planned.map(({ agent_slug: _, ...step }): NewStep => step);
       await store.insert({ ...plan, id, messageId, createdAt }, steps, tx);
       const snapshot = await locked(workspaceId, id, tx);

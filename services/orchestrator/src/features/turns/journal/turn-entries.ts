@@ -54,20 +54,23 @@ export interface AppendedTo {
  */
 export async function appendEntry(
   { journal, budget, limits }: EntryDeps,
-  shown: Pick<TurnMessages, 'tool' | 'offer'>,
+  shown: Pick<TurnMessages, 'tool' | 'findTool' | 'offer'>,
   turn: AppendedTo,
   entry: StoredEntry & EntryParts,
   tx: Transaction,
 ): Promise<AppendedEntry> {
   const { usage, usageOf = 'unannounced', tool, message } = entry;
-  const verdict = await journal.append(turn, entry, tx);
+  const key = tool === undefined ? '' : runtimeKey(tool.callId);
+  const appending = journal.append(turn, entry, tx);
+  const line = tool && shown.findTool(key, tx);
+  const [verdict] = await allInOrder([appending, line]);
   if (verdict !== 'new') return { verdict };
   // Before the events, which lock the workspace.
   const [counted, reached] =
     usage === undefined
       ? []
       : await allInOrder([budget.record(usage, usageOf, tx), limits.reached(turn.workspaceId, tx)]);
-  let seq = tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx);
+  let seq = tool === undefined ? undefined : await shown.tool(key, tool.content, turn.replySeq, tx, line);
   if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
   return { verdict, counted, reached, ...(seq === undefined ? {} : { seq }) };
 }

@@ -27,7 +27,7 @@ export class TokensUsed extends Error {
 export interface TurnBeginningDeps {
   turns: Pick<TurnStore, 'start'>;
   statuses: Pick<AgentStatuses, 'begun' | 'setActivity'>;
-  messages: Pick<TurnMessagesDeps['messages'], 'insert' | 'find'>;
+  messages: Pick<TurnMessagesDeps['messages'], 'find'>;
   events: TurnMessagesDeps['events'];
   limits: Pick<UsageLimits, 'reserve'>;
 }
@@ -54,9 +54,9 @@ export function createTurnBeginning(
     },
   ): Promise<NewReply> {
     const id = randomUUIDv7();
-    const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
     const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-    await messages.insert({ id, ...context, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
+    const content = { type: 'loading' } as const;
+    const seq = await events.addMessage({ id, ...context, role: 'agent', content, status: 'pending' }, tx);
     const running = await turns.start(turn.id, { replyId: id, ...started }, tx);
     return { replyId: id, seq, stopRequested: running?.stopRequested ?? false };
   }

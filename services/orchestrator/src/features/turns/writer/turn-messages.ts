@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { DurableEventName, MessageContent } from '@uswarm/contract';
+import type { MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../../database/database.js';
-import type { EventStore } from '../../events/events.store.js';
+import type { AddedMessage, EventStore } from '../../events/events.store.js';
 import { insertSystemMessage } from '../../messages/system-message.js';
 import type { MessageStore } from '../../messages/messages.store.js';
 import type { PlatformTool } from '../../tools/platform-tool.js';
@@ -11,20 +11,21 @@ import { safeContent } from '../reply/safe-content.js';
 import type { TurnRow } from '../turns.store.js';
 
 export interface TurnMessagesDeps {
-  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'findLine' | 'find'> & {
-    insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
-  };
-  events: Pick<EventStore, 'append'>;
+  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'findLine' | 'find'>;
+  events: Pick<EventStore, 'addMessage' | 'append' | 'changeMessage'>;
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 
 export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
+
+type ToolLine = NonNullable<Awaited<ReturnType<MessageStore['findLine']>>>;
 
 /** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
 export interface TurnMessages {
   /**
    * Shows the status of a tool call, listed before the reply with this seq. Keys of runtimes begin with `tool:`.
    *
+   * @param found the line of the call, if it was read in this transaction
    * @returns undefined if it is repeated: a completed call does not run again
    */
   tool(
@@ -32,7 +33,10 @@ export interface TurnMessages {
     content: ToolStatus,
     replySeq: number | undefined,
     tx: Transaction,
+    found?: Promise<ToolLine | undefined>,
   ): Promise<number | undefined>;
+  /** The line that shows the status of a tool call. */
+  findTool(turnKey: string, tx: Transaction): Promise<ToolLine | undefined>;
   /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
   offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
   /** Stores a system message once per key. */
@@ -67,47 +71,42 @@ export function createTurnMessages({ messages, events, markdown }: TurnMessagesD
   const context = { workspaceId, conversationId: turn.conversation_id };
   const ofAgent = { ...context, agentId: turn.agent_id, role: 'agent', status: 'delivered' } as const;
 
-  const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
-    events.append({ workspaceId, type, subjectId }, tx);
+  const add = (key: string, shown: Pick<AddedMessage, 'content' | 'beforeSeq'>, tx: Transaction): Promise<number> =>
+    events.addMessage({ id: randomUUIDv7(), ...ofAgent, ...shown, turn: { id: turn.id, key } }, tx);
+
+  const findTool: TurnMessages['findTool'] = (key, tx) => messages.findLine(turn.id, key, tx);
 
   return {
-    async tool(key, reported, replySeq, tx) {
+    async tool(key, reported, replySeq, tx, found = findTool(key, tx)) {
       const content = safeContent(reported, markdown);
-      const line = await messages.findLine(turn.id, key, tx);
+      const line = await found;
       if (line?.state === 'completed' && content.state === 'running') return undefined;
       if (line !== undefined) {
-        // Locks the workspace before the message, as everywhere.
-        const updatedSeq = await append('message.updated', line.id, tx);
-        await messages.update(line.id, { content }, tx);
-        return updatedSeq;
+        const changed = { workspaceId, id: line.id, change: { content }, types: ['message.updated'] } as const;
+        return (await events.changeMessage(changed, tx))?.[0];
       }
-      const id = randomUUIDv7();
-      const seq = await append('message.new', id, tx);
-      const before = replySeq === undefined ? {} : { beforeSeq: replySeq };
-      await messages.insert({ id, ...ofAgent, seq, ...before, content, turn: { id: turn.id, key } }, tx);
-      return seq;
+      return add(key, { content, ...(replySeq === undefined ? {} : { beforeSeq: replySeq }) }, tx);
     },
+
+    findTool,
 
     async offer(turnKey, offered, tx) {
       const content = safeContent(offered, markdown);
       const existingId = await messages.findOfTurn(turn.id, turnKey, tx);
       if (existingId !== undefined) {
-        const seq = await append('message.updated', existingId, tx);
+        const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: existingId }, tx);
         // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
         const [row] = await messages.find([existingId], tx);
         const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
         if (!chosen) await messages.update(existingId, { content, status: 'delivered' }, tx);
         return seq;
       }
-      const id = randomUUIDv7();
-      const seq = await append('message.new', id, tx);
-      await messages.insert({ id, ...ofAgent, seq, content, turn: { id: turn.id, key: turnKey } }, tx);
-      return seq;
+      return add(turnKey, { content }, tx);
     },
 
     async note(key, text, tx) {
       if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
-      await insertSystemMessage({ messages, events }, { ...context, text, turn: { id: turn.id, key } }, tx);
+      await insertSystemMessage({ events }, { ...context, text, turn: { id: turn.id, key } }, tx);
     },
   };
 }

@@ -46,7 +46,7 @@ class Decided extends Error {
 const MAX_SENT_CALLS = 20;
 
 export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
-  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock' | 'changeMessage'>;
+  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
   withTransaction: WithTransaction;
   /** As `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
