@@ -241,7 +241,7 @@ export function createApprovalStore(): ApprovalStore {
         sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${messages}
           UNION SELECT card_message_id FROM tool_approvals WHERE turn_id = ANY(${[...turnIds]}::uuid[])
           UNION SELECT card_message_id FROM tool_approvals
-            WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages})`,
+            WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages} OR resumes_message_id = ${messages})`,
         db,
       );
     },

@@ -154,6 +154,26 @@ describe('approvals of a turn that can no longer continue', () => {
     expect(await activity()).toBe('online');
   });
 
+  it.each(['tool_status', 'text'])(
+    'keep what the turn needs if the user deletes another message of it: %s',
+    async (type) => {
+      const { cards: asked } = await suspended(['c1']);
+      const other = (await page()).body.data.find(({ role, content }) => role === 'agent' && content.type === type)!;
+      await remove(other);
+      await choose(asked[0]);
+      const turn = await world.turnWorker.turnOf(await world.turnWorker.claim());
+      expect(turn).toMatchObject({ shown_entries: 1 });
+      expect(await world.turnWorker.stores.toolCalls.find(turn.id, 'c0', world.uswarm.database)).toBeDefined();
+    },
+  );
+
+  it('are closed with their cards if the message of the user is deleted after the turn continued', async () => {
+    const { userMessage } = await secondWait();
+    await remove(userMessage);
+    expect((await cards())[1]).toMatchObject(WITHDRAWN);
+    expect(await activity()).toBe('online');
+  });
+
   it('are closed with their cards if the decision with which the turn continued is deleted', async () => {
     const { decision } = await secondWait();
     await remove(decision);

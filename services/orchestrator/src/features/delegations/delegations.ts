@@ -49,8 +49,12 @@ export interface Delegations extends TaskOwner {
   start(call: ToolCall, task: DelegatedTask, tx: Transaction): Promise<number | ToolOutcome>;
   /** Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace is locked. */
   proceed(turnId: string, seq: number, tx: Transaction): Promise<void>;
-  /** Ends the tasks of a turn that disappears, and the task that it works on. Nothing waits for their results. Then refresh the statuses. */
-  abandon(turnId: string, tx: Transaction): Promise<void>;
+  /**
+   * Ends the tasks of a turn that disappears, and the task that it works on. Then refresh the statuses.
+   *
+   * @param gone the turns that disappear with it; any other one learns that its task was stopped
+   */
+  abandon(turnId: string, gone: ReadonlySet<string>, tx: Transaction): Promise<void>;
   /** Ends a suspended turn that the user stopped, and its tasks. */
   stopSuspended(turnId: string, tx: Transaction): Promise<void>;
 }
@@ -159,11 +163,12 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       if ((await store.waiting(turnId, tx))?.isSuspended === true) await endSuspended(turn, tx);
     },
 
-    async abandon(turnId, tx) {
+    async abandon(turnId, gone, tx) {
       const turn = await turns.get(turnId, tx);
       if (turn === undefined) return;
       const task = await store.ofTurn(turnId, tx);
-      if (task !== undefined) await close(task, turn, 'failed', tx);
+      if (task !== undefined && gone.has(task.parentTurnId)) await close(task, turn, 'failed', tx);
+      else await delegations.ended(turn, STOPPED, tx);
       await delegations.cancel(turnId, tx);
     },
 

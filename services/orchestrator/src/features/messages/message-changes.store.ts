@@ -21,7 +21,7 @@ export interface MessageChangeStore {
   seqOf(messageId: string, db: Database): Promise<number | undefined>;
   /** The ids of all messages that the turns wrote: replies, tool lines, cards, notes. */
   writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
-  /** Deletes messages, and the journals of ended turns that they belong to; their local ids stay used. @returns the ids of those that existed */
+  /** Deletes messages, and the journals of turns that they belong to unless these still run or wait; their local ids stay used. @returns the ids of those that existed */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
   /** Whether no newer message of the user was answered. Decisions on calls that a running turn read do not count. */
@@ -72,10 +72,12 @@ export function createMessageChangeStore(): MessageChangeStore {
 
     async remove(messageIds, db) {
       const ids = sql`ANY(${[...messageIds]}::uuid[])`;
-      // Later turns are told about the calls of the turns that these messages asked for or show.
+      // Later turns are told about the calls of the turns that these messages asked for or show. A turn that waits continues with
+      // its journal: without it, it would start from the beginning and repeat its calls.
       await sql`
         DELETE FROM turn_entries e USING turns t
-        WHERE e.turn_id = t.id AND t.status NOT IN ('queued', 'running') AND t.id IN (
+        WHERE e.turn_id = t.id AND t.status NOT IN ('queued', 'running')
+          AND NOT EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id) AND t.id IN (
           SELECT id FROM turns WHERE user_message_id = ${ids}
           UNION SELECT id FROM turns WHERE reply_message_id = ${ids}
           UNION SELECT id FROM turns WHERE resumes_message_id = ${ids}

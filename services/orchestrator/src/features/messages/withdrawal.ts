@@ -108,7 +108,8 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         for (const id of ids) await turns.finish(id, { status: 'stopped', errorCode: null }, tx);
         // The deletion of a user message deletes all its turns.
         const gone = locked.filter(({ userMessageId }) => withdrawn.includes(userMessageId));
-        for (const id of new Set([...ended, ...gone].map((turn) => turn.id))) await deps.tasks.abandon(id, tx);
+        const all = new Set([...ended, ...gone].map((turn) => turn.id));
+        for (const id of all) await deps.tasks.abandon(id, all, tx);
       },
 
       async remove(messageIds) {

@@ -118,6 +118,17 @@ describe('a turn of a user who is banned', () => {
   });
 });
 
+describe('a task that was stopped before it began', () => {
+  it('ends without its runtime, which is suspended', async () => {
+    const harness = createTurnHarness([], {
+      turn: { task_depth: 1, reply_message_id: 'm', stop_requested: true },
+      runtime: { phase: 'Suspended', address: null },
+    });
+    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
+    expect(harness.recorded.ended).toMatchObject({ status: 'stopped' });
+  });
+});
+
 describe('a turn for which no unreserved tokens are left', () => {
   it('waits until tokens are available', async () => {
     let reserved = true;

@@ -1,5 +1,6 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { RuntimeTarget } from '../../runtimes/runtime-client.js';
+import { isBackground } from '../background-turns.js';
 import { targetOf } from './runtime-target.js';
 import type { RuntimeOfTurn } from '../known-of-turn.js';
 import type { TurnRow, TurnToRun } from '../turns.store.js';
@@ -14,8 +15,9 @@ export type TurnWait = { againInMs: number } | 'too late' | { to: RuntimeTarget 
 
 /** @throws RuntimeSuspended */
 export function waitOf({ runtime, ...turn }: TurnToRun, clock: Clock): TurnWait {
-  // A turn that is about to end needs no runtime.
-  if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return { to: undefined };
+  // A turn that is about to end needs no runtime. Replies that have not begun are stopped without their job.
+  const isStopped = turn.stop_requested && (turn.status === 'running' || isBackground(turn));
+  if (turn.user_banned || isStopped) return { to: undefined };
   // Jobs of a workspace become due early, for example when its runtime is ready.
   const waitMs = (turn.waits_until?.getTime() ?? 0) - clock.now().getTime();
   if (waitMs > 0) return { againInMs: waitMs };

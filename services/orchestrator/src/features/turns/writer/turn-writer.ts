@@ -4,7 +4,6 @@ import { allInOrder } from '../../../database/pipelined.js';
 import type { AgentActivity } from '../../../database/schema.js';
 import type { LeasedJob, JobStore } from '../../../jobs/job-store.js';
 import type { AgentStatuses } from '../../agents/agent-statuses.js';
-import type { NewMemory } from '../../agents/memories.store.js';
 import type { ApprovalStore } from '../../approvals/approvals.store.js';
 import type { DelegationStore } from '../../delegations/delegations.store.js';
 import type { ToolOutcome } from '../../tools/platform-tool.js';
@@ -12,7 +11,7 @@ import { NOT_SENT } from '../../tools/send-call.js';
 import type { EventStore } from '../../events/events.store.js';
 import type { PushJobs } from '../../push/push-jobs.js';
 import type { ReceiptLog } from '../../receipts/receipt-log.js';
-import { recordTexts, storedMemory } from '../../tools/record-texts.js';
+import { recordTexts } from '../../tools/record-texts.js';
 import type { ToolCallStore } from '../../tools/tool-calls.store.js';
 import type { UntrustedContentStore } from '../../tools/untrusted-content.store.js';
 import type { UsageLimits } from '../../usage/usage-limits.js';
@@ -20,19 +19,21 @@ import { usageLock } from '../../usage/usage-lock.js';
 import { storable } from '../reply/agent-content-schema.js';
 import { showApproval } from './approval-cards.js';
 import { isBackground, type TaskOwner } from '../background-turns.js';
-import { createFencedWrites, type FencedWrites, LeaseLost } from './fenced-writes.js';
+import { createFencedWrites, type FencedWrites, LeaseLost, type Write } from './fenced-writes.js';
 import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
+import { stoppedReply } from '../reply/finished-reply.js';
 import { ReplyLimitExceeded } from '../reply/reply-limit.js';
 import { createTurnBeginning } from './turn-beginning.js';
 import { createTurnBudget, type TurnBudgetDeps } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
-import { answeredReply, createTurnEnding } from './turn-ending.js';
+import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
 import { NOTHING_UNFINISHED } from './turn-ends.store.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { TurnQueue } from '../turn-queue.js';
-import type { TurnStart, TurnWriter } from './turn-writes.js';
+import type { TurnWriter } from './turn-writes.js';
+import { readsUntrusted, recordUntrusted } from './untrusted-start.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 import { createTrackedProgress, type TrackedProgressDeps } from './tracked-progress.js';
 import { createUserMessageStatus } from './user-message-status.js';
@@ -118,17 +119,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return fenced(write);
   };
 
-  /** Memories can contain texts of others. */
-  const memoriesOf = ({ instance }: TurnStart): NewMemory[] => instance.context?.agentContext.memories ?? [];
-
-  const readsUntrusted = (start: TurnStart): boolean => start.untrusted.length > 0 || memoriesOf(start).length > 0;
-
-  async function recordUntrusted(start: TurnStart, tx: Transaction): Promise<void> {
-    if (!readsUntrusted(start)) return;
-    await deps.untrusted.add(turn, start.untrusted, tx);
-    await recordTexts(deps.untrusted, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
-  }
-
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
@@ -144,6 +134,16 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return appended;
     };
 
+  /** Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so that none is lost. */
+  async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
+    const [ended, last] = await writes.last(async (tx) => {
+      const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
+      return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
+    });
+    metrics?.ended(turn, last);
+    return ended;
+  }
+
   function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
     if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
     if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
@@ -156,7 +156,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const activity = turn.activity ?? 'reading';
       const begin = async (tx: Transaction) => {
         const reply = await beginning.begin(activity, start?.instance, tx);
-        if (start !== undefined) await recordUntrusted(start, tx);
+        if (start !== undefined) await recordUntrusted(deps.untrusted, turn, start, tx);
         return reply;
       };
       const begun = await fenced(begin, { usage: turn.status === 'queued' });
@@ -187,7 +187,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
       return fenced(async (tx) => {
         const stored = await turns.setInstance(job, instance, tx);
-        await recordUntrusted(start, tx);
+        await recordUntrusted(deps.untrusted, turn, start, tx);
         return stored?.stopRequested ?? true;
       });
     },
@@ -296,15 +296,13 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
       const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
       const { conversation_id: conversationId, user_id: userId } = turn;
-      const ended = await writes.last(async (tx) => {
+      return endUnlessStopped(reply, async (tx) => {
         const handedOver = await endReply(reply, tx);
         const [userMessage] = await messages.find([userMessageId], tx);
         const ordinal = userMessage?.seq ?? handedOver.seq;
         await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
         return handedOver;
       });
-      metrics?.ended(turn, reply);
-      return ended;
     },
 
     markSent: (receipt, description) =>
@@ -324,7 +322,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async suspend(text, callIds) {
       const reply = answeredReply(text);
       try {
-        const ended = await writes.last(async (tx) => {
+        return await endUnlessStopped(reply, async (tx) => {
           const suspended = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
           const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
@@ -332,8 +330,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
           if (asked.length > 0 && !(await deps.approvals.allOpen(turn.id, asked, tx))) throw new Decided();
           return suspended;
         });
-        metrics?.ended(turn, reply);
-        return ended;
       } catch (error) {
         if (error instanceof Decided) return undefined;
         throw error;
@@ -355,13 +351,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async askForTokens(text) {
       isPlain = false;
       const reply = answeredReply(text);
-      const ended = await writes.last(async (tx) => {
+      return endUnlessStopped(reply, async (tx) => {
         await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
+        tx.afterCommit(() => metrics?.budget('asked'));
         return endReply(reply, tx, true);
       });
-      metrics?.ended(turn, reply);
-      metrics?.budget('asked');
-      return ended;
     },
 
     usage(entry, call, recorded) {
@@ -389,7 +383,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
+      const { reply_message_id: replyId } = turn;
       const ended = await writes.last(async (tx) => {
+        // A repeated transaction has rolled its reply back.
+        turn.reply_message_id = replyId;
         if (turn.reply_message_id === null && !isBackground(turn))
           ({ replyId: turn.reply_message_id, seq: replySeq } = await beginning.insertReply(tx));
         if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
