@@ -54,13 +54,13 @@ export interface ModelCallStore {
 export function createModelCallStore(database: Database): ModelCallStore {
   return {
     async lockTurn({ workspaceId, turnId }, db) {
-      // The same lock as for the start of a turn.
+      // The same lock as for the start of a turn. The user cannot be deleted meanwhile: nothing would delete the usage.
       const { rows } = await sql<TurnOfCall>`
         SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
           u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",
           ${usageLock(sql`w.owner_id::text`)}
         FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
-        WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId}`.execute(db);
+        WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId} FOR KEY SHARE OF u`.execute(db);
       return rows[0];
     },
 

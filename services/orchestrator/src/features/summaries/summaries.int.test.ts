@@ -13,6 +13,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
+import { createSummaryStore } from './summaries.store.js';
 import { WHOLE } from './summary-need.js';
 
 const USAGE = { step: 0, provider: 'p', model: 'cheap', promptTokens: 30n, completionTokens: 4n, estimated: false };
@@ -244,6 +245,43 @@ describe('summaries and titles', () => {
       await insertHistory(30);
       await say('two');
       expect(runtime.summaries).toEqual([]);
+    });
+
+    it('leaves no usage if the account is deleted while the model writes it', async () => {
+      await insertHistory(OLD);
+      const written = Promise.withResolvers<void>();
+      runtime.beforeText = async () => {
+        runtime.beforeText = async () => undefined;
+        await user.delete('/v1/auth/delete', undefined, 204);
+        written.resolve();
+      };
+      await user.post(home.messages, { content: { type: 'text', text: 'one' } }, 201);
+      await written.promise;
+      await settled();
+      expect(await usage()).toEqual([]);
+      const periods = await uswarm.database
+        .selectFrom('usage_periods')
+        .select('period')
+        .where('workspace_id', '=', home.workspaceId)
+        .execute();
+      expect(periods).toEqual([]);
+    });
+
+    it('is counted for the last turn that has ended, not for one that waits', async () => {
+      await insertHistory(OLD);
+      await say('one');
+      const ended = await uswarm.database
+        .selectFrom('turns')
+        .select('id')
+        .where('conversation_id', '=', home.conversationId)
+        .executeTakeFirstOrThrow();
+      const store = createSummaryStore(uswarm.database);
+      await say('two');
+      expect((await store.conversation(home.conversationId))?.turnId).not.toBe(ended.id);
+      await sql`
+        INSERT INTO turn_contexts (turn_id, context) SELECT id, '{}' FROM turns
+        WHERE conversation_id = ${home.conversationId} AND id <> ${ended.id}`.execute(uswarm.database);
+      expect((await store.conversation(home.conversationId))?.turnId).toBe(ended.id);
     });
 
     it('is deleted with the conversation', async () => {

@@ -39,14 +39,16 @@ export function createSummariesModule({
   clock,
 }: SummariesModuleDeps) {
   const { database, withTransaction, jobs, events } = background;
+  const store = createSummaryStore(database);
   const handlers = createSummaryJobs({
     withTransaction,
     jobs,
-    store: createSummaryStore(database),
+    store,
     summarizer: createSummarizer({
       runtimes: createRuntimeStore(database),
       client,
       agents: createAgentStore(database),
+      users: store,
       turns: createTurnStore(database),
       withTransaction,
       reservations: createReservationStore(),

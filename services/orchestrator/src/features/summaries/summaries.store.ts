@@ -36,8 +36,10 @@ export interface WholeMessages {
 
 export interface SummaryStore {
   find(conversationId: string): Promise<Summary | undefined>;
-  /** @returns undefined if the conversation does not exist, or if no turn has answered in it */
+  /** @returns undefined if the conversation does not exist, or if no turn has answered in it and ended */
   conversation(conversationId: string): Promise<SummarizedConversation | undefined>;
+  /** Keeps the account of a user until the transaction ends. @returns whether it exists */
+  lockUser(userId: string, db: Database): Promise<boolean>;
   /** The seq of the newest message that is not among the newest ones of this number and size; 0 if there is none. */
   lastExceeding(conversationId: string, whole: WholeMessages): Promise<number>;
   /** Messages that a model can read, oldest first: after `afterSeq`, up to `throughSeq`. */
@@ -74,10 +76,18 @@ export function createSummaryStore(database: Database): SummaryStore {
         JOIN workspaces w ON w.id = c.workspace_id
         JOIN users u ON u.id = w.owner_id
         JOIN LATERAL (
-          SELECT id, first_turn_id, agent_id FROM turns WHERE conversation_id = c.id AND status = 'done' ORDER BY finished_at DESC LIMIT 1
+          -- A turn that waits has a context. It numbers its next steps itself when it continues.
+          SELECT id, first_turn_id, agent_id FROM turns WHERE conversation_id = c.id AND status = 'done'
+            AND NOT EXISTS (SELECT FROM turn_contexts WHERE turn_id = turns.id)
+          ORDER BY finished_at DESC LIMIT 1
         ) t ON true
         WHERE c.id = ${conversationId} AND NOT u.is_banned`.execute(database);
       return rows[0];
+    },
+
+    async lockUser(userId, db) {
+      const { rows } = await sql`SELECT FROM users WHERE id = ${userId} FOR KEY SHARE`.execute(db);
+      return rows.length > 0;
     },
 
     async lastExceeding(conversationId, { count, bytes }) {

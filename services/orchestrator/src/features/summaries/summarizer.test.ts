@@ -40,6 +40,7 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
       },
     },
     agents: { members: async () => [] },
+    users: { lockUser: async () => true },
     turns: {
       lock: async () => undefined,
       nextStep: async () => 3,

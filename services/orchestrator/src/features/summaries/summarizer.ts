@@ -15,7 +15,7 @@ import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import type { ReservationStore, TurnStep } from '../usage/reservations.store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
-import type { SummarizedConversation, SummarizedMessage } from './summaries.store.js';
+import type { SummarizedConversation, SummarizedMessage, SummaryStore } from './summaries.store.js';
 
 /** Runtimes with this feature write summaries and titles. */
 const FEATURE = 'summarize.1';
@@ -37,6 +37,7 @@ export interface SummarizerDeps {
   runtimes: Pick<RuntimeStore, 'get'>;
   client: Pick<RuntimeClient, 'identify' | 'summarize'>;
   agents: Pick<AgentStore, 'members'>;
+  users: Pick<SummaryStore, 'lockUser'>;
   turns: Pick<TurnStore, 'lock' | 'nextStep' | 'recordUsage'>;
   withTransaction: WithTransaction;
   limits: Pick<UsageLimits, 'reached'>;
@@ -162,6 +163,8 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
     },
 
     async record(kind, { turnId, userId, workspaceId, conversationId, agentId }, { usage, reserved }, db) {
+      // The usage of a deleted account is deleted, and nothing would delete this.
+      if (!(await deps.users.lockUser(userId, db))) return;
       if (usage.length > 0) await reservations.release(reserved, db);
       // A summary and a title may be recorded for the same turn concurrently.
       await deps.turns.lock(turnId, db);
