@@ -21,7 +21,7 @@ it('all objects use the configured release name and namespaces', async () => {
   // Monitoring uses the same component and dashboard names in every release.
   const monitoring = { metrics: { prometheusRule: { enabled: false }, dashboards: { enabled: false } } };
   const text = await helm(['template'], monitoring, { ...everything, release: 'second', namespace: 'elsewhere' });
-  expect(text).toContain('namespace: elsewhere');
+  expect(text).toContain('namespace: "elsewhere"');
   expect(
     text
       .split('\n')
@@ -89,6 +89,20 @@ describe('strings that YAML could parse as another type', () => {
         expect(env.filter(({ value }) => value !== undefined && typeof value !== 'string')).toEqual([]);
       }
     }
+  });
+
+  it('remain strings as names of namespaces, and in names and labels', async () => {
+    const named = { runtime: { namespace: 'null' }, nameOverride: '1e3', fullnameOverride: '0x10' };
+    const manifests = await render(named, { ...everything, namespace: '2024', release: 'on' });
+    const texts = manifests.flatMap(({ metadata: { name, namespace, labels = {} } }) => [
+      name,
+      ...(namespace === undefined ? [] : [namespace]),
+      ...Object.values(labels),
+    ]);
+    expect(texts.filter((text) => typeof text !== 'string')).toEqual([]);
+    expect(new Set(manifests.flatMap(({ metadata }) => metadata.namespace ?? []))).toEqual(
+      new Set(['2024', 'null', 'default']),
+    );
   });
 });
 

@@ -18,8 +18,8 @@
 
 {{/* Must never change: the selector of a Deployment is immutable. */}}
 {{- define "uswarm.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
@@ -33,8 +33,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{/* metadata of an object of a component in the release's namespace. */}}
 {{- define "uswarm.metadata" -}}
-name: {{ include "uswarm.componentName" . }}
-namespace: {{ .root.Release.Namespace }}
+name: {{ include "uswarm.componentName" . | quote }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- include "uswarm.labels" . | nindent 2 }}
 {{- end }}

@@ -27,7 +27,7 @@ annotations:
 
 {{- define "uswarm.podSpec" -}}
 {{- $defaults := .root.Values.defaults -}}
-serviceAccountName: {{ include "uswarm.componentName" . }}
+serviceAccountName: {{ include "uswarm.componentName" . | quote }}
 automountServiceAccountToken: {{ default false .token }}
 enableServiceLinks: false
 {{- with .root.Values.images.pullSecrets }}
@@ -48,7 +48,7 @@ tolerations:
 {{- end }}
 {{- include "uswarm.affinity" . }}
 {{- with default $defaults.priorityClassName .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- include "uswarm.topologySpread" . }}
 {{- end }}
@@ -145,12 +145,12 @@ lifecycle:
 {{- if .existingConfigMap }}
 - name: trusted-ca
   configMap:
-    name: {{ .existingConfigMap }}
+    name: {{ .existingConfigMap | quote }}
     items: [{ key: {{ .key }}, path: {{ .key }} }]
 {{- else if .existingSecret }}
 - name: trusted-ca
   secret:
-    secretName: {{ .existingSecret }}
+    secretName: {{ .existingSecret | quote }}
     items: [{ key: {{ .key }}, path: {{ .key }} }]
 {{- end }}
 {{- end }}
@@ -159,7 +159,7 @@ lifecycle:
 {{/* Labels and annotations of an object: root, component, own and common ({labels, annotations}). */}}
 {{- define "uswarm.objectMetadata" -}}
 name: {{ include "uswarm.componentName" . }}{{ .suffix }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | quote }}
 {{- $own := default dict .own }}
 labels:
   {{- toYaml (merge (include "uswarm.labels" . | fromYaml) (default dict $own.labels) (default dict .common.labels)) | nindent 2 }}
@@ -198,7 +198,7 @@ spec:
     {{- include "uswarm.selectorLabels" . | nindent 4 }}
   ports:
     {{- range $name, $port := .ports }}
-    - name: {{ $name }}
+    - name: {{ $name | quote }}
       port: {{ $port }}
       targetPort: {{ $name }}
       protocol: TCP
@@ -217,7 +217,7 @@ spec:
   {{- end }}
   {{- if eq $own.type "LoadBalancer" }}
   {{- with $own.loadBalancerClass }}
-  loadBalancerClass: {{ . }}
+  loadBalancerClass: {{ . | quote }}
   {{- end }}
   {{- with $own.loadBalancerSourceRanges }}
   loadBalancerSourceRanges:

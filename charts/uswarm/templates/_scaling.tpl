@@ -82,7 +82,7 @@ spec:
   scaleTargetRef:
     apiVersion: apps/v1
     kind: Deployment
-    name: {{ include "uswarm.componentName" $ }}
+    name: {{ include "uswarm.componentName" $ | quote }}
   minReplicas: {{ int .minReplicas }}
   maxReplicas: {{ int .maxReplicas }}
   metrics:

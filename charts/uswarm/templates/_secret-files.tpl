@@ -31,7 +31,7 @@ takes the dict of uswarm.container.
 {{- $name := .name }}
 {{- with dig "valueFrom" "secretKeyRef" dict . }}
 - secret:
-    name: {{ .name }}
+    name: {{ .name | quote }}
     items: [{ key: {{ .key }}, path: {{ $name }} }]
 {{- end }}
 {{- end }}
@@ -39,14 +39,14 @@ takes the dict of uswarm.container.
 
 {{- define "uswarm.secretFiles.mount" -}}
 {{- if and (include "uswarm.secretFiles.used" .) (include "uswarm.secretFiles.sources" .) }}
-- { name: {{ default "secrets" .volume }}, mountPath: /etc/uswarm/secrets, readOnly: true }
+- { name: {{ default "secrets" .volume | quote }}, mountPath: /etc/uswarm/secrets, readOnly: true }
 {{- end }}
 {{- end }}
 
 {{/* 0440 in decimal, because YAML 1.2 parsers read 0440 as a decimal number. */}}
 {{- define "uswarm.secretFiles.volume" -}}
 {{- if and (include "uswarm.secretFiles.used" .) (include "uswarm.secretFiles.sources" .) }}
-- name: {{ default "secrets" .volume }}
+- name: {{ default "secrets" .volume | quote }}
   projected:
     defaultMode: 288
     sources:

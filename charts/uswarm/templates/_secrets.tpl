@@ -12,10 +12,10 @@
 {{/* An environment variable from an entry of `secrets`: root, name, variable, field (default: key). */}}
 {{- define "uswarm.secretEnv" -}}
 {{- $entry := get .root.Values.secrets .name }}
-- name: {{ .variable }}
+- name: {{ .variable | quote }}
   valueFrom:
     secretKeyRef:
-      name: {{ include "uswarm.secretName" . }}
+      name: {{ include "uswarm.secretName" . | quote }}
       key: {{ get $entry (default "key" .field) }}
 {{- end }}
 

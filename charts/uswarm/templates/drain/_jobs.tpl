@@ -88,7 +88,7 @@ apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ include "uswarm.componentName" $component }}{{ if ne .step .component }}-{{ .step }}{{ end }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "uswarm.labels" $component | nindent 4 }}
   annotations:

@@ -34,7 +34,7 @@ spec:
 {{- range .components }}
 - namespaceSelector:
     matchLabels:
-      kubernetes.io/metadata.name: {{ $.root.Release.Namespace }}
+      kubernetes.io/metadata.name: {{ $.root.Release.Namespace | quote }}
   podSelector:
     matchLabels:
       {{- include "uswarm.selectorLabels" (dict "root" $.root "component" .) | nindent 6 }}

@@ -49,13 +49,13 @@ runtimeConfigMaps: {{ .Values.runtime.trustedCA.existingConfigMap | quote }}
   value: {{ .sslMode | quote }}
 - name: SVC_DATABASE_PASSWORD
   valueFrom:
-    secretKeyRef: { name: {{ $stores.existingSecret }}, key: SVC_DATABASE_PASSWORD }
+    secretKeyRef: { name: {{ $stores.existingSecret | quote }}, key: SVC_DATABASE_PASSWORD }
 {{- end }}
 {{- end }}
 {{- if $stores.redis.addrFromSecret }}
 - name: SVC_REDIS_ADDR
   valueFrom:
-    secretKeyRef: { name: {{ $stores.existingSecret }}, key: SVC_REDIS_ADDR }
+    secretKeyRef: { name: {{ $stores.existingSecret | quote }}, key: SVC_REDIS_ADDR }
 {{- else if $stores.redis.addr }}
 - name: SVC_REDIS_ADDR
   value: {{ $stores.redis.addr | quote }}
@@ -70,10 +70,10 @@ runtimeConfigMaps: {{ .Values.runtime.trustedCA.existingConfigMap | quote }}
   value: {{ .bucket | quote }}
 - name: SVC_SPACES_KEY
   valueFrom:
-    secretKeyRef: { name: {{ $stores.existingSecret }}, key: SVC_SPACES_KEY }
+    secretKeyRef: { name: {{ $stores.existingSecret | quote }}, key: SVC_SPACES_KEY }
 - name: SVC_SPACES_SECRET
   valueFrom:
-    secretKeyRef: { name: {{ $stores.existingSecret }}, key: SVC_SPACES_SECRET }
+    secretKeyRef: { name: {{ $stores.existingSecret | quote }}, key: SVC_SPACES_SECRET }
 {{- end }}
 {{- end }}
 {{- end }}
