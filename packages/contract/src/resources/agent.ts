@@ -89,7 +89,7 @@ export const AgentTool = z
     name: z.string(),
     description: z.string(),
     icon_url: z.string(),
-    category_id: z.string(),
+    category_id: z.string().meta({ description: 'The id of a category of `GET /v1/integrations`.' }),
     enabled: z.boolean().meta({
       description:
         'Whether the agent may use the tool. A tool without a backend, such as a web search that is not configured, ' +

@@ -1,20 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import { canonicalLanguage, CountryCode, CurrencyCode, LanguageTag } from './codes.js';
+import { canonicalLanguage, CountryCode, CurrencyCode, LanguageTag, TimeZone } from './codes.js';
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
   schema.safeParse(value).success;
 
 describe('codes of other standards', () => {
   it('lists every ISO 3166-1 country once', () => {
-    expect(new Set(CountryCode.options).size).toBe(249);
-    expect(CountryCode.options).toHaveLength(249);
+    const countries = CountryCode.options.filter((code) => code !== '');
+    expect(new Set(countries).size).toBe(249);
+    expect(countries).toHaveLength(249);
+  });
+
+  it('accepts the empty country and the empty time zone, which a new profile has', () => {
+    expect({ country: accepts(CountryCode)(''), timeZone: accepts(TimeZone)('') }).toEqual({
+      country: true,
+      timeZone: true,
+    });
   });
 
   it('lists each currency once', () => {
     expect(new Set(CurrencyCode.options).size).toBe(CurrencyCode.options.length);
   });
 
-  it.each(['DE', 'GB', 'US', 'BR', 'JP', 'XK', 'UK', 'EU', 'ZZ', 'AA', 'de', 'DEU', ''])(
+  it.each(['DE', 'GB', 'US', 'BR', 'JP', 'XK', 'UK', 'EU', 'ZZ', 'AA', 'de', 'DEU', ' '])(
     'accepts the country %j only if it is an ISO 3166-1 code',
     (code) => {
       expect(accepts(CountryCode)(code)).toBe(['DE', 'GB', 'US', 'BR', 'JP'].includes(code));
@@ -33,6 +41,8 @@ describe('codes of other standards', () => {
     ['EN-gb', 'en-GB'],
     ['zh-hant-tw', 'zh-Hant-TW'],
     ['es-419', 'es-419'],
+    ['en_US', 'en-US'],
+    ['zh_hant_TW', 'zh-Hant-TW'],
     ['de-CH-1996', 'de-CH-1996'],
     ['en-u-nu-latn', 'en-u-nu-latn'],
     ['sr-Latn-x-private', 'sr-Latn-x-private'],
@@ -45,8 +55,10 @@ describe('codes of other standards', () => {
     '',
     'e',
     'english',
-    'en_GB',
     'en-',
+    'en_',
+    'en__GB',
+    'en_US.UTF-8',
     '-en',
     'en--GB',
     'de-1996-1996',

@@ -21,27 +21,33 @@ const CURRENCIES = `
   RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX
   USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`;
 
-/** ISO 3166-1 alpha-2. */
+/** ISO 3166-1 alpha-2; empty if unknown. */
 export const CountryCode = z
-  .enum(words(COUNTRIES), 'must be an ISO 3166-1 alpha-2 code')
-  .meta({ id: 'CountryCode', description: 'ISO 3166-1 alpha-2.' });
+  .enum([...words(COUNTRIES), ''], 'must be an ISO 3166-1 alpha-2 code, or empty')
+  .meta({ id: 'CountryCode', description: 'ISO 3166-1 alpha-2; empty if unknown.' });
 
 /** ISO 4217 without metals and units of account. */
 export const CurrencyCode = z
   .enum(words(CURRENCIES), 'must be an ISO 4217 code')
   .meta({ id: 'CurrencyCode', description: 'ISO 4217.' });
 
-/** The syntax of BCP 47 without grandfathered tags: language, script, region, variants, extensions, private use. */
+/**
+ * The syntax of BCP 47 without grandfathered tags: language, script, region, variants, extensions, private use. Mobile systems
+ * write locales with underscores.
+ */
 const LANGUAGE_TAG =
-  /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?(-([A-Za-z\d]{5,8}|\d[A-Za-z\d]{3}))*(-[A-WY-Za-wy-z\d](-[A-Za-z\d]{2,8})+)*(-[Xx](-[A-Za-z\d]{1,8})+)?$/;
+  /^[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?([-_]([A-Za-z\d]{5,8}|\d[A-Za-z\d]{3}))*([-_][A-WY-Za-wy-z\d]([-_][A-Za-z\d]{2,8})+)*([-_][Xx]([-_][A-Za-z\d]{1,8})+)?$/;
 
-/** BCP 47 in canonical form: `EN-gb` becomes `en-GB`. */
+/** BCP 47 in canonical form: `EN-gb` and `en_GB` become `en-GB`. */
 export const LanguageTag = z
   .string()
   .max(35)
   .regex(LANGUAGE_TAG, 'must be a BCP 47 language tag')
   .refine((tag) => canonicalLanguage(tag) !== undefined, 'must be a BCP 47 language tag')
-  .meta({ id: 'LanguageTag', description: 'BCP 47; returned in canonical form.' });
+  .meta({
+    id: 'LanguageTag',
+    description: 'BCP 47, also with underscores (`en_US`); returned in canonical form (`en-US`).',
+  });
 
 /** IANA time zone name; empty if unknown. */
 export const TimeZone = z
@@ -61,7 +67,7 @@ function isTimeZone(name: string): boolean {
 /** Undefined for an invalid tag, such as one with a repeated variant. */
 export function canonicalLanguage(tag: string): string | undefined {
   try {
-    return Intl.getCanonicalLocales(tag)[0];
+    return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0];
   } catch {
     return undefined;
   }

@@ -176,6 +176,10 @@ const ClientMention = z.object({
   length: z.int().nonnegative().meta(LENGTH),
 });
 
+const MENTIONED =
+  'In a swarm conversation, each mentioned agent answers once, in the order of the mentions; without mentions, the manager answers. ' +
+  'In a conversation with one agent, that agent answers.';
+
 /** All fields except `id` come from the upload; those of the client are ignored. */
 const ClientAttachment = z.object({ id: z.uuid() });
 
@@ -186,7 +190,7 @@ const ClientAttachment = z.object({ id: z.uuid() });
 export const MessageDraft = z
   .object({
     content: z.object({ type: z.string().max(40), text: z.string().max(LIMITS.messageText).optional() }),
-    mentions: z.array(ClientMention).max(LIMITS.mentionsPerMessage).default([]),
+    mentions: z.array(ClientMention).max(LIMITS.mentionsPerMessage).default([]).meta({ description: MENTIONED }),
     attachments: z.array(ClientAttachment).max(LIMITS.attachmentsPerMessage).default([]),
   })
   .meta({ id: 'MessageDraft' });

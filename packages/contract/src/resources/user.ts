@@ -41,7 +41,7 @@ const DateOfBirth = z
   .refine((value) => CalendarDate.safeParse(value).success, 'must be a date or a date-time')
   .meta({ format: 'date' });
 
-/** Body of `PATCH /v1/users`: absent fields do not change; null clears only `date_of_birth`. */
+/** Body of `PATCH /v1/users`: absent fields do not change; null clears only `date_of_birth`. Accepts all values of a new profile. */
 export const UserPatch = z
   .object({
     nickname: z.string().max(100),
@@ -49,7 +49,8 @@ export const UserPatch = z
     surname: z.string().max(100),
     country_code: CountryCode,
     date_of_birth: DateOfBirth.nullable().meta({
-      description: 'A date in the past; null clears it. A date-time is also accepted.',
+      description:
+        'A date in the past, stored as the start of that day in UTC; null clears it. A date-time is also accepted.',
     }),
     preferences: z
       .object({

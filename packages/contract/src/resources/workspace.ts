@@ -3,7 +3,13 @@ import { RuntimePhase, RuntimeStatus } from '../enums.js';
 import { Id, Rev, Timestamp } from './primitives.js';
 
 const LastMessagePreview = z
-  .strictObject({ text: z.string(), sender_name: z.string(), timestamp: Timestamp })
+  .strictObject({
+    text: z.string(),
+    sender_name: z.string().meta({
+      description: 'The name of the user or the agent; `uswarm` for a message of the role `system`.',
+    }),
+    timestamp: Timestamp,
+  })
   .meta({ id: 'LastMessagePreview' });
 
 const Runtime = z

@@ -5,6 +5,10 @@ import { data } from '../resources/primitives.js';
 import { defineRoute, noContent, ok, text } from './define.js';
 import { EXAMPLE } from './examples.js';
 
+const STATE =
+  'The server creates the `state` of each flow, also for providers with PKCE. A client must not create its own: a callback with ' +
+  'another `state` fails with `integration_code_invalid`.';
+
 export const integrationRoutes = [
   defineRoute({
     operationId: 'listIntegrations',
@@ -40,6 +44,7 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Get authorization parameters',
+    description: STATE,
     body: z.object({ provider: IntegrationProvider }).meta({ id: 'ConnectIntegrationBody' }),
     responses: ok(OAuthConfiguration),
     errors: ['integration_not_configured'],
@@ -62,6 +67,7 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Complete the OAuth flow',
+    description: STATE,
     body: z
       .object({
         provider: IntegrationProvider,

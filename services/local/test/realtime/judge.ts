@@ -206,7 +206,7 @@ function withPreview({ workspace, messages }: FoldedWorkspace): Workspace {
   );
   const preview = last && {
     text: last.content.title ?? (last.content.text ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, PREVIEW_LENGTH),
-    sender_name: last.agent?.name ?? USER_NAME,
+    sender_name: last.role === 'user' ? USER_NAME : (last.agent?.name ?? 'uswarm'),
     timestamp: last.created_at,
   };
   return { ...workspace, runtime: { ...workspace.runtime, last_message_preview: preview ?? null } };

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IntegrationProvider } from '@uswarm/contract';
-import { catalogOf, loadIntegrationCatalog } from './catalog.js';
+import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
+import { catalogOf, loadIntegrationCatalog, missingToolCategories } from './catalog.js';
 
 describe('the default integration catalog', () => {
   it('lists every provider exactly once', () => {
@@ -15,7 +16,26 @@ describe('the default integration catalog', () => {
   it('marks built-in tools as enabled, and apps only if the user connected them', () => {
     const { items } = catalogOf(loadIntegrationCatalog(), new Set(['zoom']));
     const enabled = items.filter((item) => item.enabled).map(({ name }) => name);
-    expect(enabled).toEqual(['Web search', 'Memories', 'Zoom']);
+    expect(enabled).toEqual(['Web search', 'Memories', 'Artifacts', 'Workflows', 'Delegation', 'Action cards', 'Zoom']);
+  });
+
+  it('has the category of every tool of an agent', () => {
+    expect(missingToolCategories(loadIntegrationCatalog(), AGENT_TOOLS)).toEqual([]);
+  });
+
+  it.each([...AGENT_TOOLS])(
+    'has an item for the tool $name with the same category and icon',
+    ({ provider = null, category_id, icon_url }) => {
+      const type = provider === null ? 'tool' : 'app';
+      const { items } = loadIntegrationCatalog();
+      expect(items).toContainEqual(expect.objectContaining({ type, provider, category_id, icon_url }));
+    },
+  );
+
+  it('has no item for a tool that agents do not have', () => {
+    const { items } = loadIntegrationCatalog();
+    const icons = AGENT_TOOLS.filter(({ provider }) => provider === undefined).map(({ icon_url: icon }) => icon);
+    expect(items.filter(({ type }) => type === 'tool').map(({ icon_url: icon }) => icon)).toEqual(icons);
   });
 });
 
@@ -36,6 +56,11 @@ describe('an operator’s integration catalog', () => {
 
   it('replaces the default catalog', () => {
     expect(load({ categories, items: [item] })).toEqual({ categories, items: [item] });
+  });
+
+  it('is accepted without the category of a tool, which is reported as missing', () => {
+    const tools = ['work', 'research', 'research'].map((category_id) => ({ category_id }));
+    expect(missingToolCategories(load({ categories, items: [item] }), tools)).toEqual(['research']);
   });
 
   it.each([

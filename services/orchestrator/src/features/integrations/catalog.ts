@@ -6,6 +6,7 @@ import {
   IntegrationItem,
   type IntegrationProvider,
 } from '@uswarm/contract';
+import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
 const BUILT_IN = new URL('../../../config/integrations.json', import.meta.url);
@@ -32,6 +33,15 @@ export type CatalogFile = z.output<typeof CatalogFile>;
 /** @throws Error if the file is not a valid catalogue */
 export function loadIntegrationCatalog(file?: string): CatalogFile {
   return CatalogFile.parse(JSON.parse(readFileSync(file === undefined ? BUILT_IN : pathToFileURL(file), 'utf8')));
+}
+
+/** Categories of tools of agents that are not in the catalogue, so that clients cannot show these tools in a category. */
+export function missingToolCategories(
+  { categories }: Pick<CatalogFile, 'categories'>,
+  tools: readonly Pick<AgentToolEntry, 'category_id'>[],
+): string[] {
+  const needed = new Set(tools.map(({ category_id: id }) => id));
+  return [...needed].filter((id) => categories.every((category) => category.id !== id));
 }
 
 /** The catalogue for one user. Built-in tools are available to all users. */

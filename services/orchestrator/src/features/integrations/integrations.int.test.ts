@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IntegrationCatalog, OAuthConfiguration } from '@uswarm/contract';
 import type { OAuthServer } from '@uswarm/dev-servers';
@@ -280,5 +283,21 @@ describe('an installation without configured integrations', () => {
     const user = await uswarm.user();
     expect(await enabledOf(user)).toEqual([]);
     expect(await user.refusal('POST', CONNECT, { provider: 'gmail' })).toBe('integration_not_configured');
+  });
+});
+
+describe('an installation whose catalogue lacks the categories of tools', () => {
+  it('starts with a warning that names the missing categories', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
+    const file = join(folder, 'catalog.json');
+    const categories = ['research', 'knowledge', 'communication'].map((id) => ({ id, name: id, image_url: '' }));
+    await writeFile(file, JSON.stringify({ categories, items: [] }));
+    const log: string[] = [];
+    const uswarm = await startTestOrchestrator({ environment: { INTEGRATION_CATALOG_FILE: file }, logTo: log });
+    await uswarm.close();
+    await rm(folder, { recursive: true });
+    // Without configured providers, agents do not have the tools of the category calendar_and_mail.
+    const warnings = log.map((line) => JSON.parse(line) as object).filter((entry) => 'categories' in entry);
+    expect(warnings).toMatchObject([{ categories: ['creation'] }]);
   });
 });

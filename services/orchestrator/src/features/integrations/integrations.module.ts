@@ -4,10 +4,11 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Assets } from '../core/assets.js';
+import { loadTools } from '../core/catalog.js';
 import type { Database } from '../../database/database.js';
 import { createAuditStore } from '../admin/audit.store.js';
 import { createAccessTokens } from './access-tokens.js';
-import { loadIntegrationCatalog, withImages } from './catalog.js';
+import { loadIntegrationCatalog, missingToolCategories, withImages } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
 import { createIntegrationService } from './integrations.service.js';
@@ -42,6 +43,9 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient();
   const metrics = createIntegrationMetrics(deps.metrics);
+  const catalog = loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE);
+  const missing = missingToolCategories(catalog, loadTools(config));
+  if (missing.length > 0) logger.warn({ categories: missing }, 'the integration catalogue lacks categories of tools');
   const service = createIntegrationService({
     withTransaction,
     store,
@@ -51,7 +55,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     oauth,
     cipher,
     states: createOAuthStates({ secret: deps.stateSecret, clock }),
-    catalog: withImages(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), deps.assets.url),
+    catalog: withImages(catalog, deps.assets.url),
     clock,
     logger,
   });

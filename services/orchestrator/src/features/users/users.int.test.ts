@@ -6,10 +6,17 @@ import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../
 const PROFILE = '/v1/users/profile';
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
+/** Times must not depend on the time zone of the database sessions. */
+function inBerlin(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('options', '-c TimeZone=Europe/Berlin');
+  return url.href;
+}
+
 describe('users', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
-    uswarm = await startTestOrchestrator({ environment: { LEGAL_VERSION: '7' } });
+    uswarm = await startTestOrchestrator({ environment: { LEGAL_VERSION: '7' }, reachDatabaseBy: inBerlin });
   });
   afterAll(() => uswarm.close());
 
@@ -188,10 +195,17 @@ describe('users', () => {
       });
     });
 
-    it('accepts a date of birth without a time and reads it in UTC', async () => {
+    it.each([
+      ['1999-12-31', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T12:00:00Z', '1999-12-31T12:00:00.000Z'],
+      ['1999-12-31T01:30:00+05:30', '1999-12-30T20:00:00.000Z'],
+      ['1999-12-31T20:00:00+20:00', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T00:00:00-23:59', '1999-12-31T23:59:00.000Z'],
+      ['0001-01-01', '0001-01-01T00:00:00.000Z'],
+    ])('stores the date of birth %s as the instant %s', async (text, instant) => {
       const user = await uswarm.user();
-      await user.patch('/v1/users', { date_of_birth: '1999-12-31' }, 204);
-      expect((await profile(user)).date_of_birth).toBe('1999-12-31T00:00:00.000Z');
+      await user.patch('/v1/users', { date_of_birth: text }, 204);
+      expect((await profile(user)).date_of_birth).toBe(instant);
     });
 
     it('clears the date of birth if it is null', async () => {
@@ -199,6 +213,16 @@ describe('users', () => {
       await user.patch('/v1/users', { date_of_birth: '1999-12-31' }, 204);
       await user.patch('/v1/users', { date_of_birth: null }, 204);
       expect((await profile(user)).date_of_birth).toBeNull();
+    });
+
+    it('accepts the values of a new profile, and clears a country that is empty', async () => {
+      const user = await uswarm.user();
+      const before = await profile(user);
+      const { nickname, name, surname, country_code, date_of_birth, preferences, time_zone } = before;
+      await user.patch('/v1/users', { country_code: 'GB' }, 204);
+      const defaults = { nickname, name, surname, country_code, date_of_birth, preferences, time_zone };
+      await user.patch('/v1/users', defaults, 204);
+      expect(await profile(user)).toEqual(before);
     });
 
     it('changes nothing if the object is empty', async () => {
@@ -225,6 +249,7 @@ describe('users', () => {
     it.each([
       ['EN-gb', 'en-GB'],
       ['zh-hant-tw', 'zh-Hant-TW'],
+      ['en_US', 'en-US'],
     ])('stores the language %s in its canonical form %s', async (tag, canonical) => {
       const user = await uswarm.user();
       await user.patch('/v1/users', { preferences: { platform_language: tag } }, 204);
@@ -270,6 +295,8 @@ describe('users', () => {
       ['a malformed date', { date_of_birth: 'yesterday' }],
       ['a day that does not exist', { date_of_birth: '2001-02-29' }],
       ['a year that Postgres does not support', { date_of_birth: '0000-01-01' }],
+      ['a time whose offset leads to such a year', { date_of_birth: '0001-01-01T00:00:00+00:01' }],
+      ['an offset of a day', { date_of_birth: '1999-12-31T00:00:00+24:00' }],
       ['a text with NUL', { name: 'a\u0000b' }],
       ['a text with a lone surrogate', { surname: 'a\ud800b' }],
       ['a preference with NUL', { preferences: { platform_theme: '\u0000' } }],

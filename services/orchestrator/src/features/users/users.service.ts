@@ -4,7 +4,7 @@ import type { WithTransaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { LegalStore, LegalVersions } from '../legal/legal.store.js';
 import type { Plans, Subscription } from '../plans/plans.js';
-import type { UserRow, UserStore } from './users.store.js';
+import type { UserChange, UserRow, UserStore } from './users.store.js';
 
 export interface UserServiceDeps {
   withTransaction: WithTransaction;
@@ -36,14 +36,10 @@ export function createUserService({
       return toProfile(user, plans.of(user, clock.now()), versions);
     },
     async update(userId, patch) {
-      const problem =
-        typeof patch.date_of_birth === 'string' ? birthProblem(patch.date_of_birth, clock.now()) : undefined;
-      if (problem !== undefined) {
-        throw new ApiError('validation_failed', { extra: { fields: [{ path: 'date_of_birth', message: problem }] } });
-      }
+      const change = changeOf(patch, clock.now());
       await withTransaction(async (tx) => {
         const owned = await store.lockOwned(userId, tx);
-        await store.update(userId, withCanonicalLanguage(patch), tx);
+        await store.update(userId, change, tx);
         // Previews of messages show the name.
         if (patch.name === undefined && patch.nickname === undefined) return;
         for (const workspaceId of owned) {
@@ -54,18 +50,34 @@ export function createUserService({
   };
 }
 
-/** A date without a time is the start of that day in UTC. */
-function birthProblem(text: string, now: Date): string | undefined {
-  // ISO 8601 has a year 0, Postgres does not.
-  if (text.startsWith('0000')) return 'is not a date';
-  return Date.parse(text) < now.getTime() ? undefined : 'must be in the past';
+/** @throws ApiError `validation_failed` */
+function changeOf({ date_of_birth: birth, preferences, ...patch }: UserPatch, now: Date): UserChange {
+  return {
+    ...patch,
+    ...(birth === undefined ? {} : { date_of_birth: birth === null ? null : instantOfBirth(birth, now) }),
+    ...(preferences === undefined ? {} : { preferences: withCanonicalLanguage(preferences) }),
+  };
 }
 
-function withCanonicalLanguage({ preferences, ...patch }: UserPatch): UserPatch {
-  if (preferences?.platform_language === undefined)
-    return preferences === undefined ? patch : { ...patch, preferences };
-  const platform_language = canonicalLanguage(preferences.platform_language) ?? preferences.platform_language;
-  return { ...patch, preferences: { ...preferences, platform_language } };
+/** ISO 8601 has a year 0, Postgres does not. */
+const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
+
+/** A date without a time is the start of that day in UTC. @throws ApiError `validation_failed` */
+function instantOfBirth(text: string, now: Date): Date {
+  const instant = new Date(text);
+  // An impossible time is NaN, which no comparison accepts.
+  if (!(instant.getTime() >= EARLIEST)) throw invalidBirth('is not a date');
+  if (instant >= now) throw invalidBirth('must be in the past');
+  return instant;
+}
+
+const invalidBirth = (message: string): ApiError =>
+  new ApiError('validation_failed', { extra: { fields: [{ path: 'date_of_birth', message }] } });
+
+function withCanonicalLanguage(preferences: NonNullable<UserPatch['preferences']>): UserChange['preferences'] {
+  const { platform_language: language } = preferences;
+  if (language === undefined) return preferences;
+  return { ...preferences, platform_language: canonicalLanguage(language) ?? language };
 }
 
 // RES-014 to RES-028

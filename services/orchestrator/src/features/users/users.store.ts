@@ -25,6 +25,9 @@ export interface UserRow {
   created_at: Date;
 }
 
+/** Absent fields do not change. */
+export type UserChange = Omit<UserPatch, 'date_of_birth'> & { date_of_birth?: Date | null };
+
 /** The profile that agents receive of the user. Unknown fields are empty. */
 export interface Reader {
   name: string;
@@ -44,7 +47,7 @@ export interface UserStore {
   get(userId: string): Promise<UserRow | undefined>;
   /** Whether each user of the list is banned; undefined for one that does not exist. */
   areBanned(userIds: readonly string[]): Promise<(boolean | undefined)[]>;
-  update(userId: string, patch: UserPatch, db: Database): Promise<void>;
+  update(userId: string, change: UserChange, db: Database): Promise<void>;
   /**
    * Returns undefined if the user is deleted. The time zone is that of the last seen device with a time zone, or that of
    * the profile.
@@ -122,8 +125,9 @@ export function createUserStore(database: Database): UserStore {
       return userIds.map((id) => found.get(id));
     },
 
-    async update(userId, { preferences, ...fields }, db) {
-      const set = { ...fields, ...preferences };
+    async update(userId, { preferences, date_of_birth: birth, ...fields }, db) {
+      // As text in UTC: the driver writes a Date in local time, with an offset in whole minutes.
+      const set = { ...fields, ...preferences, date_of_birth: birth === null ? null : birth?.toISOString() };
       await db
         .updateTable('users')
         .set({ ...set, updated_at: sql<Date>`now()` })

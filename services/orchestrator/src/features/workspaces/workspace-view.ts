@@ -3,6 +3,8 @@ import { viewRuntime } from '../runtimes/runtime-view.js';
 import type { WorkspaceRow } from './workspaces.store.js';
 
 const PREVIEW_LENGTH = 200;
+/** The sender of system messages. */
+const PLATFORM_NAME = 'uswarm';
 
 /** Renders content of any type as one line of text. */
 export function previewText(content: MessageContent): string {
@@ -29,6 +31,10 @@ function shortened(text: string): string {
   return text.slice(0, PREVIEW_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
 }
 
+function senderName({ last_role: role, last_agent: agent, owner_name: owner }: WorkspaceRow): string {
+  return role === 'user' ? owner : (agent ?? PLATFORM_NAME);
+}
+
 // RES-031 to RES-036
 export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
   const view = viewRuntime({ phase: row.phase ?? 'Pending', silentSince: row.silent_since }, now);
@@ -37,7 +43,7 @@ export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
       ? null
       : {
           text: previewText(row.last_content),
-          sender_name: row.last_sender ?? row.owner_name,
+          sender_name: senderName(row),
           timestamp: row.last_created_at.toISOString(),
         };
   return {

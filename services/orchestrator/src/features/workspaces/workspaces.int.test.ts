@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, Workspace } from '@uswarm/contract';
+import { createStores } from '../../../test/stores.js';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -120,6 +122,31 @@ describe('workspaces', () => {
     await user.patch('/v1/users', { nickname: 'countess' }, 204);
     await user.post(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
     expect((await get(user, home.workspaceId)).runtime.last_message_preview?.sender_name).toBe('countess');
+  });
+
+  it('RES-036 the sender of a system message is the platform and not the user, also in events', async () => {
+    const user = await uswarm.user();
+    const { workspaceId, conversationId } = await uswarm.home(user);
+    const content = { type: 'system', text: 'The workflow is completed.' } as const;
+    const note = {
+      id: crypto.randomUUID(),
+      workspaceId,
+      conversationId,
+      role: 'system',
+      content,
+      status: 'delivered',
+    } as const;
+    const { events } = createStores(uswarm.database);
+    await uswarm.database.transaction().execute((tx) => events.addMessage(note, withoutAfterCommit(tx)));
+    const preview = { text: content.text, sender_name: 'uswarm' };
+    expect((await get(user, workspaceId)).runtime.last_message_preview).toMatchObject(preview);
+
+    await user.patch(`/v1/workspaces/${workspaceId}`, { name: 'Renamed' }, 200);
+    const { body } = await user.get<{ data: { event: string; payload: object }[] }>(
+      `/v1/workspaces/${workspaceId}/events`,
+    );
+    const updates = body.data.filter(({ event }) => event === 'workspace.updated').map(({ payload }) => payload);
+    expect(updates).toMatchObject([{ workspace: { runtime: { last_message_preview: preview } } }]);
   });
 
   it('a workspace of another user returns the same error as an unknown or malformed id', async () => {
