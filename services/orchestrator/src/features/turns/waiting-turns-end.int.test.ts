@@ -70,7 +70,7 @@ describe('a turn that waits for a task or for the user', () => {
     expect(reply).toMatchObject({ extended_status: 'incomplete', error: { code: 'stopped' } });
   });
 
-  it('asks for nothing if the user stops it just before it begins to wait', async () => {
+  it('withdraws its card if the user stops it just before it begins to wait', async () => {
     const { turn, writer } = await begin();
     const card = approvalCard({ title: 'Send', changes: [] });
     const argumentsHash = callHash('send', 'c1');

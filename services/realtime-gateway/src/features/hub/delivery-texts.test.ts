@@ -84,7 +84,7 @@ describe('streamed text', () => {
     expect(textOf(client)).toBe('begun');
   });
 
-  it('is shown at once if it began before the last event that was read from the log', async () => {
+  it('is shown immediately if it began before the last event that was read from the log', async () => {
     await start();
     const client = await subscribed();
     lose(messageNew(1), messageNew(2));
