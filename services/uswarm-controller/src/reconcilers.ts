@@ -62,6 +62,7 @@ export function createReconcilers(options: ControllerOptions, resource: Resource
       // The webhook acts on a forced grant, so a reconcile is due.
       if (forced) queue.add(keyOf(parent));
     },
+    onStale: (parent) => queue.add(keyOf(parent)),
     clock,
     logger,
   });

@@ -1,5 +1,5 @@
 import { type SyncRequest, type SyncResponse, USERSWARMS } from '@uswarm/contract/userswarm';
-import { createStore, type KubeError, type KubernetesObject, type Store } from '@uswarm/kube-client';
+import { createStore, KubeError, type KubernetesObject, type Store } from '@uswarm/kube-client';
 import { createChildWriter } from '../src/apply/child-writer.js';
 import { type NamespaceScope, ownerUid, type ScopeState } from '../src/caches/namespace-scope.js';
 import { describeController } from '../src/sync/request.js';
@@ -21,6 +21,8 @@ export interface SyncFixture {
   parents: Store;
   accounts: Store;
   pods: Store;
+  /** The Deployment in the API server, which the cache does not show. */
+  deployment: KubernetesObject | undefined;
   /** Monotonic milliseconds. */
   elapsed: number;
   /** Whether the start limiter admits the runtime. */
@@ -54,6 +56,7 @@ export function createSyncFixture(): SyncFixture {
     parents: createStore(),
     accounts: createStore({ indexBy: ownerUid }),
     pods: createStore({ indexBy: ({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] }),
+    deployment: undefined,
     elapsed: 0,
     mayStart: true,
     forgotten: [],
@@ -110,7 +113,12 @@ const clientOf = (fixture: SyncFixture): SyncDeps['client'] => ({
     call(fixture, `delete ${kind}`);
     return undefined;
   },
-  get: async () => {
+  get: async ({ kind }) => {
+    if (kind === 'Deployment') {
+      call(fixture, 'get Deployment');
+      if (fixture.deployment === undefined) throw new KubeError(404, { reason: 'NotFound' });
+      return fixture.deployment;
+    }
     call(fixture, 'get');
     return newer(newer(fixture.live()));
   },

@@ -30,4 +30,16 @@ export const owned = (uid = 'u1'): KubernetesObject => ({
     ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'workspace-a', uid, controller: true }],
   },
 });
+/** A pod of the Deployment of `workspace-a`. */
+export const runtimePod = (): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'p',
+    namespace: 'ns',
+    uid: 'p1',
+    labels: { 'app.kubernetes.io/instance': 'workspace-a' },
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'agent-runtime-workspace-a-7', uid: 'r1' }],
+  },
+});
 export const dying = { deletionTimestamp: '2030-01-01T00:00:00Z' };

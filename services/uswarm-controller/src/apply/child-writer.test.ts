@@ -23,6 +23,8 @@ describe('the child writer', () => {
   let live: KubernetesObject | undefined;
   let calls: [string, unknown][];
   let store: ReturnType<typeof createStore>;
+  /** The object after another client has changed it between our patch and our apply. */
+  let changedAfterPatch: KubernetesObject | undefined;
 
   const answer = (fields: object = {}): KubernetesObject => {
     live = deployment('u1', { uid: 'd1', resourceVersion: '9', ...fields });
@@ -37,16 +39,26 @@ describe('the child writer', () => {
       },
       apply: async (_resource, object, options) => {
         calls.push([options?.force === true ? 'apply by force' : 'apply', object]);
+        const { resourceVersion } = object.metadata;
+        if (resourceVersion !== undefined && resourceVersion !== live?.metadata.resourceVersion) {
+          return refuse(409, 'Conflict');
+        }
         return answer();
       },
       jsonPatch: async (_resource, _name, patch) => {
         calls.push(['jsonPatch', patch]);
-        return live ?? refuse(404, 'NotFound');
+        if (live === undefined) return refuse(404, 'NotFound');
+        const patched = { ...live, metadata: { ...live.metadata, resourceVersion: '10' } };
+        live = changedAfterPatch ?? patched;
+        return patched;
       },
       delete: async (_resource, _name, options) => {
         calls.push(['delete', options]);
         if (live === undefined) return refuse(404, 'NotFound');
         if (live.metadata.uid !== options.uid) return refuse(409, 'Conflict');
+        if ((options.resourceVersion ?? live.metadata.resourceVersion) !== live.metadata.resourceVersion) {
+          return refuse(409, 'Conflict');
+        }
         return options.propagation === 'Foreground'
           ? answer({ deletionTimestamp: '2030-01-01T00:00:00Z', resourceVersion: '10' })
           : undefined;
@@ -60,6 +72,7 @@ describe('the child writer', () => {
   beforeEach(() => {
     live = undefined;
     calls = [];
+    changedAfterPatch = undefined;
     store = createStore();
   });
 
@@ -165,6 +178,23 @@ describe('the child writer', () => {
     ]);
   });
 
+  it('applies to the version that it read', async () => {
+    live = deployment('u1', { uid: 'd1', resourceVersion: '5' });
+    await writer.update(target(), deployment('u1'), 'd1', never);
+    expect(calls).toMatchObject([['apply by force', { metadata: { uid: 'd1', resourceVersion: '5' } }]]);
+  });
+
+  it('applies nothing if another client changes the object after the removal of foreign fields', async () => {
+    const managedFields = [{ manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:paused': {} } } }];
+    live = { ...deployment('u1', { uid: 'd1', resourceVersion: '9', managedFields }), spec: { paused: true } };
+    changedAfterPatch = deployment('u1', { uid: 'd1', resourceVersion: '11' });
+    const update = writer.update(target(), { ...deployment('u1'), spec: {} }, 'd1', never);
+    await expect(update).rejects.toBeInstanceOf(RequeueError);
+    expect(verbs()).toEqual(['jsonPatch', 'apply by force']);
+    expect(calls[1]?.[1]).toMatchObject({ metadata: { resourceVersion: '10' } });
+    expect(store.list()).toEqual([]);
+  });
+
   it.each([
     ['was recreated with another uid', deployment('u1', { uid: 'd2' })],
     ['has another owner', deployment('u2', { uid: 'd1' })],
@@ -186,20 +216,32 @@ describe('the child writer', () => {
     live = { ...deployment('u1', { uid: 'd1', resourceVersion: '3' }), kind: 'Service' };
     store.put(live);
     await writer.remove({ ...target(), resource: CHILD_RESOURCES['Service.v1'] }, live, 'Background', never);
-    expect(calls).toEqual([['delete', { uid: 'd1', propagation: 'Background' }]]);
+    expect(calls).toEqual([['delete', { uid: 'd1', resourceVersion: '3', propagation: 'Background' }]]);
     expect(store.list()).toEqual([]);
     store.put({ ...live, metadata: { ...live.metadata, resourceVersion: '4' } });
     expect(store.list()).toEqual([]);
   });
 
-  it.each([
-    ['no longer exists', undefined],
-    ['was replaced', deployment('u9', { uid: 'd9' })],
-  ])('does not fail to delete an object that %s', async (_what, now) => {
-    live = now;
+  it('does not fail to delete an object that no longer exists', async () => {
     const seen = deployment('u1', { uid: 'd1', resourceVersion: '1' });
     store.put(seen);
     await writer.remove(target(), seen, 'Foreground', never);
     expect(store.list()).toEqual([]);
+  });
+
+  it('does not delete an object that was replaced by another one', async () => {
+    const seen = deployment('u1', { uid: 'd1', resourceVersion: '1' });
+    store.put(seen);
+    live = deployment('u9', { uid: 'd9', resourceVersion: '2' });
+    await expect(writer.remove(target(), seen, 'Foreground', never)).rejects.toBeInstanceOf(RequeueError);
+    expect(store.list()).toEqual([]);
+  });
+
+  it('does not delete an object that has changed since, and stores the new version', async () => {
+    const seen = deployment('u1', { uid: 'd1', resourceVersion: '1' });
+    store.put(seen);
+    live = deployment('u1', { uid: 'd1', resourceVersion: '2', ownerReferences: [] });
+    await expect(writer.remove(target(), seen, 'Background', never)).rejects.toBeInstanceOf(RequeueError);
+    expect(store.list()).toEqual([live]);
   });
 });

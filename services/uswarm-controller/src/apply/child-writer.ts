@@ -5,13 +5,14 @@ import {
   isNotFound,
   type KubeClient,
   type KubernetesObject,
+  type ObjectName,
   type Resource,
   type Store,
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { lastOtherManager } from './contest.js';
 import { ApplyError, RequeueError } from './failure.js';
-import { pruneForeignFields } from './prune-foreign-fields.js';
+import { pruneForeignFields, union } from './prune-foreign-fields.js';
 
 export interface ChildTarget {
   resource: Resource;
@@ -43,10 +44,12 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       throw new RequeueError(`${nameOf(desired)} was replaced or given to another owner`);
     }
     const owned = await ownByApply(client, fieldManager, resource, live, signal);
-    // Foreign fields are removed first: a changed port and ours would have the same name, which the API server rejects.
+    // Foreign fields are reverted first: a changed port and ours would have the same name, which the API server rejects.
     const foreign = pruneForeignFields(owned, desired, fieldManager);
-    if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
-    const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
+    const pruned = foreign.length === 0 ? owned : await patchSeen(client, resource, owned, foreign, signal);
+    // Without the version, a field that another client adds meanwhile would be remembered as ours.
+    const sent = { ...desired, metadata: { ...desired.metadata, uid, ...versionOf(pruned) } };
+    const written = await unlessChanged(live, client.apply(resource, sent, { force: true }, signal));
     store.written(written);
     return { stored: written, rewrittenBy: lastOtherManager(live.metadata.managedFields ?? [], fieldManager) };
   };
@@ -71,34 +74,48 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       return (await update(target, desired, live.metadata.uid ?? '', signal)).stored;
     },
     async remove({ resource, store }, observed, propagation, signal) {
+      const { uid = '' } = observed.metadata;
+      // Without the version, a child that was orphaned since it was observed would be deleted.
+      const options = { uid, ...versionOf(observed), propagation };
       try {
-        const rest = await client.delete(
-          resource,
-          observed.metadata,
-          { uid: observed.metadata.uid ?? '', propagation },
-          signal,
-        );
+        const rest = await client.delete(resource, observed.metadata, options, signal);
         if (rest === undefined || rest.metadata.deletionTimestamp === undefined) store.deleted(observed);
         else store.written(rest);
       } catch (error) {
-        // It was deleted, or replaced by another object with the same name.
         if (!isNotFound(error) && !isConflict(error)) throw error;
-        store.deleted(observed);
+        const live = isNotFound(error) ? undefined : await find(client, resource, observed.metadata, signal);
+        if (live?.metadata.uid === uid) store.written(live);
+        else store.deleted(observed);
+        if (isConflict(error)) throw new RequeueError(`${nameOf(observed)} changed meanwhile`, { cause: error });
       }
     },
   };
 }
 
+/** @returns the object, or undefined if it does not exist */
+export async function find(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource,
+  name: ObjectName,
+  signal: AbortSignal,
+): Promise<KubernetesObject | undefined> {
+  try {
+    return await client.get(resource, name, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 export const nameOf = ({ kind, metadata }: KubernetesObject): string =>
   `${kind} ${metadata.namespace}/${metadata.name}`;
 
-const withUid = (object: KubernetesObject, uid: string): KubernetesObject => ({
-  ...object,
-  metadata: { ...object.metadata, uid },
-});
+/** The precondition that an object has not changed. */
+const versionOf = ({ metadata: { resourceVersion } }: KubernetesObject): { resourceVersion?: string } =>
+  resourceVersion === undefined ? {} : { resourceVersion };
 
 /** @throws RequeueError if the object changed since it was observed. */
-async function patchSeen(
+function patchSeen(
   client: Pick<KubeClient, 'jsonPatch'>,
   resource: Resource,
   seen: KubernetesObject,
@@ -106,10 +123,15 @@ async function patchSeen(
   signal: AbortSignal,
 ): Promise<KubernetesObject> {
   const unchanged = { op: 'replace', path: '/metadata/resourceVersion', value: seen.metadata.resourceVersion };
+  return unlessChanged(seen, client.jsonPatch(resource, seen.metadata, [unchanged, ...patch], signal));
+}
+
+/** @throws RequeueError for a conflict */
+async function unlessChanged<T>(object: KubernetesObject, write: Promise<T>): Promise<T> {
   try {
-    return await client.jsonPatch(resource, seen.metadata, [unchanged, ...patch], signal);
+    return await write;
   } catch (error) {
-    throw isConflict(error) ? new RequeueError(`${nameOf(seen)} changed meanwhile`, { cause: error }) : error;
+    throw isConflict(error) ? new RequeueError(`${nameOf(object)} changed meanwhile`, { cause: error }) : error;
   }
 }
 
@@ -134,13 +156,4 @@ async function ownByApply(
   );
   const patch = [{ op: 'replace', path: '/metadata/managedFields', value: handedOver }];
   return patchSeen(client, resource, live, patch, signal);
-}
-
-/** Merges two field sets (nested objects of `fieldsV1`). */
-function union(left: object, right: object): object {
-  const merged: Record<string, object> = { ...left };
-  for (const [name, below] of Object.entries(right) as [string, object][]) {
-    merged[name] = union(merged[name] ?? {}, below);
-  }
-  return merged;
 }

@@ -172,6 +172,41 @@ describe('needsWrite', () => {
     expect(needsWrite(plain, changed({}, { 'f:selector': {} }), undefined)).toBe(false);
   });
 
+  describe('for a container after a restart', () => {
+    const container = { name: 'c', env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80 }] };
+    const plain = desired({ spec: { template: { spec: { containers: [container] } } } });
+    const changed = (fields: object, owned: object, manager = 'kubectl'): KubernetesObject => {
+      const seen = stored(plain, { spec: { template: { spec: { containers: [{ ...container, ...fields }] } } } });
+      const containers = { 'f:containers': { 'k:{"name":"c"}': { '.': {}, 'f:name': {}, ...owned } } };
+      const fieldsV1 = { 'f:spec': { 'f:template': { 'f:spec': containers } } };
+      return { ...seen, metadata: { ...seen.metadata, managedFields: [{ manager, operation: 'Update', fieldsV1 }] } };
+    };
+
+    it.each<[string, object, object]>([
+      ['a command', { command: ['sh'] }, { 'f:command': {} }],
+      ['a lifecycle', { lifecycle: { preStop: {} } }, { 'f:lifecycle': { '.': {}, 'f:preStop': {} } }],
+      ['a privilege', { securityContext: { privileged: true } }, { 'f:securityContext': { 'f:privileged': {} } }],
+      [
+        'a field of a port',
+        { ports: [{ containerPort: 80, protocol: 'TCP', hostPort: 80 }] },
+        { 'f:ports': { 'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:hostPort': {} } } },
+      ],
+    ])('returns true for %s that another client added', (_what, fields, owned) => {
+      expect(needsWrite(plain, changed(fields, owned), undefined)).toBe(true);
+    });
+
+    it('returns false for a default that the API server set when we created the container', () => {
+      const owned = { 'f:terminationMessagePath': {} };
+      const fields = { terminationMessagePath: '/dev/termination-log' };
+      expect(needsWrite(plain, changed(fields, owned, 'uswarm-controller'), undefined)).toBe(false);
+    });
+
+    it('returns false for a field that another client set as we do', () => {
+      const owned = { 'f:env': { 'k:{"name":"A"}': { '.': {}, 'f:name': {}, 'f:value': {} } } };
+      expect(needsWrite(plain, changed({}, owned), undefined)).toBe(false);
+    });
+  });
+
   it('returns true once after a restart if the API server normalizes a field', () => {
     expect(needsWrite(object, stored(object), undefined)).toBe(true);
     expect(needsWrite(object, stored(object), viewAfter(object, stored(object)))).toBe(false);

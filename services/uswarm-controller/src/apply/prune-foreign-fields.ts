@@ -13,58 +13,82 @@ export const foreignManagers = ({ metadata }: KubernetesObject, fieldManager: st
       manager !== fieldManager && subresource === '' && 'f:spec' in fieldsV1,
   );
 
-/**
- * Whether other managers have added fields to the spec that we do not set. The owner of a map that is atomic, such as the selector of
- * a Service, owns the whole map.
- */
-export function hasForeignFields(stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean {
-  return foreignPaths(stored, fieldManager).some((keys) => {
-    const [is, should] = [at(stored, keys), at(desired, keys)];
-    return isForeign(keys, is, should) || (isObject(should) && !sameContent(is, should));
-  });
-}
+/** Whether other managers own fields of the spec that differ from the desired ones, or that we do not set. */
+export const hasForeignFields = (stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean =>
+  pruneForeignFields(stored, desired, fieldManager).length > 0;
 
 /**
- * JSON patch operations that remove fields of other managers from the spec, which an apply leaves alone: a field that
- * we do not set is removed, and a list that we set is replaced as a whole.
+ * JSON patch operations that revert fields of other managers in the spec, which an apply leaves alone or cannot change
+ * alone: `externalName` is invalid with our `type`, and the API server sets the defaults of a foreign `type`.
  */
 export function pruneForeignFields(
   stored: KubernetesObject,
   desired: KubernetesObject,
   fieldManager: string,
 ): PatchOperation[] {
-  const unique = new Map(foreignPaths(stored, fieldManager).map((path) => [pointer(path), path]));
-  return [...unique].flatMap(([path, keys]): PatchOperation[] => {
-    const desiredValue = at(desired, keys);
-    if (Array.isArray(desiredValue)) return [{ op: 'add', path, value: desiredValue }];
-    // A forced apply takes over the fields that we set as well.
-    return isForeign(keys, at(stored, keys), desiredValue) ? [{ op: 'remove', path }] : [];
+  const specs = foreignManagers(stored, fieldManager).map(
+    ({ fieldsV1 }) => (fieldsV1 as { 'f:spec': object })['f:spec'],
+  );
+  return specs.length === 0 ? [] : revert(specs.reduce(union), ['spec'], stored['spec'], desired['spec']);
+}
+
+/** Merges two field sets (nested objects of `fieldsV1`). */
+export function union(left: object, right: object): object {
+  const merged: Record<string, object> = { ...left };
+  for (const [name, below] of Object.entries(right) as [string, object][]) {
+    merged[name] = union(merged[name] ?? {}, below);
+  }
+  return merged;
+}
+
+/** The operations that make the fields in `owned`, a part of `fieldsV1`, equal to the desired ones. */
+function revert(owned: object, path: readonly string[], stored: unknown, desired: unknown): PatchOperation[] {
+  // A parent of the annotations is not removed or replaced as a whole.
+  const isAbove = path.every((key, index) => key === FREE[index]);
+  if (stored === undefined || (isAbove && path.length === FREE.length)) return [];
+  if (desired === undefined && !isAbove) return [{ op: 'remove', path: pointer(path) }];
+  const below = fieldsOf(owned);
+  const set: PatchOperation[] = [{ op: 'add', path: pointer(path), value: desired }];
+  if (below.length === 0) return isAbove || sameContent(stored, desired) ? [] : set;
+  if (Array.isArray(desired)) return hasForeignItems(below, path, stored, desired) ? set : [];
+  return below.flatMap(([key, fields]) => {
+    const name = key.slice('f:'.length);
+    return revert(fields, [...path, name], memberOf(stored, name), memberOf(desired, name));
   });
 }
 
-const isForeign = (keys: readonly string[], stored: unknown, desired: unknown): boolean =>
-  desired === undefined && stored !== undefined && !FREE.every((key, index) => keys[index] === key);
-
-/** Paths of the fields of the spec that other managers own. */
-function foreignPaths(stored: KubernetesObject, fieldManager: string): string[][] {
-  return foreignManagers(stored, fieldManager).flatMap(({ fieldsV1 }) => {
-    const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'];
-    return spec === undefined ? [] : ownedPaths(spec, ['spec']);
+/** Whether items of a list, or fields of items, differ from the desired ones. */
+function hasForeignItems(
+  owned: [string, object][],
+  path: readonly string[],
+  stored: unknown,
+  desired: readonly unknown[],
+): boolean {
+  return owned.some(([key, fields]) => {
+    const shouldBe = itemOf(desired, key);
+    if (shouldBe === undefined) return true;
+    const is = itemOf(Array.isArray(stored) ? stored : [], key);
+    return fieldsOf(fields).some(([field, below]) => {
+      const name = field.slice('f:'.length);
+      return revert(below, [...path, key, name], memberOf(is, name), memberOf(shouldBe, name)).length > 0;
+    });
   });
 }
 
-/** Paths of the owned leaf fields. A path ends at a list, whichever of its items are owned. */
-function ownedPaths(fields: object, path: string[]): string[][] {
-  const below = Object.entries(fields).filter(([key]) => key !== '.');
-  if (below.length === 0 || !below.every(([key]) => key.startsWith('f:'))) return [path];
-  return below.flatMap(([key, owned]) => ownedPaths(owned as object, [...path, key.slice('f:'.length)]));
+/** The item with a key of `fieldsV1`: `k:` and its key fields, `v:` and its value, or `i:` and its index. */
+function itemOf(list: readonly unknown[], key: string): unknown {
+  const value: unknown = JSON.parse(key.slice('k:'.length));
+  if (key.startsWith('i:')) return list[value as number];
+  if (!key.startsWith('k:')) return list.find((item) => sameContent(item, value));
+  // A key field that an item omits has its default.
+  return list.find((item) =>
+    Object.entries(value as object).every(([name, is]) => (memberOf(item, name) ?? is) === is),
+  );
 }
 
-function at(value: unknown, path: readonly string[]): unknown {
-  let here = value;
-  for (const key of path) here = (here as Record<string, unknown> | undefined)?.[key];
-  return here;
-}
+const fieldsOf = (owned: object): [string, object][] => Object.entries(owned).filter(([key]) => key !== '.');
+
+const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
 
 const pointer = (path: readonly string[]): string =>
   path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

@@ -49,6 +49,8 @@ describe('the rollout coordinator', () => {
   let patches: { name: string; patch: unknown }[];
   let events: string[];
   let granted: string[];
+  /** UserSwarms whose cached version was stale. */
+  let stale: string[];
   /** Errors for UserSwarms that cannot be written, by name. */
   let denied: Map<string, Error>;
   let refusal: KubeError | undefined;
@@ -57,7 +59,7 @@ describe('the rollout coordinator', () => {
   let coordinator: RolloutCoordinator;
 
   beforeEach(() => {
-    [parents, patches, events, granted, refusal] = [createStore(), [], [], [], undefined];
+    [parents, patches, events, granted, stale, refusal] = [createStore(), [], [], [], [], undefined];
     denied = new Map();
     stopping = new AbortController();
     running = Promise.resolve();
@@ -94,6 +96,7 @@ describe('the rollout coordinator', () => {
       settleMs: 1,
       record: ({ metadata }, { type, reason }: RecordedEvent) => void events.push(`${type} ${reason} ${metadata.name}`),
       onGrant: ({ metadata }, forced) => void granted.push(`${metadata.name}${forced ? ' forced' : ''}`),
+      onStale: ({ metadata }) => void stale.push(metadata.name),
       clock: { now: () => NOW },
       logger: silentLogger,
     });
@@ -169,6 +172,17 @@ describe('the rollout coordinator', () => {
     await eventually(() => granted.length === 1);
     expect(names()).toEqual(['a', 'a']);
     expect(patches[1]).toMatchObject({ patch: { metadata: { resourceVersion: '11' } } });
+  });
+
+  it.each([
+    ['was changed by another client', new KubeError(409, { reason: 'Conflict' })],
+    ['no longer exists', new KubeError(404, { reason: 'NotFound' })],
+  ])('requests a reconcile of a UserSwarm that %s, because no watch event will', async (_what, error) => {
+    refusal = error;
+    parents.put(waiting('a'));
+    start();
+    await eventually(() => stale.length > 0);
+    expect(stale).toEqual(['a']);
   });
 
   it('continues with the others when some writes are refused, and backs off for these', async () => {

@@ -41,6 +41,8 @@ export interface RolloutDeps {
   record: (parent: KubernetesObject, event: RecordedEvent) => void;
   /** Called when a grant was written. */
   onGrant: (parent: KubernetesObject, forced: boolean) => void;
+  /** Called when a UserSwarm turned out to have been changed or deleted. No watch event will report it. */
+  onStale: (parent: KubernetesObject) => void;
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn'>;
 }
@@ -147,7 +149,7 @@ async function give(deps: RolloutDeps, { parent, revision, forced, since }: Gran
 
 /** Writes with optimistic locking. @returns false on a conflict, which the next pass handles */
 async function write(
-  { client, resource, parents }: RolloutDeps,
+  { client, resource, parents, onStale }: RolloutDeps,
   parent: KubernetesObject,
   annotations: Record<string, string | null>,
   signal: AbortSignal,
@@ -161,6 +163,7 @@ async function write(
     if (isNotFound(error)) parents.deleted(parent);
     else if (isConflict(error)) parents.written(await client.get(resource, parent.metadata, signal));
     else throw error;
+    onStale(parent);
     return false;
   }
 }

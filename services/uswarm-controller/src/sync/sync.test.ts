@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { KubeError } from '@uswarm/kube-client';
 import { HookError } from '../hook/hook-error.js';
 import { createSyncFixture, type SyncFixture } from '../../test/sync-fixture.js';
-import { account, dying, owned, userSwarm } from '../../test/userswarm-fixtures.js';
+import { account, dying, owned, runtimePod, userSwarm } from '../../test/userswarm-fixtures.js';
 import { FINALIZER } from './finalizer.js';
 
 describe('one reconcile', () => {
@@ -120,12 +120,7 @@ describe('one reconcile', () => {
   });
 
   it('deletes children before pods, and keeps the pods while a child could not be deleted', async () => {
-    const labels = { 'app.kubernetes.io/instance': 'workspace-a' };
-    const [controlled] = [
-      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'agent-runtime-workspace-a-7', uid: 'r1' },
-    ];
-    const metadata = { name: 'p', namespace: 'ns', uid: 'p1', labels, ownerReferences: [controlled!] };
-    fixture.pods.put({ apiVersion: 'v1', kind: 'Pod', metadata });
+    fixture.pods.put(runtimePod());
     fixture.parents.put(userSwarm(dying));
     fixture.accounts.put(owned());
     fixture.respond = () => ({ status: { phase: 'Deleting' }, children: [], finalized: false });
@@ -139,6 +134,30 @@ describe('one reconcile', () => {
       'delete ReplicaSet',
       'delete Pod',
     ]);
+  });
+
+  it.each([
+    ['has no owner', { name: 'agent-runtime-workspace-a', namespace: 'ns' }],
+    ['has another owner', owned('u2').metadata],
+  ])('keeps the pods of a Deployment that %s, and removes the finalizer', async (_what, metadata) => {
+    fixture.deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata };
+    fixture.pods.put(runtimePod());
+    fixture.parents.put(userSwarm(dying));
+    fixture.respond = ({ related }) => ({
+      status: { phase: 'Deleting' },
+      children: [],
+      finalized: Object.keys(related['Pod.v1'] ?? {}).length === 0,
+    });
+    expect(await fixture.sync()).toEqual({ outcome: 'finalized' });
+    expect(fixture.calls).toEqual(['get Deployment', 'hook', 'patch']);
+  });
+
+  it('deletes the pods that remain of a Deployment that no longer exists', async () => {
+    fixture.pods.put(runtimePod());
+    fixture.parents.put(userSwarm(dying));
+    fixture.respond = () => ({ status: { phase: 'Deleting' }, children: [], finalized: false });
+    await fixture.sync();
+    expect(fixture.calls).toEqual(['get Deployment', 'hook', 'delete ReplicaSet', 'delete Pod', 'status']);
   });
 
   it('ignores a terminating UserSwarm without our finalizer or with orphaned children', async () => {

@@ -31,6 +31,7 @@ import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../
 import { needsWebhook, statusWithoutWebhook } from '../status/without-webhook.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
+import { isDeploymentOrphaned } from './orphaned.js';
 import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
 import { cannotObserveReason } from './visibility.js';
 
@@ -142,7 +143,8 @@ async function reconcile(
   const key = keyOf(parent);
   const finalizing = parent.metadata.deletionTimestamp !== undefined;
   const observed = observeChildren(parent.metadata.uid ?? '', scope);
-  const related = observeRelated(parent, deps.caches.namespaces, scope);
+  const orphaned = finalizing && (await isDeploymentOrphaned(deps.client, parent, scope, options.signal));
+  const related = observeRelated(parent, deps.caches.namespaces, orphaned ? undefined : scope);
   const starts = isAboutToStart(parent, observed);
   const queued = starts && !deps.starts.admit(parent);
   const userSwarm = withQueuedStatus(parent as unknown as UserSwarm, queued);
@@ -161,6 +163,10 @@ async function reconcile(
   let done: Applied = { wrote: false, waitMs: undefined };
   try {
     done = await apply(deps, parent, scope, observed, response, options);
+    if (finalizing && !orphaned && response.children.length === 0 && scope !== undefined) {
+      const { client } = deps;
+      await removePods({ client, pods: scope.pods }, parent.metadata.name, podsOf(parent, scope), options.signal);
+    }
   } catch (error) {
     if (!(error instanceof ApplyError || error instanceof RequeueError)) throw error;
     failure = error;
@@ -280,7 +286,7 @@ async function apply(
   }
   const owner = ownerReferenceTo(parent);
   const desired = children.map((child) => desiredChild(child, owner));
-  const { client, writer, elapsed = monotonic } = deps;
+  const { writer, elapsed = monotonic } = deps;
   const planned = planChildren(desired, observed, memory.applied);
   const { due, waitMs } = withoutContested(planned, memory.contests, elapsed());
   const onWritten = (step: ChildStep): void => deps.onChild(parent, countRound(step, memory.contests, elapsed()));
@@ -288,9 +294,6 @@ async function apply(
   const deploymentPropagation = finalizing ? 'Background' : 'Foreground';
   const stores = scope.children;
   await applyChildren({ writer, stores, deploymentPropagation, onWritten }, due, memory.applied, signal);
-  if (finalizing && desired.length === 0) {
-    await removePods({ client, pods: scope.pods }, parent.metadata.name, podsOf(parent, scope), signal);
-  }
   return { wrote: due.length > 0, waitMs };
 }
 
@@ -351,7 +354,7 @@ async function refreshStale(
   }
   const overload = busyError(error);
   if (overload !== undefined) {
-    return busy(new ServerBusy(`failed to write the UserSwarm: ${overload.message}`, overload));
+    return busy(new ServerBusy(`a request for the UserSwarm failed: ${overload.message}`, overload));
   }
   if (!isConflict(error)) throw error;
   try {
