@@ -121,6 +121,11 @@ describe('a child that another client changes', () => {
       'the network of its node',
       change('Deployment', { op: 'add', path: '/spec/template/spec/hostNetwork', value: true }),
     ],
+    [
+      'Deployment',
+      'its strategy',
+      change('Deployment', { op: 'replace', path: '/spec/strategy', value: { type: 'RollingUpdate' } }),
+    ],
     ['Service', 'its port', change('Service', { op: 'replace', path: '/spec/ports/0/port', value: 1_234 })],
     [
       'Service',
@@ -134,6 +139,15 @@ describe('a child that another client changes', () => {
       change('Service', { op: 'add', path: '/spec/externalIPs', value: ['192.0.2.1'] }),
     ],
     ['Service', 'its type', change('Service', { op: 'replace', path: '/spec/type', value: 'NodePort' })],
+    [
+      'Service',
+      'a name outside of the cluster',
+      change(
+        'Service',
+        { op: 'replace', path: '/spec/type', value: 'ExternalName' },
+        { op: 'add', path: '/spec/externalName', value: 'elsewhere.example' },
+      ),
+    ],
     ['Service', 'a label', label('Service', 'app.kubernetes.io/instance=another')],
     ['Service', 'a missing label', label('Service', 'app.kubernetes.io/part-of-')],
     [
@@ -199,6 +213,22 @@ describe('a child whose owner reference another client removes', () => {
     await shown('True', 'Synced');
     expect((await read('Service', swarm)).metadata?.ownerReferences).toEqual(before.metadata?.ownerReferences);
   });
+});
+
+it('keeps the children and the pod of a UserSwarm that is deleted without them', async () => {
+  const swarm = await session.create();
+  await session.ready(swarm);
+  const [pod] = (await session.children(swarm)).pods;
+  await session.tools.kubectl(['delete', `userswarm/${swarm}`, '--cascade=orphan', '--timeout=60s'], {
+    timeoutMs: 70_000,
+  });
+  const deployment = await read('Deployment', swarm);
+  expect(deployment.metadata?.ownerReferences).toBeUndefined();
+  const { pods } = await session.children(swarm);
+  expect(pods.map(({ metadata }) => [metadata?.uid, metadata?.deletionTimestamp])).toEqual([
+    [pod?.metadata?.uid, undefined],
+  ]);
+  for (const kind of ['Deployment', 'Service', 'ServiceAccount'] as const) await session.api.delete(kind, place(swarm));
 });
 
 it('keeps the annotation of kubectl rollout restart', async () => {
