@@ -97,14 +97,35 @@ function connect(url: string, role: string, logger: Logger, { heartbeatMs, answe
 /** An error reply of the server is final; all other errors concern the connection. */
 const connectionFailed = (error: unknown): boolean => !(error instanceof ErrorReply);
 
-/** The client restores confirmed subscriptions. Those in flight during a disconnect are retried here. */
-function shardedTransport(client: Client, logger: Logger, signal: AbortSignal): Transport {
+/**
+ * The client restores confirmed subscriptions. Those in flight during a disconnect are retried here. The commands of a channel run
+ * one after the other, so that a retried SUNSUBSCRIBE does not end a later subscription.
+ */
+export function shardedTransport(
+  client: Pick<Client, 'sSubscribe' | 'sUnsubscribe'>,
+  logger: Pick<Logger, 'warn'>,
+  signal: AbortSignal,
+): Transport {
+  /** The last command of each channel, until it is done. */
+  const running = new Map<string, Promise<void>>();
   const untilDone = (command: () => Promise<void>): Promise<void> =>
     retry(command, { ...RECONNECT, deadlineMs: Infinity, signal, retryable: connectionFailed });
+
+  function inOrder(channel: string, command: () => Promise<void>): Promise<void> {
+    const run = (): Promise<void> => untilDone(command);
+    const done = running.get(channel)?.then(run, run) ?? run();
+    const forget = (): void => {
+      if (running.get(channel) === done) running.delete(channel);
+    };
+    running.set(channel, done);
+    done.then(forget, forget);
+    return done;
+  }
+
   return {
-    open: (channel, receive) => untilDone(() => client.sSubscribe(channelName(channel), receive)),
+    open: (channel, receive) => inOrder(channel, () => client.sSubscribe(channelName(channel), receive)),
     close(channel, receive) {
-      untilDone(() => client.sUnsubscribe(channelName(channel), receive)).catch((error: unknown) => {
+      inOrder(channel, () => client.sUnsubscribe(channelName(channel), receive)).catch((error: unknown) => {
         if (!signal.aborted) logger.warn({ err: error, channel }, 'unsubscribing failed');
       });
     },

@@ -27,6 +27,7 @@ export interface SessionLifetime {
   start(): void;
   /** The workspaces of the session have changed: sends a new resume token soon. */
   workspacesChanged(): void;
+  /** The socket is disconnected. Nothing starts again, because a request of the socket may end later. */
   stop(): void;
 }
 
@@ -44,6 +45,7 @@ export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetim
   let cancelExpiry: (() => void) | undefined;
   let cancelRefresh: (() => void) | undefined;
   let cancelChange: (() => void) | undefined;
+  let isStopped = false;
   /** The `confirmedAt` of the newest token. */
   let sentConfirmation = 0;
 
@@ -93,17 +95,20 @@ export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetim
 
   return {
     start() {
+      if (isStopped) return;
       sendReady();
       scheduleExpiry();
       if (cancelRefresh === undefined) scheduleRefresh();
     },
     workspacesChanged() {
+      if (isStopped) return;
       cancelChange ??= timers.after(CHANGES_MS, () => {
         cancelChange = undefined;
         if (now() - data.confirmedAt < RESUME_MS) sendReady();
       });
     },
     stop() {
+      isStopped = true;
       for (const cancel of [cancelExpiry, cancelRefresh, cancelChange]) cancel?.();
     },
   };

@@ -80,7 +80,7 @@ export function createSession(data: SessionData, socket: SessionSocket, deps: Se
   const subscriptions = createSubscriptions({
     userId,
     hubs,
-    orchestrator: { subscriptions: createSubscriptionCheck({ orchestrator, hubs, workspaces }) },
+    check: createSubscriptionCheck({ orchestrator, hubs, workspaces }),
     emit,
     metrics,
     open: (start) => createSubscription(start, subscriptionDeps),

@@ -2,6 +2,7 @@ import type { SubscriptionsAnswer } from '@uswarm/contract';
 import { isTransient } from '../../error-body.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Hubs } from '../hub/hubs.js';
+import { obstacleOf, type Since } from '../hub/since.js';
 import type { OwnedWorkspaces } from './owned-workspaces.js';
 
 export interface SubscriptionCheckDeps {
@@ -10,37 +11,49 @@ export interface SubscriptionCheckDeps {
   workspaces: Pick<OwnedWorkspaces, 'has' | 'record'>;
 }
 
+/** `isFallback`: it has only what the hubs of this gateway know. */
+export type CheckedSubscriptions = SubscriptionsAnswer & { isFallback?: boolean };
+
+/** `since` has the positions from which the client continues. */
+export type SubscriptionCheck = (
+  userId: string,
+  workspaceIds: readonly string[],
+  requestId: string,
+  since: ReadonlyMap<string, Since>,
+) => Promise<CheckedSubscriptions>;
+
 /**
  * Asks the orchestrator which workspaces the user may subscribe to. While it cannot be asked, the session may subscribe to those that
- * it knows, if this gateway knows their position.
+ * it knows, if this gateway knows their position and is not behind the client.
  */
-export function createSubscriptionCheck({
-  orchestrator,
-  hubs,
-  workspaces,
-}: SubscriptionCheckDeps): OrchestratorClient['subscriptions'] {
-  function accepted(id: string): SubscriptionsAnswer['accepted'] {
+export function createSubscriptionCheck({ orchestrator, hubs, workspaces }: SubscriptionCheckDeps): SubscriptionCheck {
+  function accepted(id: string, since: Since | undefined): SubscriptionsAnswer['accepted'] {
     if (!workspaces.has(id)) return [];
     const { hub, release } = hubs.use(id);
     try {
       const { position, epoch } = hub.state;
-      return position === undefined ? [] : [{ workspace_id: id, last_seq: position, epoch }];
+      if (position === undefined) return [];
+      // This gateway may have missed the events or the epoch of the client: only the orchestrator can tell.
+      const isBehind =
+        since !== undefined && obstacleOf(since, { seq: position, epoch, maxEvents: Infinity }) !== undefined;
+      return isBehind ? [] : [{ workspace_id: id, last_seq: position, epoch }];
     } finally {
       release();
     }
   }
 
-  return async (userId, ids, requestId) => {
+  return async (userId, ids, requestId, since) => {
     try {
       const answer = await orchestrator.subscriptions(userId, ids, requestId);
       workspaces.record(answer);
       return answer;
     } catch (error) {
-      const known = isTransient(error) ? ids.flatMap(accepted) : [];
+      const known = isTransient(error) ? ids.flatMap((id) => accepted(id, since.get(id))) : [];
       if (known.length === 0) throw error;
       const admitted = new Set(known.map(({ workspace_id }) => workspace_id));
       const others = ids.filter((id) => !admitted.has(id));
       return {
+        isFallback: true,
         accepted: known,
         rejected: others.map((workspace_id) => ({ workspace_id, code: 'service_unavailable' as const })),
       };

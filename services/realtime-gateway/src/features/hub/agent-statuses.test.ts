@@ -32,6 +32,14 @@ describe('the statuses of a hub', () => {
     expect(shown(statuses, 0, 5)).toHaveLength(1);
   });
 
+  it('wait for a status that changed before and is not sent yet, so that the version of the last one covers all', () => {
+    const statuses = new AgentStatuses();
+    statuses.report({ agent_id: 'a', status: 'writing' }, 5, 0);
+    statuses.report({ agent_id: 'b', status: 'online' }, 4, 0);
+    expect(shown(statuses, 0, 4)).toEqual([]);
+    expect(shown(statuses, 0, 5).map(({ agent_id }) => agent_id)).toEqual(['a', 'b']);
+  });
+
   it('are not replaced by one that was published before', () => {
     const statuses = new AgentStatuses();
     statuses.report({ agent_id: 'a', status: 'online' }, 6, 0);

@@ -87,12 +87,18 @@ export class AgentStatuses {
     return false;
   }
 
-  /** The reports after `version` that a client at this position may have, with the remaining time. */
+  /**
+   * The reports after `version`, up to the first one that a client at this position cannot have yet, with the remaining
+   * time.
+   */
   changesAfter(version: number, position: number, now: number): { report: StatusReport; version: number }[] {
     if (version >= this.#version) return [];
-    return [...(this.#statuses?.values() ?? [])]
-      .filter((status) => status.version > version && status.afterSeq <= position)
-      .toSorted((a, b) => a.version - b.version)
+    const changes = [...(this.#statuses?.values() ?? [])]
+      .filter((status) => status.version > version)
+      .toSorted((a, b) => a.version - b.version);
+    const waiting = changes.findIndex(({ afterSeq }) => afterSeq > position);
+    return changes
+      .slice(0, waiting === -1 ? undefined : waiting)
       .map(({ report: { expires_in_ms: _, ...report }, until, version: changed }) => ({
         report: { ...report, ...(until !== undefined && { expires_in_ms: remaining(until, now) }) },
         version: changed,

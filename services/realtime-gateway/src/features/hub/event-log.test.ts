@@ -21,11 +21,23 @@ describe('the event log of a hub', () => {
       fc.property(order, fc.nat(4), (arrivals, position) => {
         const log = new EventLog(LIMITS);
         const before = arrivals.slice(0, 3).flatMap((seq) => log.add(entry(seq)));
-        const inOrder = [...before, ...log.start(position), ...arrivals.slice(3).flatMap((seq) => log.add(entry(seq)))];
+        const started = log.start(position).filter(({ seq }) => seq > position);
+        const inOrder = [...before, ...started, ...arrivals.slice(3).flatMap((seq) => log.add(entry(seq)))];
         expect(seqs(inOrder)).toEqual(range(position + 1, Math.max(...arrivals)));
         expect(log.behind).toBe(false);
       }),
     );
+  });
+
+  it('returns the events up to the position at which it starts, because they can still end a text', () => {
+    const log = new EventLog(LIMITS);
+    for (const seq of [1, 3, 4, 9]) log.add(entry(seq));
+    expect(seqs(log.start(3))).toEqual([1, 3, 4]);
+    expect({ position: log.position, first: log.entry(3), behind: log.behind }).toEqual({
+      position: 4,
+      first: undefined,
+      behind: true,
+    });
   });
 
   it('I5 never advances over a missing event, for any arrivals', () => {

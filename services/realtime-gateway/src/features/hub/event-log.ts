@@ -50,11 +50,12 @@ export class EventLog {
     return this.#position !== undefined && this.#known > this.#position;
   }
 
-  /** Continues after `position`. @returns the entries that are now in order */
+  /** Continues after `position`. @returns the entries that are in order, and those up to `position`, which are not kept */
   start(position: number): LogEntry[] {
     this.#position = position;
     this.#known = Math.max(this.#known, position);
-    return this.#drain();
+    const passed = [...(this.#ahead?.values() ?? [])].filter(({ seq }) => seq <= position);
+    return [...passed, ...this.#drain()];
   }
 
   /** Forgets everything and continues after `position`. */

@@ -1,6 +1,4 @@
-import assert from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
-import type { EventsAnswer } from '@uswarm/contract';
 import fc from 'fast-check';
 import {
   AGENT,
@@ -10,122 +8,10 @@ import {
   messageDeleted,
   messageDone,
   messageNew,
-  skip,
   WORKSPACE,
 } from '../../../test/envelopes.js';
-import { Feed } from './feed.js';
-import { type HubEvent, HubState } from './hub-state.js';
-
-const LIMITS = { ringEvents: 4, ringBytes: 10_000 };
-const PAGE = 3;
-
-/** A client that checks what it receives. */
-class Client {
-  readonly feed: Feed;
-  readonly start: number;
-  position: number;
-  readonly seqs: number[] = [];
-
-  constructor(hub: HubState, start: number, announceAt?: number) {
-    this.start = start;
-    this.position = start;
-    this.feed = new Feed(hub, { cursor: start, announceAt, received: [] });
-  }
-
-  /** @returns the next step of the feed */
-  pull(): ReturnType<Feed['next']> {
-    const step = this.feed.next(0);
-    if (step === undefined || step === 'read') return step;
-    const [event, payload] = JSON.parse(step.frame.text.slice('2/v1,'.length)) as [string, { seq: number }];
-    if (event === 'message.chunk') return step;
-    // I2: the position only grows.
-    if (event === 'workspace.position') assert.ok(payload.seq >= this.position);
-    else {
-      assert.ok(payload.seq > this.position);
-      this.seqs.push(payload.seq);
-    }
-    this.position = payload.seq;
-    return step;
-  }
-}
-
-/** The log of the orchestrator, a bus that loses and delays, a hub and its clients. */
-class World {
-  epoch = 1;
-  hub: HubState;
-  clients: Client[] = [];
-  events: HubEvent[] = [];
-  delayed: HubEvent[] = [];
-
-  constructor() {
-    this.hub = new HubState(WORKSPACE, LIMITS);
-    this.hub.restore({ last_seq: 0, epoch: this.#epochName }, this.hub.moment, 0);
-  }
-
-  get #epochName(): string {
-    return `e${this.epoch}`;
-  }
-
-  append(fate: 'deliver' | 'lose' | 'delay', kind: 'event' | 'skip'): void {
-    const seq = this.events.length + 1;
-    const event = { ...(kind === 'skip' ? skip(seq) : messageNew(seq)), epoch: this.#epochName } as HubEvent;
-    this.events.push(event);
-    if (fate === 'deliver') this.hub.receive(event, 0);
-    if (fate === 'delay') this.delayed.push(event);
-  }
-
-  page(after: number): EventsAnswer {
-    const events = this.events.slice(after, after + PAGE).map((event): EventsAnswer['events'][number] => {
-      const seq = 'seq' in event ? event.seq : 0;
-      if (event.kind !== 'durable') return { seq, skip: true };
-      return { seq, event: event.event, subject_id: event.subject_id ?? '', payload: event.payload };
-    });
-    return { epoch: this.#epochName, last_seq: this.events.length, events };
-  }
-
-  read(after: number): void {
-    const { position = 0 } = this.hub;
-    if (after > position) return;
-    const result = this.hub.page(after, this.page(after), this.hub.moment);
-    if (result === 'applied') return;
-    assert.equal(result, 'diverged');
-    this.hub.reset(this.#epochName, this.events.length);
-    // All clients are told to resynchronize, so that nothing more is sent to them.
-    this.clients = [];
-  }
-
-  /** The database falls back to an earlier state. */
-  fallBack(seq: number): void {
-    this.epoch += 1;
-    this.events = this.events.slice(0, seq);
-  }
-
-  check(): void {
-    for (const { feed, seqs, start } of this.clients) {
-      // I5: all events up to the cursor, each once, in order.
-      if (this.hub.epoch !== this.#epochName) continue;
-      const expected = this.events
-        .slice(start, feed.cursor)
-        .flatMap((event) => (event.kind === 'durable' ? [event.seq] : []));
-      assert.deepEqual(seqs, expected);
-    }
-  }
-
-  /** What the periodic check and the timers of the hub do. */
-  settle(): void {
-    const { moment } = this.hub;
-    if (this.hub.head(this.#epochName, this.events.length, moment) === 'diverged') {
-      this.hub.reset(this.#epochName, this.events.length);
-      this.clients = [];
-    }
-    while (this.hub.log.behind) this.read(this.hub.position ?? 0);
-    for (const client of this.clients) {
-      for (let step = client.pull(); step !== undefined; step = client.pull()) {
-        if (step === 'read') this.read(client.feed.cursor);
-      }
-    }
-  }
-}
+import { Client, LIMITS, World } from '../../../test/hub-world.js';
+import { HubState } from './hub-state.js';
 
 type Model = Record<string, never>;
 type Step = fc.Command<Model, World>;
@@ -140,10 +26,22 @@ const step = (name: string, run: (world: World) => void): Step => ({
   toString: () => name,
 });
 
+const fate = fc.constantFrom('deliver' as const, 'deliver' as const, 'lose' as const, 'delay' as const);
+
 const steps: fc.Arbitrary<Step>[] = [
   fc
-    .tuple(fc.constantFrom('deliver', 'deliver', 'lose', 'delay'), fc.constantFrom('event', 'event', 'skip'))
-    .map(([fate, kind]) => step(`${fate} ${kind}`, (world) => world.append(fate as 'lose', kind as 'event'))),
+    .tuple(fate, fc.constantFrom('event' as const, 'skip' as const, 'reply' as const, 'done' as const))
+    .map(([how, kind]) => step(`${how} ${kind}`, (world) => world.append(how, kind))),
+  fate.map((how) => step(`${how} chunk`, (world) => world.write(how))),
+  fc
+    .tuple(
+      fc.constantFrom('deliver' as const, 'lose' as const),
+      fc.constantFrom('a', 'b'),
+      fc.constantFrom('writing' as const, 'online' as const),
+    )
+    .map(([how, agent, status]) =>
+      step(`${how} ${status} of ${agent}`, (world) => world.setStatus(how, agent, status)),
+    ),
   fc.nat(10).map((index) =>
     step(`delayed ${index}`, (world) => {
       const [event] = world.delayed.splice(index % Math.max(1, world.delayed.length), 1);
@@ -163,43 +61,50 @@ const steps: fc.Arbitrary<Step>[] = [
   ),
   fc.constant(step('fill', (world) => world.read(world.hub.position ?? 0))),
   fc.constant(step('drop history', (world) => world.hub.dropHistory())),
-  fc.constant(
-    step('chunk', (world) => world.hub.receive(chunk(world.events.length) as HubEvent & { kind: 'ephemeral' }, 0)),
-  ),
   fc.nat(20).map((since) =>
     step(`join ${since}`, (world) => {
-      const { position = 0 } = world.hub;
-      if (world.clients.length < 4) world.clients.push(new Client(world.hub, Math.min(since, position), position));
+      const { position } = world.hub;
+      if (position !== undefined) world.join(Math.min(since, position), position);
+    }),
+  ),
+  fc.constant(step('ask', (world) => world.ask())),
+  fc.tuple(fc.nat(3), fc.boolean()).map(([index, joins]) =>
+    step(`answer ${index}${joins ? ' and join' : ''}`, (world) => {
+      const position = world.answer(index);
+      if (joins) world.join(position);
     }),
   ),
 ];
+const restart = fc.constant(step('restart', (world) => world.restart()));
 const failover = fc.nat(20).map((seq) => step(`fall back to ${seq}`, (world) => world.fallBack(seq)));
 
 describe('a hub with a lossy bus', () => {
   it('I2 I5 I6: sends each client all events once and in order, and finds every loss, also of the last event', () => {
     fc.assert(
-      fc.property(fc.commands(steps, { maxCommands: 80 }), (commands) => {
+      fc.property(fc.commands([...steps, restart], { maxCommands: 80, size: 'max' }), (commands) => {
         const world = new World();
         fc.modelRun(() => ({ model: {}, real: world }), commands);
         world.settle();
         world.check();
+        world.checkState();
         for (const { position } of world.clients) expect(position).toBe(world.events.length);
       }),
-      { numRuns: 300 },
+      { numRuns: 1_000 },
     );
   });
 
   it('sends nothing of another history, whenever the database falls back', () => {
     fc.assert(
-      fc.property(fc.commands([...steps, failover], { maxCommands: 80 }), (commands) => {
+      fc.property(fc.commands([...steps, failover], { maxCommands: 80, size: 'max' }), (commands) => {
         const world = new World();
         fc.modelRun(() => ({ model: {}, real: world }), commands);
         world.settle();
         world.check();
+        world.checkState();
         expect(world.hub.epoch).toBe(`e${world.epoch}`);
         expect(world.hub.position).toBe(world.events.length);
       }),
-      { numRuns: 300 },
+      { numRuns: 1_000 },
     );
   });
 

@@ -98,7 +98,11 @@ export class HubState {
       this.#hasReduced = true;
     }
     const entry = event.kind === 'skip' ? { seq: event.seq } : entryOf(event);
-    return this.#inOrder(this.log.add(entry)) ? NOW : NOTHING;
+    // An event that arrives after the snapshot that has it still ends its text.
+    if (entry.seq <= (this.position ?? 0)) this.#endStreams([entry]);
+    const inOrder = this.log.add(entry);
+    this.#endStreams(inOrder);
+    return inOrder.length > 0 ? NOW : NOTHING;
   }
 
   /** Applies what the orchestrator has read after `moment`. */
@@ -112,11 +116,13 @@ export class HubState {
     }
     if (this.position === undefined) {
       this.streams.doubtAll(last_seq);
-      this.#inOrder(this.log.start(last_seq));
+      this.#endStreams(this.log.start(last_seq));
     } else this.log.confirmHead(last_seq, moment.known);
     if (agents !== undefined) this.statuses.replace(agents, last_seq, moment.statuses, now);
-    for (const stream of streams ?? []) this.streams.restore(stream, last_seq);
-    this.streams.dropUnknown(new Set(streams?.map(({ message_id }) => message_id)), last_seq);
+    if (streams !== undefined) {
+      for (const stream of streams) this.streams.restore(stream, last_seq);
+      this.streams.dropUnknown(new Set(streams.map(({ message_id }) => message_id)), last_seq);
+    }
     return 'applied';
   }
 
@@ -137,7 +143,7 @@ export class HubState {
     const entries = events.map((event) => ('skip' in event ? { seq: event.seq } : entryOf(event)));
     for (const entry of entries) {
       const isNew = entry.seq === (this.position ?? 0) + 1;
-      this.#inOrder(this.log.add(entry));
+      this.#endStreams(this.log.add(entry));
       if (isNew) this.#doubtStream(entry);
     }
     this.#keepPage(entries);
@@ -167,8 +173,14 @@ export class HubState {
     return undefined;
   }
 
+  /** The texts that a client at this position can have. None beyond `position`: a text may have ended in between. */
+  textsAt(position: number): StreamState[] {
+    return this.#isBehind(position) ? [] : this.streams.states(position);
+  }
+
   /** Encoded once for all sockets that have the same text. */
   nextChunk(messageId: string, position: number, received: ReceivedText | undefined) {
+    if (this.#isBehind(position)) return undefined;
     const chunk = this.streams.next(messageId, position, received);
     if (chunk === undefined) return undefined;
     const { generation, chunk_seq: chunkSeq, offset } = chunk;
@@ -203,6 +215,11 @@ export class HubState {
     return NOW;
   }
 
+  /** Whether this hub does not have all events of a client at this position. */
+  #isBehind(position: number): boolean {
+    return position > (this.position ?? 0);
+  }
+
   #isOtherEpoch(epoch: string | undefined): boolean {
     return epoch !== undefined && epoch !== '' && this.#epoch !== undefined && epoch !== this.#epoch;
   }
@@ -211,14 +228,13 @@ export class HubState {
     return !this.#isOtherEpoch(epoch) && lastSeq >= (moment.position ?? 0);
   }
 
-  /** Ends the streams of messages that are finished or deleted. @returns whether the position has advanced */
-  #inOrder(entries: readonly LogEntry[]): boolean {
+  /** Ends the streams of messages that are finished or deleted. */
+  #endStreams(entries: readonly LogEntry[]): void {
     for (const { frame, subjectId } of entries) {
       if (frame === undefined || subjectId === undefined) continue;
       if (frame.event === 'message.done' || frame.event === 'message.deleted') this.streams.end(subjectId);
       else if (frame.event === 'conversation.deleted') this.streams.endConversation(subjectId);
     }
-    return entries.length > 0;
   }
 
   /** The log has only the last event of a message: `message.updated` may hide the end of its stream. */

@@ -159,6 +159,14 @@ describe('the texts of a hub', () => {
     expect(streams.states(0)).toMatchObject([{ text: 'ab' }]);
   });
 
+  it('do not begin with a chunk of release 0.2 that follows a missing one', () => {
+    const streams = new StreamTexts();
+    streams.apply({ ...PLACE, generation: 1, chunk_seq: 7, chunk: 'tail' }, 0);
+    expect({ states: streams.states(0), incomplete: streams.incomplete }).toEqual({ states: [], incomplete: true });
+    streams.restore({ ...PLACE, generation: 1, chunk_seq: 6, text: 'head, ' }, 0);
+    expect(streams.states(0)).toMatchObject([{ text: 'head, tail' }]);
+  });
+
   it('begin again with a later generation, and ignore an earlier one', () => {
     const streams = new StreamTexts();
     const client = new Client();
@@ -189,6 +197,16 @@ describe('the texts of a hub', () => {
     expect(streams.states(0)).toEqual([]);
   });
 
+  it('begin again after they were cleared, also of a message that had ended', () => {
+    const streams = new StreamTexts();
+    for (const end of [() => streams.end('m1'), () => streams.endConversation('c1')]) {
+      end();
+      streams.clear();
+      streams.apply({ ...PLACE, generation: 2, chunk_seq: 1, offset: 0, chunk: 'again' }, 0);
+      expect(streams.states(0)).toMatchObject([{ text: 'again' }]);
+    }
+  });
+
   it('wait until the client has the event that the text follows', () => {
     const streams = new StreamTexts();
     streams.apply({ ...PLACE, generation: 1, chunk_seq: 1, offset: 0, chunk: 'x' }, 5);
@@ -210,6 +228,26 @@ describe('the texts of a hub', () => {
     streams.doubt('m1', 4);
     streams.restore({ ...PLACE, generation: 1, chunk_seq: 1, text: 'x' }, 4);
     expect(streams.states(9)).toMatchObject([{ text: 'xxx' }]);
+  });
+
+  it('may all have ended if events are unknown, except for those with a chunk after these events', () => {
+    const streams = new StreamTexts();
+    const begin = (message_id: string, after: number): void =>
+      void streams.apply({ ...PLACE, message_id, generation: 1, chunk_seq: 1, offset: 0, chunk: 'x' }, after);
+    begin('before', 2);
+    begin('after', 3);
+    streams.doubtAll(3);
+    begin('late', 2);
+    expect(streams.states(9).map(({ message_id }) => message_id)).toEqual(['after']);
+  });
+
+  it('are not sent because of an older response of the orchestrator', () => {
+    const streams = new StreamTexts();
+    streams.doubtAll(3);
+    streams.restore({ ...PLACE, generation: 1, chunk_seq: 1, text: 'x' }, 2);
+    expect(streams.states(9)).toEqual([]);
+    streams.restore({ ...PLACE, generation: 1, chunk_seq: 1, text: 'x' }, 3);
+    expect(streams.states(9)).toMatchObject([{ text: 'x' }]);
   });
 
   it('are removed if they may have ended and the orchestrator does not know them', () => {

@@ -68,7 +68,7 @@ export class StreamTexts {
     const stream = this.#streamOf(chunk);
     if (stream === undefined || chunk.chunk_seq <= stream.chunkSeq) return false;
     stream.afterSeq = Math.max(stream.afterSeq, afterSeq);
-    if (stream.doubtfulSince !== undefined && afterSeq >= stream.doubtfulSince) stream.doubtfulSince = undefined;
+    confirm(stream, afterSeq);
     if (!isNext(stream, chunk)) {
       stream.incomplete = true;
       stream.waiting.push(chunk);
@@ -85,9 +85,8 @@ export class StreamTexts {
   restore(state: StreamState, afterSeq: number): boolean {
     const stream = this.#streamOf(state);
     if (stream === undefined) return false;
-    const doubtful = stream.doubtfulSince !== undefined;
-    stream.doubtfulSince = undefined;
-    if (state.chunk_seq <= stream.chunkSeq) return doubtful;
+    const isConfirmed = confirm(stream, afterSeq);
+    if (state.chunk_seq <= stream.chunkSeq) return isConfirmed;
     const offset = commonPrefix(stream.text, state.text);
     append(stream, { ...state, offset, chunk: state.text.slice(offset) });
     stream.afterSeq = Math.max(stream.afterSeq, afterSeq);
@@ -106,9 +105,12 @@ export class StreamTexts {
     remember(this.#doubts, messageId, seq, DOUBTS);
   }
 
-  /** Streams that begin later may have ended up to `seq`, because the events before it are unknown. */
+  /** Each stream may have ended up to `seq`, because the events before it are unknown, except after a later chunk. */
   doubtAll(seq: number): void {
     this.#unseenTo = seq;
+    for (const stream of this.#streams?.values() ?? []) {
+      if (stream.afterSeq < seq) stream.doubtfulSince = Math.max(stream.doubtfulSince ?? 0, seq);
+    }
   }
 
   /** Removes doubtful streams that the orchestrator does not know: it was asked some times, and has read the log up to `seq`. */
@@ -133,8 +135,10 @@ export class StreamTexts {
     this.#finish(conversationId);
   }
 
+  /** Forgets everything: in another history, a message that has ended can continue. */
   clear(): void {
     this.#streams = undefined;
+    this.#finished = undefined;
     this.#doubts = undefined;
   }
 
@@ -233,9 +237,9 @@ export class StreamTexts {
 const TAKEOVER = 5_000;
 
 /** A chunk that rewrites the text from its beginning needs none of the chunks before it. */
-function isNext(stream: Stream, { chunk_seq, offset = stream.text.length }: StreamChunk): boolean {
+function isNext({ chunkSeq, text, retractions }: Stream, { chunk_seq, offset }: StreamChunk): boolean {
+  if (offset === undefined) return chunk_seq === chunkSeq + 1;
   if (offset === 0) return true;
-  const { chunkSeq, text, retractions } = stream;
   // The saved text may be longer than one from which text was removed, so that an offset in it means nothing here.
   const isTakeover = chunkSeq > 0 && chunk_seq - chunkSeq > TAKEOVER && retractions.length === 0;
   return (chunk_seq === chunkSeq + 1 || isTakeover) && offset <= text.length;
@@ -243,6 +247,13 @@ function isNext(stream: Stream, { chunk_seq, offset = stream.text.length }: Stre
 
 const isSendable = ({ chunkSeq, afterSeq, doubtfulSince }: Stream, position: number): boolean =>
   chunkSeq > 0 && afterSeq <= position && doubtfulSince === undefined;
+
+/** The stream was running at `seq`. @returns whether this was in doubt */
+function confirm(stream: Stream, seq: number): boolean {
+  if (stream.doubtfulSince === undefined || seq < stream.doubtfulSince) return false;
+  stream.doubtfulSince = undefined;
+  return true;
+}
 
 function append(stream: Stream, { chunk_seq, offset = stream.text.length, chunk }: StreamChunk): void {
   if (offset < stream.text.length) {

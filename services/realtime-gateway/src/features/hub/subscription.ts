@@ -79,7 +79,7 @@ class SocketSubscription implements Subscription, Member, Source {
       cursor,
       announceAt: since === undefined ? undefined : lastSeq,
       // A client that does not send `since` may not know this state.
-      received: since === undefined ? [] : shownStreams(hub.state.streams.states(cursor)),
+      received: since === undefined ? [] : shownStreams(hub.state.textsAt(cursor)),
     });
     this.#pending = obstacle(start, deps);
     hub.join(this);
@@ -120,10 +120,10 @@ class SocketSubscription implements Subscription, Member, Source {
   }
 
   state(): WorkspaceState {
-    const { statuses, streams } = this.#hub.state;
+    const { state } = this.#hub;
     return {
-      agents: statuses.states(this.#deps.now()),
-      streams: shownStreams(streams.states(this.cursor)),
+      agents: state.statuses.states(this.#deps.now()),
+      streams: shownStreams(state.textsAt(this.cursor)),
     };
   }
 

@@ -4,7 +4,6 @@ import {
   ApiError,
   ERRORS,
   type ServerEventPayload,
-  type SubscriptionsAnswer,
   validationError,
   WorkspaceSubscribe,
   WorkspaceUnsubscribe,
@@ -12,10 +11,10 @@ import {
 import { z } from 'zod';
 import { isTransient } from '../../error-body.js';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
-import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { Timers } from '../../timers.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';
+import type { CheckedSubscriptions, SubscriptionCheck } from '../connection/subscription-check.js';
 import type { Hub, HubMoment } from './hub.js';
 import type { HubLease, Hubs } from './hubs.js';
 import { createPendingSubscribes } from './pending-subscribes.js';
@@ -25,7 +24,7 @@ import type { Subscription, SubscriptionStart } from './subscription.js';
 export interface SubscriptionsDeps {
   userId: string;
   hubs: Pick<Hubs, 'use'>;
-  orchestrator: Pick<OrchestratorClient, 'subscriptions'>;
+  check: SubscriptionCheck;
   open: (start: SubscriptionStart) => Subscription;
   emit: Emit;
   metrics: Pick<GatewayMetrics, 'subscriptions'>;
@@ -67,7 +66,7 @@ const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map(canon
 
 /** RT-001 RT-002 RT-004 */
 export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
-  const { userId, hubs, orchestrator, emit, metrics, limit, busTimeoutMs, timers } = deps;
+  const { userId, hubs, check, emit, metrics, limit, busTimeoutMs, timers } = deps;
   const active = new Map<string, Subscription>();
   let closed = false;
 
@@ -101,7 +100,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   /** Opens the accepted subscriptions, and drops those that are no longer accepted. */
   const settle = (
     ids: readonly string[],
-    { accepted, rejected }: SubscriptionsAnswer,
+    { accepted, rejected, isFallback = false }: CheckedSubscriptions,
     used: ReadonlyMap<string, { hub: Hub; moment: HubMoment }>,
     since: ReadonlyMap<string, Since>,
   ): Settled => {
@@ -118,7 +117,8 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         continue;
       }
       const { hub, moment } = use;
-      hub.restore(verdict, moment);
+      // A fallback is no news for the hub, and would hide events that it knows to miss.
+      if (!isFallback) hub.restore(verdict, moment);
       const isNew = !active.has(id) || since.has(id);
       const subscription = subscriptionOf(id, verdict.last_seq, since.get(id));
       settled.workspace_ids.push(id);
@@ -147,7 +147,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         busTimeoutMs,
       );
       const used = new Map([...leases].map(([id, { hub }]) => [id, { hub, moment: hub.moment }]));
-      const answer = await orchestrator.subscriptions(userId, ids, requestId);
+      const answer = await check(userId, ids, requestId, since);
       // A socket that was closed in the meantime gets no subscription.
       return closed ? nothing() : settle(ids.filter(isWanted), answer, used, since);
     } finally {
