@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { LABEL } from '@uswarm/contract/userswarm';
+import { LABEL, ownEnvSecret } from '@uswarm/contract/userswarm';
 import { imageOf, NAMESPACE, openSession, type Session } from '../support/index.js';
 import { waitForOutcome, tryConnection, type Caller, allowConnection } from '../support/attack.js';
+import { writeRuntimeSecret } from '../support/own-provider.js';
 
 /** The metadata server of cloud providers, which returns credentials of the node. */
 const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };
@@ -11,19 +12,28 @@ const OTHER_PORT = { ...INTERNET, port: 80 };
 
 let session: Session;
 let runtime: Caller;
+/** A runtime that calls its models itself rather than through the model gateway. */
+let direct: Caller;
 let elsewhere: Caller;
 
 beforeAll(async () => {
   session = await openSession();
   await startStandIn();
-  const name = await session.create();
-  await session.ready(name);
-  const [pod] = (await session.children(name)).pods;
-  runtime = { namespace: NAMESPACE.runtime, pod: pod!.metadata!.name!, labels: { [LABEL.instance]: name } };
+  const name = session.newName();
+  const secret = ownEnvSecret(name);
+  await writeRuntimeSecret(session, secret, { OPENAI_API_KEY: 'unused' });
+  const config = { defaultProvider: 'openai', envSecretRef: { name: secret } };
+  [runtime, direct] = await Promise.all([session.create().then(ready), session.create({ config }, name).then(ready)]);
   const [upstream] = await session.api.list('Pod', { namespace: NAMESPACE.search, labelSelector: 'app=upstream' });
   elsewhere = { namespace: NAMESPACE.search, pod: upstream!.metadata!.name!, labels: { app: 'upstream' } };
 });
 afterAll(() => session?.close());
+
+async function ready(name: string): Promise<Caller> {
+  await session.ready(name);
+  const [pod] = (await session.children(name)).pods;
+  return { namespace: NAMESPACE.runtime, pod: pod!.metadata!.name!, labels: { [LABEL.instance]: name } };
+}
 
 /** Adds both addresses to the node while this pod runs. */
 async function startStandIn(): Promise<void> {
@@ -70,10 +80,11 @@ it('a runtime cannot reach the metadata server of its node, while pods without a
   await expect(waitForOutcome(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
 });
 
-it('a runtime reaches the internet, on port 443 only', async () => {
-  await expect(waitForOutcome(session, runtime, INTERNET, 'open')).resolves.toBe('open');
+it('a runtime reaches the internet only if it calls its models itself, and on port 443 only', async () => {
+  await expect(waitForOutcome(session, direct, INTERNET, 'open')).resolves.toBe('open');
+  await expect(waitForOutcome(session, runtime, INTERNET, 'silence')).resolves.toBe('silence');
   await expect(waitForOutcome(session, elsewhere, OTHER_PORT, 'open')).resolves.toBe('open');
-  await expect(waitForOutcome(session, runtime, OTHER_PORT, 'silence')).resolves.toBe('silence');
+  await expect(waitForOutcome(session, direct, OTHER_PORT, 'silence')).resolves.toBe('silence');
 });
 
 it('a platform component without a cloud role cannot reach the metadata server either', async () => {
