@@ -117,7 +117,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         continue;
       }
       const { hub, moment } = use;
-      // A fallback is no news for the hub, and would hide events that it knows to miss.
+      // A fallback tells the hub nothing new, and would hide events that it knows to miss.
       if (!isFallback) hub.restore(verdict, moment);
       const isNew = !active.has(id) || since.has(id);
       const subscription = subscriptionOf(id, verdict.last_seq, since.get(id));
