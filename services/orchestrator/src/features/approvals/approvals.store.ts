@@ -76,6 +76,11 @@ export interface ApprovalStore {
   allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
   /** Closes the approvals of turns that end or disappear: the open ones, and those of calls that were not executed. */
   supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
+  /**
+   * Stores the outcome of calls whose cards are about to be deleted, with their approvals, for the turns that continue without them.
+   * Call it after `supersedeOf`.
+   */
+  refuse(cardMessageIds: readonly string[], text: string, db: Database): Promise<void>;
   /** Closes the open approvals of replies in a conversation, not those of background turns. */
   supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
   /** The card of an open approval that has expired, if there is one. */
@@ -244,6 +249,14 @@ export function createApprovalStore(): ApprovalStore {
             WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages} OR resumes_message_id = ${messages})`,
         db,
       );
+    },
+
+    async refuse(cardMessageIds, text, db) {
+      await sql`
+        INSERT INTO tool_calls (turn_id, call_id, tool, text, failed, shows_message)
+        SELECT a.turn_id, a.call_id, a.tool, ${text}, true, false FROM tool_approvals a
+        WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL
+          AND ${NOT_EXECUTED}`.execute(db);
     },
 
     supersede: (conversationId, db) =>

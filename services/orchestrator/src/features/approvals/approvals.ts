@@ -17,7 +17,7 @@ import { withdrawCards } from './withdraw-cards.js';
 export interface ApprovalsDeps {
   store: Pick<
     ApprovalStore,
-    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'nextExpired' | 'expire'
+    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'refuse' | 'nextExpired' | 'expire'
   >;
   reservations: Pick<ReservationStore, 'grant'>;
   messages: Pick<MessageStore, 'update'>;
@@ -28,6 +28,9 @@ export interface ApprovalsDeps {
   tasks: Pick<Delegations, 'proceed'>;
   runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
 }
+
+/** What the model learns about a call whose card the user deleted. */
+const CARD_DELETED = 'The user deleted the request to approve this call. Nothing was changed. Do not repeat it.';
 
 /** What follows from a decision. */
 export interface Decided {
@@ -102,7 +105,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         await statuses.refreshWorkspace(workspaceId, tx);
     },
 
-    withdraw: async (ended, tx) => withdraw(await store.supersedeOf(ended, tx), tx),
+    async withdraw(ended, tx) {
+      await withdraw(await store.supersedeOf(ended, tx), tx);
+      // A turn that continues would ask again.
+      await store.refuse(ended.messageIds ?? [], CARD_DELETED, tx);
+    },
 
     async expireNext(tx) {
       const next = await store.nextExpired(tx);

@@ -262,6 +262,15 @@ describe('a workflow', () => {
       expect(await run.statuses()).toEqual({ a: 'completed', b: 'running' });
     });
 
+    it('continues without the call, and does not ask again, when the user deletes its card', async () => {
+      const run = await suspended();
+      const [card] = await run.messages('action_card');
+      await world.user.delete(`${world.home.workspace}/messages/${card?.id}`, undefined, 204);
+      const continued = await world.turnWorker.turnOf(await world.turnWorker.claim());
+      const outcome = await world.turnWorker.stores.toolCalls.find(continued.id, 'call', world.uswarm.database);
+      expect(outcome).toMatchObject({ failed: true, text: expect.stringContaining('The user deleted the request') });
+    });
+
     it('ends with its card when it is cancelled', async () => {
       const run = await suspended();
       const { id } = await run.workflow();
