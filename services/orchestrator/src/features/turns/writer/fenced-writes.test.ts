@@ -7,12 +7,20 @@ import { ReplyLimitExceeded } from '../reply/reply-limit.js';
 
 /** Writes of a turn, whose transactions are recorded. */
 function setUp() {
-  const seen = { commits: [] as string[][], holds: true, ends: 0, broken: 0, written: [] as string[] };
+  const seen = {
+    commits: [] as string[][],
+    holds: true,
+    ends: 0,
+    broken: 0,
+    written: [] as string[],
+    beforeCommit: (): void => undefined,
+  };
   const writes = createFencedWrites(
     {
       async withTransaction(run) {
         seen.written = [];
         const result = await run(NO_TRANSACTION);
+        seen.beforeCommit();
         if (seen.broken > 0) {
           seen.broken -= 1;
           throw new Error('the connection was lost');
@@ -75,6 +83,19 @@ describe('writes of a turn', () => {
     writes.later(write('usage'), () => undefined, { usage: true });
     await writes.together(write('reserve'), { usage: true });
     expect(seen.commits).toEqual([['usage', 'reserve']]);
+  });
+
+  it('are committed with the next one if they are added while a transaction commits', async () => {
+    const { seen, writes, write, later, committed } = setUp();
+    later('read');
+    seen.beforeCommit = () => {
+      seen.beforeCommit = () => undefined;
+      later('step');
+    };
+    await writes.flush();
+    await writes.together(write('tool'));
+    expect(seen.commits.map((names) => names.toSorted())).toEqual([['read'], ['step', 'tool']]);
+    expect(committed).toEqual(['read', 'step']);
   });
 
   it('are repeated by the next one if a commit fails', async () => {

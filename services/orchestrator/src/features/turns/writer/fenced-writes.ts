@@ -25,7 +25,7 @@ export interface ProgressWrite {
 export interface WriteOptions {
   /** Stored last, because agents come last in the lock order. The latest activity of a transaction replaces the others. */
   activity?: Write<unknown> | undefined;
-  /** Whether it reads or writes usage: such writes are not sent together, and have the usage lock. */
+  /** Whether it reads or writes usage, or appends to the journal: such writes are sent one after the other, and have the usage lock. */
   usage?: boolean;
 }
 
@@ -89,7 +89,7 @@ export function createFencedWrites(
   { withTransaction, withStatement, jobs, usageLock }: FencedWritesDeps,
   job: LeasedJob,
 ): FencedWrites {
-  let waiting: Waiting[] = [];
+  let waiting: readonly Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
   /** Why a waiting write was refused that no call waited for. */
   let refusal: ReplyLimitExceeded | undefined;
@@ -201,7 +201,8 @@ export function createFencedWrites(
         return write(tx);
       }),
     later(write, committed, options) {
-      waiting.push({ ...options, write, committed: committed as (result: unknown) => void });
+      // A transaction that runs has the previous list, and must not end these writes.
+      waiting = [...waiting, { ...options, write, committed: committed as (result: unknown) => void }];
       timer ??= setTimeout(() => {
         flush()
           .catch(keepRefusal)

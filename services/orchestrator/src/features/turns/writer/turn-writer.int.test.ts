@@ -11,7 +11,6 @@ import {
 } from '../../../../test/test-orchestrator.js';
 import { createTestTurnWorker, LEASE_MS, type TestTurnWorker } from '../../../../test/turn-fixture.js';
 import type { OfferedContent } from '../reply/agent-content-schema.js';
-import { createWithTransaction } from '../../../database/transaction.js';
 import { TURN_JOB } from '../turn-queue.js';
 import type { FinishedReply } from './turn-ending.js';
 import { LeaseLost } from './fenced-writes.js';
@@ -74,25 +73,6 @@ describe('the turn writer', () => {
     const begun = await writer.begin();
     expect((await (await turnWorker.writerOf(work)).begin()).replyId).toBe(begun.replyId);
     expect(await messages()).toHaveLength(2);
-  });
-
-  it('stores a failed reply once although the transaction that fails the turn is repeated', async () => {
-    const { work } = await claimTurn();
-    let attempts = 0;
-    const withTransaction = createWithTransaction(uswarm.database);
-    const writer = await turnWorker.writerOf(work, {
-      withTransaction: (run) =>
-        withTransaction(async (tx) => {
-          const result = await run(tx);
-          attempts += 1;
-          if (attempts === 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
-          return result;
-        }),
-    });
-    await writer.abandon('internal_error', 'Sorry.');
-    const failed = (await messages()).filter(({ role }) => role === 'agent');
-    expect(failed).toMatchObject([{ extended_status: 'failed', content: { text: 'Sorry.' } }]);
-    expect(await turnWorker.turnOf(work)).toMatchObject({ reply_message_id: failed[0]?.id });
   });
 
   it('marks the user message as read with the next write', async () => {

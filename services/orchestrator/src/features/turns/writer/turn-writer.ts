@@ -222,7 +222,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     entryLater(generation, entry, appended, activity) {
-      const usage = entry.usage !== undefined;
       const write = appending(generation, entry);
       writes.later(
         async (tx) => {
@@ -235,7 +234,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
           countEntry(entry, result);
           appended(result);
         },
-        { ...withActivity(activity), usage },
+        { ...withActivity(activity), usage: true },
       );
     },
 
