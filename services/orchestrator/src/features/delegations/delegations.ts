@@ -117,6 +117,17 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     return seq;
   }
 
+  /** Ends a task, and tells the turn that gave it. Locks the workspace, as everything that ends or suspends a turn. */
+  async function report(task: OpenDelegation, turn: TurnRow, result: TaskResult, tx: Transaction): Promise<number> {
+    const seq = await close(task, turn, result.status === 'completed' ? 'completed' : 'failed', tx);
+    const { parentTurnId, callId: id } = task;
+    const waiting = await store.waiting(parentTurnId, tx);
+    if (waiting === undefined || !(waiting.isRunning || waiting.isSuspended)) return seq;
+    await toolCalls.insert(parentTurnId, { id, tool: DELEGATE }, { ...outcomeOf(result), showsMessage: false }, tx);
+    await delegations.proceed(parentTurnId, seq, tx);
+    return seq;
+  }
+
   /** Ends a turn that waits, with its cards. */
   async function endSuspended(turn: TurnRow, tx: Transaction): Promise<void> {
     await delegations.cancel(turn.id, tx);
@@ -167,8 +178,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       const turn = await turns.get(turnId, tx);
       if (turn === undefined) return;
       const task = await store.ofTurn(turnId, tx);
-      if (task !== undefined && gone.has(task.parentTurnId)) await close(task, turn, 'failed', tx);
-      else await delegations.ended(turn, STOPPED, tx);
+      if (task !== undefined)
+        await (gone.has(task.parentTurnId) ? close(task, turn, 'failed', tx) : report(task, turn, STOPPED, tx));
       await delegations.cancel(turnId, tx);
     },
 
@@ -188,14 +199,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     async ended(turn, result, tx) {
       const delegation = await store.ofTurn(turn.id, tx);
       if (delegation === undefined) return undefined;
-      // Locks the workspace, as everything that ends or suspends a turn.
-      const seq = await close(delegation, turn, result.status === 'completed' ? 'completed' : 'failed', tx);
-      const { parentTurnId, callId: id } = delegation;
-      const waiting = await store.waiting(parentTurnId, tx);
-      if (waiting === undefined || !(waiting.isRunning || waiting.isSuspended)) return seq;
-      await toolCalls.insert(parentTurnId, { id, tool: DELEGATE }, { ...outcomeOf(result), showsMessage: false }, tx);
-      await delegations.proceed(parentTurnId, seq, tx);
-      return seq;
+      return report(delegation, turn, result, tx);
     },
   };
   return delegations;

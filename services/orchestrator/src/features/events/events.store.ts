@@ -1,5 +1,5 @@
 import { ApiError, type DurableEventName, type MessageContent, type MessageStatus } from '@uswarm/contract';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
 import { changedColumns, type MessageChange } from '../messages/messages.store.js';
 import { listOrder } from '../messages/position.js';
@@ -111,32 +111,32 @@ export function createEventStore(
     );
   }
 
-  return {
-    async append(event, tx) {
-      const { workspaceId, type, subjectId, conversationId = null } = event;
-      // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
-      const { rows } = await sql<AppendedEvent>`
-        WITH counter AS (
-          UPDATE workspaces SET last_seq = last_seq + 1, rev = ${workspaceRev(type)} WHERE id = ${workspaceId}
-          RETURNING last_seq
-        )${revisedRows({ type, subjectId, conversationId })}, waiting AS (
-          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
-          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
-        )
-        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id, published_at)
-        SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid, now() FROM counter
-        RETURNING ${APPENDED}`.execute(tx);
-      const row = rows[0];
-      if (row === undefined) throw new ApiError('workspace_not_found');
-      reportLater(event, row, tx);
-      return row.seq;
-    },
+  /** @param changedRows CTEs of the rows that the event is about, after the CTE `counter` */
+  async function insert(event: NewEvent, changedRows: RawBuilder<unknown>, tx: Transaction): Promise<number> {
+    const { workspaceId, type, subjectId, conversationId = null } = event;
+    // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
+    const { rows } = await sql<AppendedEvent>`
+      WITH counter AS (
+        UPDATE workspaces SET last_seq = last_seq + 1, rev = ${workspaceRev(type)} WHERE id = ${workspaceId}
+        RETURNING last_seq
+      )${changedRows}, waiting AS (
+        INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
+        ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+      )
+      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id, published_at)
+      SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid, now() FROM counter
+      RETURNING ${APPENDED}`.execute(tx);
+    const [row] = rows;
+    if (row === undefined) throw new ApiError('workspace_not_found');
+    reportLater(event, row, tx);
+    return row.seq;
+  }
 
-    async addMessage({ workspaceId, id, conversationId, turn, ...message }, tx) {
-      const { rows } = await sql<AppendedEvent>`
-        WITH counter AS (
-          UPDATE workspaces SET last_seq = last_seq + 1, rev = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
-        ), moved AS (
+  return {
+    append: (event, tx) => insert(event, revisedRows({ conversationId: null, ...event }), tx),
+
+    addMessage({ workspaceId, id, conversationId, turn, ...message }, tx) {
+      const rows = sql`, moved AS (
           UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
           FROM counter WHERE c.id = ${conversationId}
         ), message AS (
@@ -145,17 +145,8 @@ export function createEventStore(
             ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
             ${turn?.id ?? null}::uuid, ${turn?.key ?? null}
           FROM counter
-        ), waiting AS (
-          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
-          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
-        )
-        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
-        SELECT ${workspaceId}, last_seq, 'message.new', ${id}, now() FROM counter
-        RETURNING ${APPENDED}`.execute(tx);
-      const [row] = rows;
-      if (row === undefined) throw new ApiError('workspace_not_found');
-      reportLater({ workspaceId, type: 'message.new', subjectId: id }, row, tx);
-      return row.seq;
+        )`;
+      return insert({ workspaceId, type: 'message.new', subjectId: id }, rows, tx);
     },
 
     async changeMessage({ workspaceId, id, change, isShown = false, from, types }, tx) {

@@ -60,9 +60,8 @@ export async function appendEntry(
   tx: Transaction,
 ): Promise<AppendedEntry> {
   const { usage, usageOf = 'unannounced', tool, message } = entry;
-  const key = tool === undefined ? '' : runtimeKey(tool.callId);
   const appending = journal.append(turn, entry, tx);
-  const line = tool && shown.findTool(key, tx);
+  const line = tool && shown.findTool(runtimeKey(tool.callId), tx);
   const [verdict] = await allInOrder([appending, line]);
   if (verdict !== 'new') return { verdict };
   // Before the events, which lock the workspace.
@@ -70,7 +69,8 @@ export async function appendEntry(
     usage === undefined
       ? []
       : await allInOrder([budget.record(usage, usageOf, tx), limits.reached(turn.workspaceId, tx)]);
-  let seq = tool === undefined ? undefined : await shown.tool(key, tool.content, turn.replySeq, tx, line);
+  let seq =
+    tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx, line);
   if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
   return { verdict, counted, reached, ...(seq === undefined ? {} : { seq }) };
 }
