@@ -1,27 +1,39 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /** Below the ports that operating systems give to connections: one of those could take the port before the program does. */
 const PORTS = { from: 15_000, to: 30_000 };
-/** Processes that run at the same time have different shares, unless their ids differ by a multiple of their number. */
-const SHARES = 100;
-const SHARE = (PORTS.to - PORTS.from) / SHARES;
+const ATTEMPTS = 1_000;
 
-let last = randomInt(SHARE);
+let last = randomInt(PORTS.from, PORTS.to);
 
 /**
- * A free loopback port for programs that cannot choose one themselves. Calls return different ports, so that a program may listen
- * later. Another program can take it first.
+ * A free loopback port for programs that cannot choose one themselves. No other call returns the same port while this process
+ * runs, in this process or another one, so that a program may listen later. A program that does not use this function can take it
+ * first.
  *
  * @throws Error if no port is found
  */
 export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < SHARE; attempt += 1) {
-    last = (last + 1) % SHARE;
-    const port = PORTS.from + (process.pid % SHARES) * SHARE + last;
-    if (await isFree(port)) return port;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    last = last + 1 < PORTS.to ? last + 1 : PORTS.from;
+    const port = last;
+    if ((await reserve(port)) && (await isFree(port))) return port;
   }
   throw new Error('no free port was found');
+}
+
+/** The UDP port of the same number, which nothing else uses, is the reservation: the system releases it with the process. */
+async function reserve(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref();
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once('error', () => {
+    socket.close();
+    resolve(false);
+  });
+  socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+  return promise;
 }
 
 async function isFree(port: number): Promise<boolean> {
