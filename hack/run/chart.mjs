@@ -4,7 +4,7 @@ import { repositoryRoot } from './environment.mjs';
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run chart -- [options]
+export const CHART_USAGE = `Usage: npm run chart -- [options]
   --out FOLDER         folder of the packaged chart (default: dist/charts)
   --version VERSION    version of the chart (default: that of Chart.yaml)
   --sign NAME          sign the chart with the OpenPGP key of this name, and write a provenance file
@@ -15,12 +15,7 @@ const USAGE = `Usage: npm run chart -- [options]
 
 /** `npm run chart`: packages the chart, and optionally signs and pushes it. @returns the exit code */
 export async function chart(args) {
-  const options = parseOptions(args);
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
-  for (const line of await packChart(options)) console.log(line);
+  for (const line of await packChart(parseOptions(args))) console.log(line);
   return 0;
 }
 
@@ -28,7 +23,7 @@ export async function chart(args) {
 export function parseOptions(args) {
   const names = ['out', 'version', 'sign', 'keyring', 'passphrase-file', 'push'];
   const known = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
-  const flags = { help: { type: 'boolean' }, 'plain-http': { type: 'boolean' } };
+  const flags = { 'plain-http': { type: 'boolean' } };
   try {
     const { values } = parseArgs({ args, options: { ...known, ...flags }, allowPositionals: false });
     const empty = names.find((name) => values[name]?.trim() === '');
@@ -41,7 +36,7 @@ export function parseOptions(args) {
     }
     return { ...values, out: values.out ?? join(repositoryRoot, 'dist/charts') };
   } catch (error) {
-    throw new RunError(`${error.message}\n\n${USAGE}`);
+    throw new RunError(`${error.message}\n\n${CHART_USAGE}`);
   }
 }
 

@@ -9,7 +9,7 @@ import { repositoryRoot, seconds } from './environment.mjs';
 import { withLock } from './lock.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run images -- [options]
+export const IMAGES_USAGE = `Usage: npm run images -- [options]
   --tag TAG            tag of the images; "content" for a hash of their contents (default: the version)
   --registry REGISTRY  the images are REGISTRY/uswarm/<service>:TAG (default: localhost)
   --push REGISTRY      as --registry, and push the images
@@ -23,10 +23,6 @@ const USAGE = `Usage: npm run images -- [options]
 /** `npm run images`: builds the images of the services, and optionally pushes them. @returns the exit code */
 export async function images(args) {
   const options = parseOptions(args);
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
   await withLock(() => buildAndDeliver(options), { file: join(repositoryRoot, '.cache/images.lock') });
   return 0;
 }
@@ -61,7 +57,7 @@ function references(built) {
 export function parseOptions(args, version = packageVersion()) {
   const names = ['tag', 'registry', 'push', 'base', 'only', 'platform', 'list', 'save'];
   const known = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
-  const flags = { help: { type: 'boolean' }, 'test-images': { type: 'boolean', default: false } };
+  const flags = { 'test-images': { type: 'boolean', default: false } };
   try {
     const { values } = parseArgs({ args, options: { ...known, ...flags }, allowPositionals: false });
     if (values.push !== undefined && values.registry !== undefined) {
@@ -78,7 +74,7 @@ export function parseOptions(args, version = packageVersion()) {
       ...(only === undefined ? {} : { only: only.split(',').map((name) => name.trim()) }),
     };
   } catch (error) {
-    throw new RunError(`${error.message}\n\n${USAGE}`);
+    throw new RunError(`${error.message}\n\n${IMAGES_USAGE}`);
   }
 }
 

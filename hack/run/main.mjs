@@ -1,16 +1,17 @@
 import { build } from './build.mjs';
-import { chart } from './chart.mjs';
+import { chart, CHART_USAGE } from './chart.mjs';
+import { E2E_USAGE } from './e2e/settings.mjs';
 import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
 import { formatSources, generate } from './generate.mjs';
-import { images } from './images.mjs';
+import { images, IMAGES_USAGE } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
-import { runProse } from './prose.mjs';
+import { PROSE_USAGE, runProse } from './prose.mjs';
 import { RunError } from './run-error.mjs';
-import { runScale } from './scale.mjs';
-import { runSoak } from './soak.mjs';
+import { runScale, SCALE_USAGE } from './scale.mjs';
+import { runSoak, SOAK_USAGE } from './soak.mjs';
 import { runTests } from './test.mjs';
 
 // An `interactive` program reads the terminal, so it stays in the process group of the terminal.
@@ -24,17 +25,18 @@ const programs = {
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 
+/** Tasks without a usage have no options, or pass them to a program that has one. */
 const tasks = {
-  test: runTests,
-  e2e: runE2e,
-  scale: runScale,
-  soak: runSoak,
-  generate,
-  format: formatSources,
-  'lint:prose': runProse,
-  images,
-  chart,
-  build: () => 0,
+  test: { run: runTests },
+  e2e: { run: runE2e, usage: E2E_USAGE },
+  scale: { run: runScale, usage: SCALE_USAGE },
+  soak: { run: runSoak, usage: SOAK_USAGE },
+  generate: { run: generate },
+  format: { run: formatSources },
+  'lint:prose': { run: runProse, usage: PROSE_USAGE },
+  images: { run: images, usage: IMAGES_USAGE },
+  chart: { run: chart, usage: CHART_USAGE },
+  build: { run: () => 0 },
 };
 
 // `test`, `e2e` and `generate` build as one of their steps; `format` needs no build.
@@ -52,12 +54,17 @@ export async function main([command, ...args]) {
       const problem = command === undefined ? 'Missing command.' : `Unknown command "${command}".`;
       throw new RunError(`${problem}\n\n${usage()}`);
     }
+    const usageOfTask = tasks[command]?.usage;
+    if (usageOfTask !== undefined && args.includes('--help')) {
+      console.log(usageOfTask);
+      return 0;
+    }
     checkCheckout();
     await withLock(async () => {
       await install();
       if (!withoutBuild.has(command)) await build();
     });
-    if (command in tasks) return await tasks[command](args);
+    if (command in tasks) return await tasks[command].run(args);
     const { script, interactive } = programs[command];
     return await runForeground(nodeBinary, [script, ...args], {
       cwd: repositoryRoot,

@@ -4,17 +4,13 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run lint:prose [-- path…]
+export const PROSE_USAGE = `Usage: npm run lint:prose [-- path…]
 Checks docs, comments and strings with the rules of hack/prose.`;
 
 /** `npm run lint:prose`. @returns the exit code: 1 if there are findings */
 export async function runProse(args) {
-  if (args.includes('--help')) {
-    console.log(USAGE);
-    return 0;
-  }
   const unknown = args.find((arg) => arg.startsWith('-'));
-  if (unknown !== undefined) throw new RunError(`Unknown option ${unknown}.\n\n${USAGE}`);
+  if (unknown !== undefined) throw new RunError(`Unknown option ${unknown}.\n\n${PROSE_USAGE}`);
   const program = await findVale();
   if (program.missing) throw new RunError(`${program.missing.reason} ${program.missing.install}`);
   const findings = await lint(program.path, args);

@@ -9,7 +9,7 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runForeground } from './foreground.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run scale -- [--swarms N] [--lift-limits] [--keep]
+export const SCALE_USAGE = `Usage: npm run scale -- [--swarms N] [--lift-limits] [--keep]
 Measures the cost of many UserSwarms on simulated nodes.
   --swarms N      the number of UserSwarms; 1000 by default
   --lift-limits   remove the request limits of the cluster's own controllers and scheduler; the default limit of
@@ -47,12 +47,12 @@ async function runOnCluster(settings) {
 /** @throws RunError with the usage */
 export function readScaleSettings(args, env = process.env) {
   const { swarms, keep, 'lift-limits': limitsLifted } = readArguments(args);
-  const settings = { ...readClusterSettings(env, USAGE), keep, limitsLifted, swarms: Number(swarms) };
+  const settings = { ...readClusterSettings(env, SCALE_USAGE), keep, limitsLifted, swarms: Number(swarms) };
   if (!Number.isInteger(settings.swarms) || settings.swarms < 1 || settings.swarms > MOST) {
-    throw new RunError(`--swarms must be an integer from 1 to ${MOST}.\n\n${USAGE}`);
+    throw new RunError(`--swarms must be an integer from 1 to ${MOST}.\n\n${SCALE_USAGE}`);
   }
   if (limitsLifted && settings.given) {
-    throw new RunError(`--lift-limits cannot be used with an existing cluster.\n\n${USAGE}`);
+    throw new RunError(`--lift-limits cannot be used with an existing cluster.\n\n${SCALE_USAGE}`);
   }
   return settings;
 }
@@ -66,6 +66,6 @@ function readArguments(args) {
   try {
     return parseArgs({ args, options, allowPositionals: false }).values;
   } catch (error) {
-    throw new RunError(`${error.message}\n\n${USAGE}`);
+    throw new RunError(`${error.message}\n\n${SCALE_USAGE}`);
   }
 }

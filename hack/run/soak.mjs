@@ -6,7 +6,7 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runForeground } from './foreground.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run soak -- [turns | realtime] [--minutes N] [--seed N [--path P]]
+export const SOAK_USAGE = `Usage: npm run soak -- [turns | realtime] [--minutes N] [--seed N [--path P]]
        npm run soak -- reconnect [--away S]
 Runs generated faults until the time is over or a rule is broken. A failure prints its schedule, seed and path.
   turns         faults of turns and calls of tools (the default)
@@ -62,16 +62,16 @@ export function createStop(file) {
 /** @returns what to run, and variables for the tests @throws RunError with the usage */
 export function readSoakSettings(args) {
   const { property, minutes, seed, path, away } = readArguments(args);
-  if (!(Number(away) > 0)) throw new RunError(`--away must be a positive number.\n\n${USAGE}`);
+  if (!(Number(away) > 0)) throw new RunError(`--away must be a positive number.\n\n${SOAK_USAGE}`);
   if (property === 'reconnect') {
     return { property, timeoutMs: timeoutAfter(Number(away) * 1_000), environment: { USWARM_SOAK_AWAY_S: away } };
   }
-  if (!(Number(minutes) > 0)) throw new RunError(`--minutes must be a positive number.\n\n${USAGE}`);
+  if (!(Number(minutes) > 0)) throw new RunError(`--minutes must be a positive number.\n\n${SOAK_USAGE}`);
   if (seed !== undefined && !Number.isInteger(Number(seed))) {
-    throw new RunError(`--seed must be an integer.\n\n${USAGE}`);
+    throw new RunError(`--seed must be an integer.\n\n${SOAK_USAGE}`);
   }
   if (path !== undefined && (seed === undefined || !/^\d+(:\d+)*$/.test(path))) {
-    throw new RunError(`--path must be a path that a failure printed, together with its --seed.\n\n${USAGE}`);
+    throw new RunError(`--path must be a path that a failure printed, together with its --seed.\n\n${SOAK_USAGE}`);
   }
   return {
     property,
@@ -107,6 +107,6 @@ function readArguments(args) {
     if (!Object.hasOwn(PROPERTIES, property) || more.length > 0) throw new Error('Name one kind of faults.');
     return { property, ...values };
   } catch (error) {
-    throw new RunError(`${error.message}\n\n${USAGE}`);
+    throw new RunError(`${error.message}\n\n${SOAK_USAGE}`);
   }
 }

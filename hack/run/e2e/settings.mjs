@@ -14,7 +14,7 @@ export const CLUSTER_USAGE = `Environment variables that select the cluster:
   E2E_CLUSTER=built           a new kind cluster with a node image built from sources (Linux on x64, root)
   none of these               E2E_CLUSTER=kind if the public node image is available, else E2E_CLUSTER=built`;
 
-const USAGE = `Usage: npm run e2e -- [--all] [--keep] [pattern…]
+export const E2E_USAGE = `Usage: npm run e2e -- [--all] [--keep] [pattern…]
 Runs the core tests; with patterns, the test files that match one of them.
   --all    run all tests, including the disruptive ones and the scale test
   --keep   keep the cluster, and reuse the one that an earlier run kept
@@ -38,7 +38,7 @@ const CHOICES = ['auto', 'kind', 'built'];
 /** @returns {Settings} @throws RunError with the usage */
 export function readSettings(args, env = process.env) {
   const { all, keep, patterns } = readArguments(args);
-  const { given, choice } = readClusterSettings(env, USAGE);
+  const { given, choice } = readClusterSettings(env, E2E_USAGE);
   return {
     all,
     keep,
@@ -67,7 +67,7 @@ function readArguments(args) {
     });
     return { ...values, patterns: positionals };
   } catch (error) {
-    throw new RunError(`${error.message}\n\n${USAGE}`);
+    throw new RunError(`${error.message}\n\n${E2E_USAGE}`);
   }
 }
 
