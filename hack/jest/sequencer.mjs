@@ -4,15 +4,23 @@ import Sequencer from '@jest/test-sequencer';
 /** Folders whose tests start all programs of the product and wait for them. */
 const SLOW = ['services/local/', 'evals/', 'services/agent-runtime/test/'].map((folder) => folder.replaceAll('/', sep));
 
+/** The share of the other files that run between the slow ones. */
+const BETWEEN = 0.8;
+
 /**
- * Starts the slowest files first, so that none of them runs alone at the end. Jest does the same with the times of earlier runs,
- * but a clean checkout has none, and then jest sorts by file size.
+ * Spreads the slow files, which mostly wait, between those that use the processor. The last files are fast, so that no slow one
+ * runs alone at the end. Jest starts the slowest files first, but a clean checkout has no times, and then jest sorts by file size.
  */
-export default class SlowFilesFirst extends Sequencer {
+export default class SpreadSlowFiles extends Sequencer {
   sort(tests) {
     // oxlint-disable-next-line unicorn/no-array-sort -- a method of the base class
     const sorted = super.sort(tests);
-    return [...sorted.filter(isSlow), ...sorted.filter((test) => !isSlow(test))];
+    const slow = sorted.filter(isSlow);
+    const fast = sorted.filter((test) => !isSlow(test));
+    if (slow.length === 0) return fast;
+    const count = Math.floor((fast.length * BETWEEN) / slow.length);
+    const spread = slow.flatMap((test, index) => [test, ...fast.slice(index * count, (index + 1) * count)]);
+    return [...spread, ...fast.slice(slow.length * count)];
   }
 }
 
