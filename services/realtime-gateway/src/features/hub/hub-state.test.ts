@@ -122,3 +122,26 @@ describe.each([
     expect(hub.streams.size).toBe(1);
   });
 });
+
+describe('a hub before its first snapshot', () => {
+  const OTHER_EPOCH = '99';
+
+  it('forgets events of an epoch that the snapshot has replaced', () => {
+    const hub = createHub();
+    hub.receive({ ...messageNew(6), epoch: OTHER_EPOCH }, 0);
+    hub.receive({ ...agentStatus(6, 'writing', 60_000), epoch: OTHER_EPOCH }, 0);
+    restore(hub, 5);
+    expect(hub.position).toBe(5);
+    expect(pull(feedAt(hub, 5), 'agent.status')).toEqual([]);
+    hub.receive(messageNew(6), 0);
+    expect(pull(feedAt(hub, 5), 'message.new')).toHaveLength(1);
+  });
+
+  it('keeps the events after a failover', () => {
+    const hub = createHub();
+    hub.receive({ ...messageNew(6), epoch: OTHER_EPOCH }, 0);
+    hub.receive(messageNew(6), 0);
+    restore(hub, 5);
+    expect(hub.position).toBe(6);
+  });
+});

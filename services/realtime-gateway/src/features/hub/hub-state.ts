@@ -57,6 +57,8 @@ export class HubState {
   readonly statuses = new AgentStatuses();
   readonly notices = new Notices();
   #epoch: string | undefined;
+  /** The epoch of the events that arrived before the orchestrator named one. */
+  #receivedEpoch: string | undefined;
   /** Whether the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
   #hasReduced = false;
   #pages: LogEntry[][] = [];
@@ -88,6 +90,10 @@ export class HubState {
 
   receive(event: HubEvent, now: number): Change {
     if (this.#isOtherEpoch(event.epoch)) return { wake: undefined, doubtful: true };
+    if (this.#epoch === undefined && event.epoch) {
+      this.#expectEpoch(event.epoch);
+      this.#receivedEpoch = event.epoch;
+    }
     if (event.kind === 'ephemeral') return this.#receiveEphemeral(event, now);
     if (isReduced(event)) {
       // Clients cannot order objects without revisions. The log has the complete event, if its orchestrator has an epoch.
@@ -109,7 +115,7 @@ export class HubState {
   restore(snapshot: WorkspaceSnapshot, moment: Moment, now: number): PageResult {
     const { last_seq, epoch, agents, streams } = snapshot;
     if (!this.#isSameHistory(epoch, last_seq, moment)) return 'diverged';
-    this.#epoch ??= epoch;
+    this.#nameEpoch(epoch);
     if (this.#hasReduced && epoch !== undefined) {
       this.#hasReduced = false;
       this.log.forgetAhead();
@@ -136,7 +142,7 @@ export class HubState {
   /** Applies a page of the log that was read after `moment`, and keeps it for sockets behind the ring. */
   page(after: number, { epoch, last_seq, events, resync }: EventsAnswer, moment: Moment): PageResult {
     if (!this.#isSameHistory(epoch, last_seq, moment)) return 'diverged';
-    this.#epoch ??= epoch;
+    this.#nameEpoch(epoch);
     const whole = events.every(({ seq }, index) => seq === after + 1 + index);
     if (resync !== undefined || !whole || (events.length === 0 && after < last_seq)) return 'too_old';
     this.log.confirmHead(last_seq, moment.known);
@@ -222,6 +228,21 @@ export class HubState {
 
   #isOtherEpoch(epoch: string | undefined): boolean {
     return epoch !== undefined && epoch !== '' && this.#epoch !== undefined && epoch !== this.#epoch;
+  }
+
+  #nameEpoch(epoch: string | undefined): void {
+    if (this.#epoch !== undefined || epoch === undefined) return;
+    this.#expectEpoch(epoch);
+    this.#epoch = epoch;
+  }
+
+  /** Forgets what arrived from another epoch, as long as the orchestrator has named none. */
+  #expectEpoch(epoch: string): void {
+    if (this.#receivedEpoch === undefined || this.#receivedEpoch === epoch) return;
+    this.log.forgetAhead();
+    this.streams.clear();
+    this.statuses.clear();
+    this.notices.clear();
   }
 
   #isSameHistory(epoch: string | undefined, lastSeq: number, moment: Moment): boolean {
