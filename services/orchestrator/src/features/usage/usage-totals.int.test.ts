@@ -25,11 +25,15 @@ const priced = (index: number): ModelStep[] =>
     ? [{ error: { status: index % 2 === 0 ? 503 : 400, message: 'not now' } }]
     : [...words(`answer ${index}`), { usage: { prompt: 100 + 7 * index, completion: 1 + (index % 3) } }];
 
+const HOLD = 'until the other messages are sent';
+const HELD = `a greedy message, held ${HOLD}`;
+
 /** Requests a tool and exceeds the limit of a small plan. The next call hangs, so only the limit ends the turn. */
 const greedy = (request: { messages: readonly { role: string }[] }): ModelStep[] =>
   request.messages.some(({ role }) => role === 'tool')
     ? [{ hang: true }]
     : [
+        ...(JSON.stringify(request).includes(HELD) ? [{ hold: HOLD }] : []),
         { text: 'Let me see.' },
         { toolCalls: [{ name: 'web_search_tool', arguments: { query: 'tea' } }] },
         { usage: { prompt: 150, completion: 10 } },
@@ -144,9 +148,10 @@ describe('usage of real turns', () => {
     const { user, home } = await person();
     await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
     const earlier = model.requests.length;
-    for (const text of ['a greedy message', 'a second one', 'a third one']) {
+    for (const text of [HELD, 'a second one', 'a third one']) {
       await user.post(home.messages, { content: { type: 'text', text } }, 201);
     }
+    model.release(HOLD);
     const rows = await eventually(
       () =>
         uswarm.database
