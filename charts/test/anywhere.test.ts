@@ -71,6 +71,16 @@ it('components share common settings', async () => {
   expect([...found].filter(([, sources]) => sources.size > 1).map(([name]) => name)).toEqual([]);
 });
 
+/** The values of fields with these names, at any depth. */
+function fieldsOf(value: unknown, names: ReadonlySet<string>): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, field]) =>
+    names.has(name) && (typeof field !== 'object' || Array.isArray(field) || field === null)
+      ? [field].flat()
+      : fieldsOf(field, names),
+  );
+}
+
 describe('strings that YAML could parse as another type', () => {
   const WORDS = { a: 'on', b: 'no', c: '1e3', d: '0x10', e: 'null', f: '2026-01-01', g: 'true' };
   const strings = (manifest: Manifest): void => {
@@ -103,6 +113,27 @@ describe('strings that YAML could parse as another type', () => {
     expect(new Set(manifests.flatMap(({ metadata }) => metadata.namespace ?? []))).toEqual(
       new Set(['2024', 'null', 'default']),
     );
+  });
+
+  it('remain strings as keys of Secrets and ConfigMaps, and in references to namespaces', async () => {
+    const keyed = {
+      secrets: { cursor: { key: '1e3', previousKey: '2' }, sync: { key: 'on' }, callKey: { publicKey: 'null' } },
+      trustedCA: { key: '0x10' },
+    };
+    const references = async (values: object): Promise<unknown[]> => {
+      const manifests = await render({ ...keyed, ...values }, { ...everything, namespace: '2024' });
+      return fieldsOf(manifests, new Set(['key', 'path', 'namespace', 'matchNames']));
+    };
+    for (const values of [
+      {},
+      { mountSecretsAsFiles: true },
+      { controller: { framework: 'metacontroller' } },
+      { drain: { hooks: 'argocd' } },
+    ]) {
+      const found = await references(values);
+      expect(found).toEqual(expect.arrayContaining(['1e3', '2', 'on', 'null', '0x10', '2024']));
+      expect(found.filter((value) => typeof value !== 'string')).toEqual([]);
+    }
   });
 });
 

@@ -61,14 +61,20 @@ describe('an upgrade to the model gateway', () => {
 });
 
 describe('values that cannot work', () => {
-  /** The values of an installation with other parts of `secrets` and `modelGateway`. */
-  const replaced = ({ secrets = {}, modelGateway }: { secrets?: object; modelGateway?: object }): object => ({
+  interface Replaced {
+    secrets?: object;
+    modelGateway?: object;
+    runtime?: object;
+  }
+  /** The values of an installation with other parts of `secrets`, `modelGateway` and `runtime`. */
+  const replaced = ({ secrets = {}, modelGateway, runtime = {} }: Replaced): object => ({
     ...external,
+    runtime,
     secrets: { ...external.secrets, ...secrets },
     modelGateway: modelGateway ?? external.modelGateway,
   });
 
-  it.each<[string, { secrets?: object; modelGateway?: object }, RegExp]>([
+  it.each<[string, Replaced, RegExp]>([
     [
       'no provider',
       { modelGateway: { openai: { enabled: false } } },
@@ -88,6 +94,11 @@ describe('values that cannot work', () => {
       'a provider without models',
       { modelGateway: { openai: { enabled: true, models: { flash: 'a' } } } },
       /^modelGateway\.openai\.model is required, or all of modelGateway\.openai\.models: /,
+    ],
+    [
+      'a default provider that the gateway does not have',
+      { runtime: { defaultProvider: 'anthropic' } },
+      /^runtime\.defaultProvider must not be anthropic: modelGateway enables only openai\.$/,
     ],
     [
       'a base URL with a password',
@@ -111,6 +122,15 @@ describe('values that cannot work', () => {
     const { env } = find(manifests, 'Deployment', 'uswarm-model-gateway')['spec'].template.spec.containers[0];
     expect((env as { name: string }[]).map(({ name }) => name)).not.toContain('OPENAI_API_KEY');
     expect(env).toContainEqual({ name: 'OPENAI_BASE_URL', value: 'http://llm.models.svc:8000/v1' });
+  });
+
+  it('do not include the demo model or a provider of another runtime as the default', async () => {
+    for (const defaultProvider of ['demo', 'openai', 'mine']) {
+      const { env } = find(await render(replaced({ runtime: { defaultProvider } })), 'Deployment', 'uswarm-webhook')[
+        'spec'
+      ].template.spec.containers[0];
+      expect(env).toContainEqual({ name: 'MODEL_PROVIDER', value: defaultProvider });
+    }
   });
 
   it('do not include a default model as the only name', async () => {

@@ -161,6 +161,18 @@ describe('egress from the cluster', () => {
     expect(await open({ nonPrivatePorts: [] })).toEqual([25, 80, 443, 6380, 6432, 9000]);
   });
 
+  it.each([
+    ['cache:6380', 6380],
+    ['redis://cache.example.com:6380/0', 6380],
+    ['rediss://[fd00::1]:6380/1', 6380],
+    ['cache-1', 6379],
+    ['redis://cache-1/2', 6379],
+  ])('includes the port of the Redis %s for a runtime', async (addr, port) => {
+    const policies = policiesOf(await render(merge(evaluation, { runtime: { stores: { redis: { addr } } } })));
+    const ports = [0, 1, 2, 6379, 6380].filter((each) => leaves(policies, runtime(), '1.1.1.1', each));
+    expect(ports).toEqual([port]);
+  });
+
   it('is limited to the web for SearXNG', () => {
     const policies = policiesOf(manifests);
     const searxng = podOf(manifests, 'searxng');

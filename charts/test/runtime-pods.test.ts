@@ -38,6 +38,15 @@ describe('a runtime without resources in its spec', () => {
   });
 });
 
+it('resources of runtimes can be numbers, as YAML parses them without quotes', async () => {
+  const resources = { requests: { cpu: 0.25 }, limits: { cpu: 2, memory: 1_073_741_824 } };
+  const settings = podSettings(await render(merge(evaluation, { runtime: { pods: { resources } } })));
+  expect(settings.resources).toMatchObject({
+    requests: { cpu: '250m', memory: '64Mi' },
+    limits: { cpu: '2', memory: '1073741824' },
+  });
+});
+
 describe('the maximum resources of a UserSwarm', () => {
   it('are in the policy lists by default and are validated', async () => {
     const manifests = await render(evaluation);

@@ -40,6 +40,10 @@ empty.
 {{- if and (not $providers) .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
 {{- fail "A model provider is required: set modelGateway.openai.enabled or modelGateway.anthropic.enabled, or set runtime.modelEnv.enabled=false to use the built-in demo model." }}
 {{- end }}
+{{- $default := .Values.runtime.defaultProvider }}
+{{- if and $providers (has $default (list "openai" "anthropic")) (not (has $default $providers)) }}
+{{- fail (printf "runtime.defaultProvider must not be %s: modelGateway enables only %s." $default (join ", " $providers)) }}
+{{- end }}
 {{- range $name := $providers }}
 {{- $provider := get $.Values.modelGateway $name }}
 {{- if not (or $provider.baseUrl (include "uswarm.hasProviderKey" (dict "root" $ "name" $name))) }}

@@ -146,12 +146,12 @@ lifecycle:
 - name: trusted-ca
   configMap:
     name: {{ .existingConfigMap | quote }}
-    items: [{ key: {{ .key }}, path: {{ .key }} }]
+    items: [{ key: {{ .key | quote }}, path: {{ .key | quote }} }]
 {{- else if .existingSecret }}
 - name: trusted-ca
   secret:
     secretName: {{ .existingSecret | quote }}
-    items: [{ key: {{ .key }}, path: {{ .key }} }]
+    items: [{ key: {{ .key | quote }}, path: {{ .key | quote }} }]
 {{- end }}
 {{- end }}
 {{- end }}

@@ -32,7 +32,7 @@ takes the dict of uswarm.container.
 {{- with dig "valueFrom" "secretKeyRef" dict . }}
 - secret:
     name: {{ .name | quote }}
-    items: [{ key: {{ .key }}, path: {{ $name }} }]
+    items: [{ key: {{ .key | quote }}, path: {{ $name }} }]
 {{- end }}
 {{- end }}
 {{- end }}

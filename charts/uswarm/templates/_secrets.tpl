@@ -16,7 +16,7 @@
   valueFrom:
     secretKeyRef:
       name: {{ include "uswarm.secretName" . | quote }}
-      key: {{ get $entry (default "key" .field) }}
+      key: {{ get $entry (default "key" .field) | quote }}
 {{- end }}
 
 {{- define "uswarm.needsSecret" -}}

@@ -294,7 +294,10 @@ uswarm.network.directEgress adds the rest for runtimes that call providers thems
 {{- $stores := .Values.runtime.stores }}
 {{- $ports := list }}
 {{- if $stores.database.host }}{{ $ports = append $ports (int $stores.database.port) }}{{ end }}
-{{- with regexFind "[0-9]+$" $stores.redis.addr }}{{ $ports = append $ports (int .) }}{{ end }}
+{{- /* host:port or a URL, which can end with the number of a database. */}}
+{{- with $stores.redis.addr }}
+{{- $ports = append $ports (regexFind ":[0-9]+(/[0-9]*)?$" . | regexFind "[0-9]+" | default "6379" | int) }}
+{{- end }}
 {{- with $stores.spaces.endpoint }}{{ $ports = append $ports (include "uswarm.network.portOf" . | int) }}{{ end }}
 {{- range compact (list .Values.runtime.proxy.https .Values.runtime.proxy.http) }}
 {{- $ports = append $ports (include "uswarm.network.portOf" . | int) }}

@@ -6,7 +6,8 @@ import { canonicalQuantity, parseQuantity } from '../render/quantity.js';
 const OURS = /^(USWARM|SVC)_/;
 const RESERVED_LABELS: ReadonlySet<string> = new Set(Object.values(LABEL));
 
-const quantity = z.string().transform((text, context) => {
+/** YAML without quotes, and `helm --set`, have numbers. */
+const quantity = z.union([z.string(), z.number().transform(String)]).transform((text, context) => {
   if (parseQuantity(text) !== undefined) return canonicalQuantity(text);
   context.addIssue({ code: 'custom', message: 'is not a quantity' });
   return z.NEVER;

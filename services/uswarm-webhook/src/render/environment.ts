@@ -17,6 +17,9 @@ export function renderEnvironment(
   settings: TemplateSettings,
 ): EnvironmentVariable[] {
   const gateway = modelGatewayOf(spec, settings);
+  const { stores, pods } = settings;
+  // A variable of the operator takes precedence, because names must be unique.
+  const hasOwnGateway = pods.extraEnv.some(({ name }) => name === 'MODEL_GATEWAY_URL');
   const { defaultModel, defaultProvider = gateway?.provider } = spec.config;
   return [
     literal('USWARM_WORKSPACE_ID', workspaceIdOf(parent.metadata.name)),
@@ -27,13 +30,13 @@ export function renderEnvironment(
     ...(defaultModel === undefined ? [] : [literal('USWARM_DEFAULT_MODEL', defaultModel)]),
     literal('SVC_ORCHESTRATOR_ENDPOINT', settings.orchestratorEndpoint),
     literal('SVC_MCP_ENDPOINT', settings.mcpEndpoint),
-    ...(gateway === undefined ? [] : [literal('MODEL_GATEWAY_URL', gateway.url)]),
-    ...settings.stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
+    ...(gateway === undefined || hasOwnGateway ? [] : [literal('MODEL_GATEWAY_URL', gateway.url)]),
+    ...stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
     // Tells the runtime how long a running turn may take to finish.
-    literal('USWARM_TERMINATION_GRACE_S', String(settings.pods.terminationGracePeriodSeconds)),
-    ...outboundVariables(settings.pods).map(({ name, value }) => literal(name, value)),
+    literal('USWARM_TERMINATION_GRACE_S', String(pods.terminationGracePeriodSeconds)),
+    ...outboundVariables(pods).map(({ name, value }) => literal(name, value)),
     // The API server drops an empty value, and the sent object must equal the stored one.
-    ...settings.pods.extraEnv.map(({ name, value }) => (value === '' ? { name } : { name, value })),
+    ...pods.extraEnv.map(({ name, value }) => (value === '' ? { name } : { name, value })),
   ];
 }
 

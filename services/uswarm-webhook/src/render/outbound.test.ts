@@ -72,6 +72,15 @@ describe('proxy', () => {
   });
 });
 
+it('a model gateway in extraEnv replaces that of the platform, because names of variables are unique', async () => {
+  const pods = runtimePods.parse({ extraEnv: [{ name: 'MODEL_GATEWAY_URL', value: 'http://mine.test' }] });
+  const modelGateway = { url: 'http://gateway.test:8080', provider: 'openai' };
+  const { env } = (await template(testSettings({ pods, modelGateway }))).spec.containers[0];
+  expect(env.filter(({ name }) => name === 'MODEL_GATEWAY_URL')).toEqual([
+    { name: 'MODEL_GATEWAY_URL', value: 'http://mine.test' },
+  ]);
+});
+
 it('the configured grace period is set in the pod and in the environment of the runtime', async () => {
   const pod = await template(withPods({ terminationGracePeriodSeconds: 120 }));
   expect(pod.spec.terminationGracePeriodSeconds).toBe(120);

@@ -1,4 +1,5 @@
 import { type Condition, type ConditionType, CONDITIONS } from '@uswarm/contract/userswarm';
+import { shortened } from './shortened.js';
 
 export interface Finding {
   status: Condition['status'];
@@ -34,7 +35,7 @@ export function stampConditions(
       ...(generation === undefined ? {} : { observedGeneration: generation }),
       lastTransitionTime: before?.status === status ? before.lastTransitionTime : time,
       reason,
-      message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
+      message: shortened(message, MAX_MESSAGE),
     };
   });
 }

@@ -13,6 +13,7 @@ import type { RenderFacts } from '../render/settings.js';
 import { type Finding, stampConditions, timeOf } from './conditions.js';
 import { type Deployment, isDeleting, isOwned, livePods, observe, remainingObjects } from './observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
+import { shortened } from './shortened.js';
 
 /** The result of rendering the spec. */
 export type Rendering =
@@ -117,7 +118,7 @@ function withHistory<T extends { message: string }>(progress: T, { parent: { sta
   const until = wasReady ? timeOf(now) : readyUntil(status);
   if (until === undefined) return progress;
   const { message } = progress;
-  const cause = message.length > MAX_CAUSE ? `${message.slice(0, MAX_CAUSE)}…` : message.replace(/\.?$/, '.');
+  const cause = message.length > MAX_CAUSE ? shortened(message, MAX_CAUSE + 1) : message.replace(/\.?$/, '.');
   return { ...progress, message: `${cause} It was Ready until ${until}.` };
 }
 

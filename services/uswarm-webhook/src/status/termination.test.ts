@@ -27,6 +27,13 @@ describe('lastErrorMessage', () => {
     expect(lastErrorMessage(record({ msg }))).not.toMatch(/sk-123|hunter2|abc\.def|eyJ/);
   });
 
+  it('never cuts a character in two, because the API server would store another text', () => {
+    for (const start of ['', 'a']) {
+      const found = lastErrorMessage(record({ msg: `${start}${'🍵 '.repeat(500)}` }));
+      expect(found?.isWellFormed()).toBe(true);
+    }
+  });
+
   it('returns at most 200 characters', () => {
     expect(lastErrorMessage(record({ msg: 'word '.repeat(500) }))?.length).toBe(200);
   });

@@ -1,5 +1,6 @@
 import { STARTUP_PROBE_S } from '../render/deployment.js';
 import type { Terminated } from './observed.js';
+import { shortened } from './shortened.js';
 
 /** Exit code for SIGABRT: Node.js with a full heap. */
 export const SIGABRT_EXIT = 134;
@@ -36,8 +37,7 @@ export function lastErrorMessage(log: string): string | undefined {
   const lines = log.split('\n').toReversed();
   const found = lines.map((line) => recordText(line) ?? uncaughtError(line)).find((text) => text !== undefined);
   if (found === undefined || found === '') return undefined;
-  const text = withoutSecrets(found).replaceAll(/\s+/g, ' ').trim();
-  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT - 1)}…` : text;
+  return shortened(withoutSecrets(found).replaceAll(/\s+/g, ' ').trim(), MAX_EXCERPT);
 }
 
 const uncaughtError = (line: string): string | undefined => /^(?:[A-Z]\w*)?Error(?: \[\w+\])?: .+/.exec(line)?.[0];
