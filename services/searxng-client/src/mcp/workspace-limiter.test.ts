@@ -42,14 +42,16 @@ describe('createWorkspaceLimiter', () => {
     await expect(limiter.run('w', done)).resolves.toBe('done');
   });
 
-  it('forgets a waiting search that is aborted', async () => {
+  it('forgets a waiting search that is aborted, which counts as cancelled and not as a fault', async () => {
     const limiter = createWorkspaceLimiter({ perMinute: 99, concurrent: 1 }, () => 0);
     const running = Promise.withResolvers<string>();
     const first = limiter.run('w', () => running.promise);
     const controller = new AbortController();
     const waiting = limiter.run('w', () => Promise.reject(new Error('it ran')), controller.signal);
     controller.abort(new Error('stopped'));
-    await expect(waiting).rejects.toThrow('stopped');
+    await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
+    const late = limiter.run('w', done, controller.signal);
+    await expect(late).rejects.toMatchObject({ code: 'cancelled' });
     running.resolve('done');
     await first;
     await expect(limiter.run('w', done)).resolves.toBe('done');

@@ -18,7 +18,7 @@ interface Searches {
 export interface WorkspaceLimiter {
   /**
    * Runs `task` within the limits, after waiting for running searches of the workspace.
-   * @throws WebSearchError `rate_limited`; the reason of `signal` if it aborts while the task waits
+   * @throws WebSearchError `rate_limited`; `cancelled` if `signal` aborts while the task waits
    */
   run<T>(workspaceId: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
@@ -69,18 +69,20 @@ export function createWorkspaceLimiter(
   };
 }
 
-/** Waits until a running search hands over its slot. @throws the reason of `signal` */
+/** Waits until a running search hands over its slot. @throws WebSearchError `cancelled` if `signal` aborts */
 function ownTurn({ waiting }: Searches, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    const cancel = (): void =>
+      reject(new WebSearchError('cancelled', 'the search was cancelled', { cause: signal?.reason }));
     const abort = (): void => {
       waiting.splice(waiting.indexOf(start), 1);
-      reject(signal?.reason);
+      cancel();
     };
     const start = (): void => {
       signal?.removeEventListener('abort', abort);
       resolve();
     };
-    if (signal?.aborted === true) return void reject(signal.reason);
+    if (signal?.aborted === true) return cancel();
     signal?.addEventListener('abort', abort, { once: true });
     waiting.push(start);
   });
