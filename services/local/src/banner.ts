@@ -4,7 +4,7 @@ import type { RunningLocal } from './local-mode.js';
 export function banner(running: RunningLocal, environment: Record<string, string | undefined>): string {
   const { url, issuer, e2eToken, model, search, dataDirectory } = running;
   // The chat finds local mode by its data folder.
-  const elsewhere = environment['USWARM_DATA_DIR'] === undefined ? '' : `USWARM_DATA_DIR=${dataDirectory} `;
+  const elsewhere = (environment['USWARM_DATA_DIR'] ?? '') === '' ? '' : `USWARM_DATA_DIR=${quoted(dataDirectory)} `;
   const rows: [string, string][] = [
     ['issuer', issuer],
     [
@@ -31,3 +31,6 @@ export function banner(running: RunningLocal, environment: Record<string, string
     'Ctrl-C stops everything.',
   ].join('\n');
 }
+
+/** A word of a shell command. */
+const quoted = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -130,6 +131,13 @@ describe('an unusable data folder', () => {
 
   it('is not a folder that contains only SearXNG', () => {
     mkdirSync(join(directory, 'searxng'), { recursive: true });
+    open().close();
+    expect(readdirSync(directory)).toContain('format.json');
+  });
+
+  it('is not a folder that a killed start left, or that another start looks at', () => {
+    mkdirSync(directory);
+    for (const name of ['lock', 'format.json']) writeFileSync(join(directory, `${name}.${randomUUID()}`), '');
     open().close();
     expect(readdirSync(directory)).toContain('format.json');
   });

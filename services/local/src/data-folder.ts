@@ -14,6 +14,8 @@ const format = z.object({ format: z.int(), postgres_major: z.int() });
 
 /** Entries that other commands may have created in the folder before. */
 const FOREIGN_ENTRIES = new Set(['searxng', 'lock']);
+/** Drafts of these files, which another start has at this moment, or which a killed one left. */
+const DRAFT = /^(lock|format\.json)\.[0-9a-f-]{36}$/;
 
 /** `<data>/local.json`, for other programs on this machine while local mode runs. */
 export interface LocalInfo {
@@ -97,7 +99,7 @@ function makeFolder(directory: string): void {
 function checkFormat(directory: string): void {
   const file = join(directory, 'format.json');
   if (!existsSync(file)) {
-    if (readdirSync(directory).some((name) => !FOREIGN_ENTRIES.has(name))) {
+    if (readdirSync(directory).some((name) => !FOREIGN_ENTRIES.has(name) && !DRAFT.test(name))) {
       throw new LocalError(
         `${directory} contains other files and is not a data folder of uswarm; set USWARM_DATA_DIR to an empty or new one.`,
       );

@@ -68,6 +68,12 @@ describe('the settings of local mode', () => {
     expect(readSettings([], { OPENAI_API_KEY: '', OPENAI_MODEL: 'm' })?.modelProvider).toBe('demo');
   });
 
+  it('accept every id of a signing key that the tool server accepts', () => {
+    const signingKey = `key-2.prod:${TOKEN}`;
+    const environment = { SVC_MCP_ENDPOINT: 'http://127.0.0.1:8889/mcp', SVC_MCP_SIGNING_KEY: signingKey };
+    expect(readSettings([], environment)?.toolServer?.signingKey).toBe(signingKey);
+  });
+
   it.each([['--help'], ['-h']])('are not read for %s, even if others are invalid', (argument) => {
     expect(readSettings([argument], { USWARM_PORT: 'abc' })).toBeUndefined();
   });

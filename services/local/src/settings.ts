@@ -26,7 +26,7 @@ const Environment = z.object({
   SVC_MCP_ENDPOINT: httpUrl.optional(),
   SVC_MCP_SIGNING_KEY: z
     .string()
-    .regex(/^\w+:.{32,}$/, 'must be <id>:<secret> with at least 32 characters')
+    .regex(/^[^:\s]+:.{32,}$/, 'must be <id>:<secret> with at least 32 characters')
     .optional(),
   E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
   SIGNATURE_MODE: z.enum(['off', 'required'], 'must be off or required').default('off'),

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { banner } from './banner.js';
+import type { RunningLocal } from './local-mode.js';
+
+const running = (dataDirectory: string): RunningLocal => ({
+  url: 'http://127.0.0.1:8080',
+  issuer: 'http://127.0.0.1:8080/dev/issuer',
+  e2eToken: undefined,
+  model: 'demo',
+  search: 'not configured',
+  dataDirectory,
+});
+
+/** The printed commands. */
+const commands = (dataDirectory: string, environment: Record<string, string>): string[] =>
+  banner(running(dataDirectory), environment)
+    .split('\n')
+    .filter((line) => line.includes('npm run chat'))
+    .map((line) => line.trim());
+
+describe('the banner of local mode', () => {
+  it('prints commands without a data folder if it is the default one', () => {
+    for (const environment of [{}, { USWARM_DATA_DIR: '' }])
+      expect(commands('/home/ada/uswarm/.data', environment)[1]).toBe('npm run chat -- "show me everything"');
+  });
+
+  it.each([
+    ['/data/uswarm-1', 'USWARM_DATA_DIR=/data/uswarm-1 npm run chat -- "show me everything"'],
+    ["/Users/ada/my $data's", `USWARM_DATA_DIR='/Users/ada/my $data'\\''s' npm run chat -- "show me everything"`],
+  ])('prints commands for a shell with the data folder %s', (folder, command) => {
+    expect(commands(folder, { USWARM_DATA_DIR: folder })[1]).toBe(command);
+  });
+});
