@@ -1,10 +1,11 @@
 import { CommanderError } from 'commander';
 import { parseChatArguments } from './chat-arguments.js';
-import { usageExitCode } from './command-line.js';
+import { exitWhenOutputCloses, usageExitCode } from './command-line.js';
 import { Failure } from './failure.js';
 import { runChat } from './run-chat.js';
 
 // `npm run chat`: exits with 0 when the answer was delivered, 2 after a usage error, 130 after Ctrl-C, else 1.
+exitWhenOutputCloses(process);
 const interruption = new AbortController();
 process.once('SIGINT', () => interruption.abort());
 

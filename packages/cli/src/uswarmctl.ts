@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { usageExitCode } from './command-line.js';
+import { exitWhenOutputCloses, usageExitCode } from './command-line.js';
 import { createAdminClient } from './ctl/admin-client.js';
 import { type CommandResult, runCommand } from './ctl/commands.js';
 import { findConnection } from './ctl/connection.js';
@@ -9,6 +9,7 @@ import { Failure } from './failure.js';
 import { createHttpClient, type HttpClient } from './http-client.js';
 
 // uswarmctl, run by `npm run ctl`: exits with 0 on success, 2 after a usage error, else 1.
+exitWhenOutputCloses(process);
 const http = createHttpClient();
 try {
   const args = parseCtlArguments(process.argv.slice(2));

@@ -23,6 +23,11 @@ describe('the connection of uswarmctl', () => {
     expect(await findConnection(NO_OPTIONS, env)).toMatchObject({ url: URL, key: { id: 'ops' }, operator: 'olivia' });
   });
 
+  it('is the origin of a URL in the environment, which may end with a slash', async () => {
+    const env = { USWARM_ADMIN_URL: `${URL}/`, USWARM_ADMIN_KEY: KEY };
+    expect(await findConnection(NO_OPTIONS, env)).toMatchObject({ url: URL });
+  });
+
   it('comes from options, which override the environment', async () => {
     await write('key', `${KEY}\n`);
     const env = {
@@ -47,11 +52,30 @@ describe('the connection of uswarmctl', () => {
   it('uses the name of the operating system user by default', async () => {
     const { operator } = await findConnection(NO_OPTIONS, { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY });
     expect(operator).not.toBe('');
+    const env = { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY, USWARM_OPERATOR: '' };
+    expect(await findConnection(NO_OPTIONS, env)).toMatchObject({ operator });
+  });
+
+  it('needs --as for an operating system user without a name, as in a container', async () => {
+    const noName = (): string => {
+      throw new Error('uv_os_get_passwd returned ENOENT');
+    };
+    const env = { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY };
+    await expect(findConnection(NO_OPTIONS, env, noName)).rejects.toThrow(
+      /^The operator is unknown: set --as or USWARM_OPERATOR\.$/,
+    );
+    expect(await findConnection({ ...NO_OPTIONS, as: 'olivia' }, env, noName)).toMatchObject({ operator: 'olivia' });
   });
 
   it.each<[string, object, Record<string, string>, RegExp]>([
     ['a URL without a key', { url: URL }, {}, /^The key is missing: set --key-file or USWARM_ADMIN_KEY\.$/],
     ['a key without a URL', {}, { USWARM_ADMIN_KEY: KEY }, /^The URL is missing: set --url or USWARM_ADMIN_URL\.$/],
+    [
+      'a URL without http in the environment',
+      {},
+      { USWARM_ADMIN_URL: '127.0.0.1:8082', USWARM_ADMIN_KEY: KEY },
+      /^USWARM_ADMIN_URL must be an http or https URL\.$/,
+    ],
     ['a key that is too short', { url: URL }, { USWARM_ADMIN_KEY: 'short' }, /^Invalid key: /],
     ['a missing key file', { url: URL, keyFile: '/nonexistent' }, {}, /^\/nonexistent cannot be read \(ENOENT\)\.$/],
     [

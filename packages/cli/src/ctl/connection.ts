@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { processIsAlive } from '@uswarm/file-lock/process-identity';
 import { parseJson, parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-kit';
 import { z } from 'zod';
+import { originOf } from '../command-line.js';
 import { Failure } from '../failure.js';
 import type { CtlArguments } from './ctl-arguments.js';
 
@@ -25,10 +26,11 @@ const NOT_RUNNING =
 export async function findConnection(
   args: Pick<CtlArguments, 'url' | 'keyFile' | 'dataDir' | 'as'>,
   env: Record<string, string | undefined>,
+  userName: () => string = () => userInfo().username,
 ): Promise<Connection> {
-  const operator = (args.as ?? env['USWARM_OPERATOR'] ?? userInfo().username).trim();
+  const operator = (args.as ?? nonEmpty(env['USWARM_OPERATOR']) ?? nameOf(userName)).trim();
   if (operator === '' || operator.length > 100) throw new Failure('--as must be 1 to 100 characters long.');
-  const url = args.url ?? nonEmpty(env['USWARM_ADMIN_URL']);
+  const url = args.url ?? urlOf(nonEmpty(env['USWARM_ADMIN_URL']));
   const key = args.keyFile === undefined ? nonEmpty(env['USWARM_ADMIN_KEY']) : await readKey(args.keyFile);
   if (url !== undefined && key !== undefined) return { url, key: parseKey(key), operator };
   if (url !== undefined) throw new Failure('The key is missing: set --key-file or USWARM_ADMIN_KEY.');
@@ -38,6 +40,21 @@ export async function findConnection(
 }
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+/** Containers often run as a user without a name. */
+function nameOf(userName: () => string): string {
+  try {
+    return userName();
+  } catch (cause) {
+    throw new Failure('The operator is unknown: set --as or USWARM_OPERATOR.', { cause });
+  }
+}
+
+function urlOf(text: string | undefined): string | undefined {
+  const origin = text === undefined ? undefined : originOf(text);
+  if (text !== undefined && origin === undefined) throw new Failure('USWARM_ADMIN_URL must be an http or https URL.');
+  return origin;
+}
 
 async function readKey(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {

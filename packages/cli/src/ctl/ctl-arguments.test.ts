@@ -114,6 +114,8 @@ describe('the command line of uswarmctl', () => {
     ['turns list --limit 1e2', /--limit <number>.* It must be a number from 1 to 500\./],
     ['user plan a pro --until tomorrow', /--until <date>.* It must be a date such as/],
     ['user plan a pro --until 2027-13-01', /--until <date>.* It must be a date such as/],
+    ['user plan a pro --until 2027-02-30', /--until <date>.* It must be a date such as/],
+    ['user plan a pro --until 2027-06-31T12:00:00+02:00', /--until <date>.* It must be a date such as/],
     ['audit --url ftp://x', /--url <url>.* It must be an http or https URL\./],
     ['explain', /^error: missing required argument 'name'/],
     ['explain a/b', /'a\/b'.* It must be a workspace id or the name of a UserSwarm\./],
