@@ -13,6 +13,7 @@ export { listen, type RunningServer } from './http-server.js';
 export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
 export { createLogger, type Logger, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
+export { isNotConnected } from './not-connected.js';
 export { startOpsServer } from './ops-server.js';
 export { parseJson } from './parse-json.js';
 export {

@@ -1,4 +1,4 @@
-import { HistoryRole, Outcome, type TurnEvent } from '@uswarm/runtime-proto';
+import { EntryKind, HistoryRole, Outcome, type TurnEvent } from '@uswarm/runtime-proto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { answer, fn, toolCalls } from '../test/model-call.js';
 import { delta, type RawHandler, sendChunks, sendError, startRawModelServer } from '../test/raw-model-server.js';
@@ -58,6 +58,31 @@ describe('a runtime behind the model gateway', () => {
       ['/openai/v1/chat/completions', 'Bearer second-token', 'flash'],
     ]);
     expect(setup.running.log()).not.toMatch(/first-token|second-token/);
+  });
+
+  it('waits until the last result is committed, because the next model call is not announced', async () => {
+    const { running, gateway } = await setUp((response, _request, index) => {
+      const call = toolCalls({ index: 0, id: 'x', function: fn('unknown_tool', '{}') });
+      sendChunks(response, index > 0 ? answer('Done.') : [call, delta({}, 'tool_calls')]);
+    });
+    const { runtime } = running;
+    const turn = { turnId: 't', generation: 1 };
+    const request = {
+      ...turn,
+      agent: { id: 'a', slug: 'researcher', name: 'Rita', model: 'flash' },
+      history: [{ role: HistoryRole.USER, text: 'Hello' }],
+      firstStep: 1,
+      journaled: true,
+      budgeted: true,
+    };
+    const barriers: string[] = [];
+    for await (const { number, barrier, event } of runtime.runTurn(request)) {
+      if (!barrier) continue;
+      barriers.push(event.case === 'entry' ? EntryKind[event.value.kind] : String(event.case));
+      await runtime.advance({ ...turn, committedThrough: number });
+    }
+    expect(barriers).toEqual(['STEP', 'RESULT']);
+    expect(gateway.requests).toHaveLength(2);
   });
 
   it('sends the token instead of a key in the Messages protocol as well', async () => {

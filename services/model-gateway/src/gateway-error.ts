@@ -20,6 +20,12 @@ const STATUS = {
 export type GatewayErrorCode = keyof typeof STATUS;
 export const GATEWAY_ERRORS = Object.keys(STATUS) as GatewayErrorCode[];
 
+interface GatewayErrorOptions {
+  retryAfterS?: number;
+  outcomeUnknown?: boolean;
+  cause?: unknown;
+}
+
 /** A call that the gateway ends itself. The message contains nothing of the request body. */
 export class GatewayError extends Error {
   override name = 'GatewayError';
@@ -27,11 +33,14 @@ export class GatewayError extends Error {
   readonly status: number;
   /** Seconds until a retry can succeed. */
   readonly retryAfterS: number | undefined;
+  /** Whether the orchestrator may have done what it was asked for, because there was no answer. */
+  readonly outcomeUnknown: boolean;
 
-  constructor(code: GatewayErrorCode, message: string, options: { retryAfterS?: number; cause?: unknown } = {}) {
+  constructor(code: GatewayErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.status = STATUS[code];
     this.retryAfterS = options.retryAfterS;
+    this.outcomeUnknown = options.outcomeUnknown ?? false;
   }
 }

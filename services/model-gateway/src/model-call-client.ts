@@ -5,7 +5,7 @@ import {
   type ModelCallUsage,
   TURN_BUDGET_REACHED,
 } from '@uswarm/contract';
-import { parseJson, type SigningKey, traceHeaders } from '@uswarm/service-kit';
+import { isNotConnected, parseJson, type SigningKey, traceHeaders } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import { GatewayError } from './gateway-error.js';
 import { createServiceToken } from './service-token.js';
@@ -47,7 +47,7 @@ export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCall
       });
       return { status: statusCode, answer: await answer.text() };
     } catch (cause) {
-      throw unavailable(cause);
+      throw unavailable(cause, !isNotConnected(cause));
     }
   }
 
@@ -81,7 +81,7 @@ function termsOf(answer: string): ModelCallTerms {
   return data ?? { context_window: null, prices: null };
 }
 
-function unavailable(cause: unknown): GatewayError {
+function unavailable(cause: unknown, outcomeUnknown = false): GatewayError {
   const message = 'The token limit cannot be checked now.';
-  return new GatewayError('orchestrator_unavailable', message, { retryAfterS: RETRY_AFTER_S, cause });
+  return new GatewayError('orchestrator_unavailable', message, { retryAfterS: RETRY_AFTER_S, outcomeUnknown, cause });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
+import type { ModelCallReservation, ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import {
   estimatePromptTokens,
   type Logger,
@@ -23,12 +23,12 @@ import { relay } from './relay.js';
 import { readBody } from './request-body.js';
 import { createResponseMeter } from './response-meter.js';
 import type { SendCall, SentResponse } from './send-call.js';
-import type { Settlements } from './settlements.js';
+import { REFUSED, type Settlements } from './settlements.js';
 
 export interface ModelCallDeps {
   config: Pick<ModelGatewayConfig, 'providers' | 'outputLimit'>;
   calls: Pick<ModelCallClient, 'reserve'>;
-  settlements: Pick<Settlements, 'settle'>;
+  settlements: Pick<Settlements, 'settle' | 'release'>;
   send: SendCall;
   metrics: Pick<ModelGatewayMetrics, 'measured' | 'firstByte' | 'retried'>;
   logger: Pick<Logger, 'info'>;
@@ -44,15 +44,6 @@ const RESERVED_BYTES_PER_TOKEN = 3;
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 /** An unavailable orchestrator delays the end of a response by at most this time. */
 const SETTLE_WAIT_MS = 1_000;
-
-const REFUSED: ModelCallUsage = {
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cached_tokens: 0,
-  reasoning_tokens: 0,
-  estimated: false,
-  outcome: 'refused',
-};
 
 /** An accepted request, before its reservation. */
 interface Call {
@@ -121,7 +112,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   /** @throws GatewayError */
   async function reserve(call: Call): Promise<ReservedCall> {
     const { turn } = call;
-    const terms = await calls.reserve({
+    const reservation: ModelCallReservation = {
       id: call.id,
       workspace_id: turn.workspaceId,
       turn_id: turn.turnId,
@@ -132,8 +123,13 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       requested_model: call.requestedModel,
       estimated_prompt_tokens: call.promptEstimate,
       max_output_tokens: call.maxOutputTokens,
-    });
-    return { ...call, terms };
+    };
+    try {
+      return { ...call, terms: await calls.reserve(reservation) };
+    } catch (error) {
+      if (error instanceof GatewayError && error.outcomeUnknown) settlements.release(call.id);
+      throw error;
+    }
   }
 
   /** Settles once, and waits for it only for a short time. */
@@ -193,8 +189,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   /** Passes the response on and settles the call. */
   async function pass(call: ReservedCall, sent: SentResponse, response: ServerResponse, signal: AbortSignal) {
     const failed = sent.statusCode >= 400;
-    const streamed = String(sent.headers['content-type']).startsWith('text/event-stream');
-    const meter = createResponseMeter(call.protocol, { streamed });
+    const meter = createResponseMeter(call.protocol);
     let first = true;
     let settled = false;
     const usageOf = (outcome: ModelCallUsage['outcome']): ModelCallUsage => ({

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isNotConnected } from '@uswarm/service-kit';
 import { Agent, type Dispatcher } from 'undici';
 import type { ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
@@ -34,22 +35,6 @@ const FIRST_BYTE_MS = 600_000;
 const BETWEEN_BYTES_MS = 120_000;
 const CONNECTIONS_PER_ORIGIN = 512;
 
-/** Errors before the request was sent. */
-const NOT_SENT: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 export function createProviderClient(): ProviderClient {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
@@ -78,9 +63,7 @@ export function createProviderClient(): ProviderClient {
           signal,
         });
       } catch (cause) {
-        if (!NOT_SENT.has((cause as { code?: unknown } | undefined)?.code)) {
-          throw new CallCut('the connection to the provider broke', { cause });
-        }
+        if (!isNotConnected(cause)) throw new CallCut('the connection to the provider broke', { cause });
         throw new GatewayError('provider_unreachable', 'The model provider cannot be reached.', { cause });
       }
     },

@@ -84,6 +84,18 @@ describe('an error of the provider', () => {
     expect(outcomes()).toEqual(['refused']);
   });
 
+  it('counts nothing if the provider does not speak TLS', async () => {
+    const other = await startTestGateway({ provider: provider.url.replace('http:', 'https:') });
+    try {
+      const response = await other.openai(CHAT);
+      expect(response.status).toBe(502);
+      await response.text();
+      expect([...other.settled.values()].map(({ outcome }) => outcome)).toEqual(['refused']);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('counts the prompt if the connection breaks before the response', async () => {
     respond = (response) => void response.destroy();
     const response = await gateway.openai(CHAT);

@@ -47,6 +47,10 @@ describe('a call that is not allowed', () => {
     ['several choices', { n: 50 }, 400, 'invalid_request'],
     ['a tool of the provider', { tools: [{ type: 'web_search' }] }, 400, 'invalid_request'],
     ['a search by the provider', { web_search_options: {} }, 400, 'invalid_request'],
+    ['a plugin of the provider', { plugins: [{ id: 'web' }] }, 400, 'invalid_request'],
+    ['further models', { models: ['gpt-expensive'] }, 400, 'invalid_request'],
+    ['a model after a failure', { fallbacks: ['gpt-expensive'] }, 400, 'invalid_request'],
+    ['a faster answer with a higher price', { service_tier: 'priority' }, 400, 'invalid_request'],
     ['no messages', { messages: [] }, 400, 'invalid_request'],
   ])('never reaches the provider: %s', async (_what, change, status, code) => {
     expect(await errorOf(await gateway.openai({ ...CHAT, ...change }))).toMatchObject({
@@ -60,6 +64,8 @@ describe('a call that is not allowed', () => {
     ['a tool of the provider', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
     ['servers that the provider calls', { mcp_servers: [{ url: 'https://example.com' }] }],
     ['no output limit', { max_tokens: undefined }],
+    ['a faster answer with a higher price', { speed: 'fast' }],
+    ['a model after a failure', { fallbacks: [{ model: 'claude-expensive' }] }],
   ])('never reaches the provider in the Messages protocol: %s', async (_what, change) => {
     const response = await gateway.anthropic({ ...MESSAGE, ...change });
     expect(await errorOf(response)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } });

@@ -16,7 +16,7 @@ function metered(
   sizes: readonly number[],
   { promptEstimate = 7, isCut = false } = {},
 ) {
-  const meter = createResponseMeter(protocol, { streamed: true });
+  const meter = createResponseMeter(protocol);
   let at = 0;
   for (const size of sizes) {
     meter.push(stream.subarray(at, at + size));

@@ -18,14 +18,32 @@ export interface ResponseMeter {
   usage(call: { isCut: boolean; estimatePrompt: () => number }): Omit<ModelCallUsage, 'outcome'>;
 }
 
-/** Reads the usage from a response while it passes: a stream of server-sent events, or one JSON object. */
-export function createResponseMeter(protocol: Protocol, { streamed }: { streamed: boolean }): ResponseMeter {
+/** Blank characters and the byte order mark. */
+const BLANK = new Set([...'\t\n\r '].map((character) => character.charCodeAt(0)).concat(0xef, 0xbb, 0xbf));
+/** JSON or HTML. Lines of events begin otherwise. */
+const DOCUMENT_START = new Set([...'{["<'].map((character) => character.charCodeAt(0)));
+
+/**
+ * Reads the usage from a response while it passes: a stream of server-sent events, or one JSON object. Its start shows which,
+ * because content types are often wrong or missing.
+ */
+export function createResponseMeter(protocol: Protocol): ResponseMeter {
   const metered: Metered = { usage: {}, complete: false, ended: false, outputTokens: 0 };
-  const read = streamed ? eventReader(protocol, metered) : wholeReader(protocol, metered);
+  let read: Reader | undefined;
+
+  function readerFor(chunk: Uint8Array): Reader | undefined {
+    const start = chunk.find((byte) => !BLANK.has(byte));
+    if (start === undefined) return undefined;
+    return DOCUMENT_START.has(start) ? wholeReader(protocol, metered) : eventReader(protocol, metered);
+  }
+
   return {
-    push: read.push,
+    push(chunk) {
+      read ??= readerFor(chunk);
+      read?.push(chunk);
+    },
     usage({ isCut, estimatePrompt }) {
-      read.end();
+      read?.end();
       const { usage, complete, ended, outputTokens } = metered;
       const { promptTokens = estimatePrompt(), completionTokens = 0, cachedTokens = 0, reasoningTokens = 0 } = usage;
       const estimate = outputTokens + (isCut || !ended ? TOKENS_IN_FLIGHT : 0);

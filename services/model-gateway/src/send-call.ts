@@ -4,6 +4,8 @@ import { GatewayError } from './gateway-error.js';
 import type { ProviderCall, ProviderClient, ProviderResponse } from './provider-client.js';
 import type { ForwardedCall, Protocol } from './protocols/protocol.js';
 
+/** Statuses for a parameter that a server does not know. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
 /** Bytes of an error response that are read to learn which parameter was refused. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -23,22 +25,19 @@ export type SendCall = (
 export function createSendCall(provider: Pick<ProviderClient, 'send'>): SendCall {
   const withoutUsage = new Set<string>();
 
-  async function send(
-    protocol: Protocol,
-    config: ProviderConfig,
-    call: ProviderCall & ForwardedCall,
-  ): Promise<SentResponse> {
+  return async (protocol, config, call) => {
     const { baseUrl } = config;
-    const askForUsage = !withoutUsage.has(baseUrl);
-    const { body, asksForUsage } = protocol.prepare(call.body, call, { baseUrl, askForUsage });
+    const prepare = (askForUsage: boolean) => protocol.prepare(call.body, call, { baseUrl, askForUsage });
+    const { body, asksForUsage } = prepare(!withoutUsage.has(baseUrl));
     const response = await provider.send(protocol, config, { ...call, body });
-    if (response.statusCode !== 400 || !asksForUsage) return accepted(response);
+    if (!asksForUsage || !REFUSALS.has(response.statusCode)) return accepted(response);
     const text = await readStart(response.body);
     if (!/stream_options|include_usage/.test(text)) return { ...response, body: Readable.from([Buffer.from(text)]) };
-    withoutUsage.add(baseUrl);
-    return send(protocol, config, call);
-  }
-  return send;
+    const repeated = await provider.send(protocol, config, { ...call, body: prepare(false).body });
+    // A server that refuses this call, too, may only quote what the client sent.
+    if (repeated.statusCode < 300) withoutUsage.add(baseUrl);
+    return accepted(repeated);
+  };
 }
 
 /** @throws GatewayError for responses that would show the client something of the platform's account */

@@ -18,7 +18,7 @@ import {
   SessionsAnswer,
   SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { type SigningKey, signInternalToken, traceHeaders, parseJson } from '@uswarm/service-kit';
+import { isNotConnected, type SigningKey, signInternalToken, traceHeaders, parseJson } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
@@ -63,8 +63,6 @@ const SERVICE = 'realtime-gateway';
 const CONNECTIONS = 64;
 /** The rest of the timeout of a send is for the network: when the call fails, the orchestrator no longer stores the message. */
 const STORING_SHARE = 0.8;
-/** Errors before a request is sent. */
-const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 /** The version of bus envelopes that this gateway reads. */
 const BUS_VERSION: BusVersion = 2;
 /** A page of events has at least one, of which the text of a message can be escaped to several times its length. */
@@ -188,8 +186,7 @@ export function createOrchestratorClient({
 /** The error of a send, with whether the message may be stored. */
 function withStored(error: ApiError): ApiError {
   const { code, message, extra, cause, status } = error;
-  const isKnown =
-    status < 500 || extra['stored'] === 'no' || NOT_CONNECTED.has((cause as { code?: string })?.code ?? '');
+  const isKnown = status < 500 || extra['stored'] === 'no' || isNotConnected(cause);
   return new ApiError(code, { message, cause, extra: { ...extra, stored: isKnown ? 'no' : 'unknown' } });
 }
 

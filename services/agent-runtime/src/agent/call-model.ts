@@ -124,6 +124,7 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
   return async (call) => {
     writer.activity(AgentActivity.THINKING);
     if (!call.continues) writer.breakParagraph();
+    const start = writer.mark();
     for (;;) {
       try {
         return await attempt(call);
@@ -136,6 +137,8 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
         } else if (error.contextOverflow && overflows < MAX_OVERFLOWS) {
           overflows += 1;
           calibration.overflowed(agent.model);
+          // A response can end because it has filled the context.
+          writer.retract(start);
         } else throw error;
       }
     }

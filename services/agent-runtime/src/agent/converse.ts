@@ -66,7 +66,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const tools = [...others, ...requested];
   const offered = new Set(tools.map(({ name }) => name));
   const images = request.limits?.images ?? false;
-  const journal = createJournal(request, deps);
+  const journal = createJournal(request, { ...deps, announced: request.budgeted && deps.model.announces === true });
   // Without a complete journal, the next generation would repeat steps.
   const onLongWait = request.canWait
     ? (ms: number) => {
@@ -103,7 +103,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
         return failed(writer.text, 'output_limit_reached', 'The answer reached the length limit of the model.');
       return state.steps + 1 >= MAX_STEPS ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;
     }
-    if (text.trim() !== '' || writer.text !== '') return completed(writer.text);
+    if (text.trim() !== '' || writer.text.trim() !== '') return completed(writer.text);
     // A card asks the user without further text.
     if (state.messages > 0) return silent();
     if (wasEmpty) return failed('', 'model_unavailable', 'The model returned an empty answer.');
@@ -119,9 +119,12 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   /** @returns the end of the turn; undefined if it continues */
   async function callStep(): Promise<Done | undefined> {
     const forced = mustAnswer();
-    const before = writer.text.length;
+    const start = writer.mark();
+    const before = start.length;
     const { turn, continues } = state;
     const { step, usage } = await callModel({ turn, toolChoice: forced ? 'none' : 'auto', continues });
+    // White space is not a reply.
+    if (step.calls.length === 0 && writer.text.trim() === '') writer.retract(start);
     const done = endOf(step, forced);
     if (done !== undefined) {
       if (usage !== undefined) writer.event(usageEvent(usage));
@@ -133,7 +136,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     return undefined;
   }
 
-  async function runCalls({ calls, results }: NonNullable<TurnState['open']>): Promise<Done | undefined> {
+  async function runCalls({ calls, results }: NonNullable<TurnState['open']>): Promise<void> {
     await executeToolCalls(calls, new Set(results.keys()), {
       ...calling,
       async onResult(result, produced) {
@@ -142,12 +145,13 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
         await journal.result(kept, { isLast: state.open === undefined, produced });
       },
     });
-    if (!state.silent) return undefined;
-    return writer.text === '' ? silent() : completed(writer.text);
   }
 
   for (;;) {
-    const done = state.open === undefined ? await callStep() : await runCalls(state.open);
+    if (state.open !== undefined) await runCalls(state.open);
+    // The journal of a killed runtime can end with the decision to be silent.
+    if (state.silent) return writer.text === '' ? silent() : completed(writer.text);
+    const done = await callStep();
     if (done !== undefined) return done;
   }
 }

@@ -109,6 +109,14 @@ describe('a turn that continues after a prefix of its journal', () => {
     });
   });
 
+  it('stays silent without another model call if the journal ends with that', async () => {
+    const moves = [request({ id: 's', name: 'stay_silent', input: {} }), answer('I should be silent.')] as Move[];
+    const journal = entriesOf((await resume(moves, [])).events);
+    expect(journal.map(({ kind }) => EntryKind[kind])).toEqual(['STEP', 'RESULT']);
+    const { asked, done } = await resume(moves, journal);
+    expect({ asked, outcome: done.outcome, text: done.text }).toEqual({ asked: [], outcome: Outcome.SILENT, text: '' });
+  });
+
   it('sends the text so far as its first chunk', async () => {
     const moves = [[text('First. '), end('calls', 'First. ', [search])], answer('Second.')] as Move[];
     const journal = entriesOf((await resume(moves, [])).events);

@@ -84,12 +84,14 @@ export interface JournalDeps {
   writer: Pick<ReplyWriter, 'event'>;
   /** Resolves when all events so far are committed. */
   committed: () => Promise<void>;
+  /** Whether model calls are announced. */
+  announced: boolean;
 }
 
 /** The journal ends before an entry that exceeds a limit. The turn continues, and could be resumed before that entry. */
 export function createJournal(
-  request: Pick<RunTurnRequest, 'journaled' | 'journal' | 'journalLimits' | 'budgeted'>,
-  { writer, committed }: JournalDeps,
+  request: Pick<RunTurnRequest, 'journaled' | 'journal' | 'journalLimits'>,
+  { writer, committed, announced }: JournalDeps,
 ): Journal {
   const { journaled, journal, journalLimits } = request;
   const limits = journalLimits ?? SMALL;
@@ -128,6 +130,6 @@ export function createJournal(
     kept: (result) =>
       ended || result.part.output.type !== 'content' || hasSpaceForImages(result) ? result : withoutImages(result),
     step: (step, { usage, isAnnounced }) => add(EntryKind.STEP, step, step.calls.length > 0 && !isAnnounced, { usage }),
-    result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast && !request.budgeted, produced),
+    result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast && !announced, produced),
   };
 }

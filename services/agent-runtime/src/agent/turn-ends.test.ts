@@ -62,6 +62,22 @@ describe('the end of a turn', () => {
     expect(done).toMatchObject({ outcome: Outcome.FAILED, errorCode: 'model_unavailable' });
   });
 
+  it('treats white space as nothing', async () => {
+    const blank = answer('\n\n');
+    const { events, done } = await run([blank, answer('Now.')]);
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Now.' });
+    expect(brief(events).filter((line) => line.startsWith('chunk'))).toEqual([
+      'chunk 0 \n\n',
+      'chunk 0 ',
+      'chunk 0 Now.',
+    ]);
+    expect((await run([blank])).done).toMatchObject({
+      outcome: Outcome.FAILED,
+      text: '',
+      errorCode: 'model_unavailable',
+    });
+  });
+
   it('ends as silent only if the model calls stay_silent', async () => {
     const { done, events } = await run([request({ id: 's', name: 'stay_silent', input: {} })]);
     expect(done).toMatchObject({ outcome: Outcome.SILENT, text: '' });
@@ -98,6 +114,17 @@ describe('the end of a turn', () => {
       'chunk 0 True.',
     ]);
     expect(done.text).toBe('True.');
+  });
+
+  it('takes back the text of a call that ended because the context was full', async () => {
+    const full = new ModelError('model_rejected', 'The conversation is too long.', { contextOverflow: true });
+    const { events, done } = await run([[text('Half an ans'), full], answer('A whole answer.')]);
+    expect(brief(events).filter((line) => line.startsWith('chunk'))).toEqual([
+      'chunk 0 Half an ans',
+      'chunk 0 ',
+      'chunk 0 A whole answer.',
+    ]);
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'A whole answer.' });
   });
 
   it('continues a cut text without a break after a failed attempt', async () => {

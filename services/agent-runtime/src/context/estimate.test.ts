@@ -85,6 +85,13 @@ describe('the estimate of a request', () => {
     expect(message(content)).toBeGreaterThanOrEqual(1_000);
   });
 
+  it('counts what is sent back to the provider with a message', () => {
+    const content = [{ type: 'text' as const, text: 'Hi' }];
+    const providerOptions = { openaiCompatible: { reasoning_details: [{ type: 'reasoning.encrypted', data: long }] } };
+    const plain = estimateMessage({ role: 'assistant', content });
+    expect(estimateMessage({ role: 'assistant', content, providerOptions }) - plain).toBeGreaterThanOrEqual(1_000);
+  });
+
   it('counts an image independently of its bytes', () => {
     const image = (data: string): PromptMessage => ({
       role: 'user',

@@ -166,9 +166,11 @@ function estimatePart(part: Part): number {
 }
 
 /** Estimates the tokens of a message, with its role. Not rounded. */
-export function estimateMessage({ content }: PromptMessage): number {
+export function estimateMessage({ content, providerOptions }: PromptMessage): number {
   if (typeof content === 'string') return MESSAGE_TOKENS + estimateText(content);
-  return content.reduce((sum, part) => sum + estimatePart(part), MESSAGE_TOKENS);
+  // Some providers want encrypted reasoning back as a field of the message.
+  const replayed = estimateJson(providerOptions?.['openaiCompatible'] ?? '');
+  return content.reduce((sum, part) => sum + estimatePart(part), MESSAGE_TOKENS + replayed);
 }
 
 /** Estimates the tokens of the tools that a request offers. Not rounded. */

@@ -44,6 +44,10 @@ const NO_CREDIT = /insufficient_quota|billing_hard_limit|credit balance is too l
 const LIMITED = new Set([429, 503, 529]);
 const TRANSIENT = new Set([408, 409, 425]);
 
+/** A limit of tokens per minute can have the words of an overflow. */
+const isOverflow = (status: number, text: string): boolean =>
+  status >= 400 && !LIMITED.has(status) && OVERFLOW.some((pattern) => pattern.test(text));
+
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function describe(error: unknown): Described {
@@ -120,7 +124,7 @@ export function toFailure(error: unknown, optionalParameters: readonly string[],
   if (status === 502 && hasCode(text, GATEWAY_KEY_REJECTED)) {
     return final(new ModelError('model_rejected', `The model provider rejected the request${hint(401)}.`, details));
   }
-  if (status === 413 || (status !== undefined && status >= 400 && OVERFLOW.some((pattern) => pattern.test(text)))) {
+  if (status === 413 || (status !== undefined && isOverflow(status, text))) {
     const message = 'The conversation is too long for the model.';
     return final(new ModelError('model_rejected', message, { ...details, contextOverflow: true }));
   }

@@ -40,6 +40,14 @@ describe('a failed model call', () => {
     expect({ requests: requests.length, usage }).toEqual({ requests: 1, usage: [] });
   });
 
+  it('is repeated if a limit of tokens is reached, which is not the limit of the prompt', async () => {
+    const throttled = status(429, {}, { message: 'Too many tokens, please wait before trying again.' });
+    const { text, requests } = await call(then(throttled));
+    expect({ text, requests: requests.length }).toEqual({ text: 'Hi', requests: 2 });
+    const limited = await call(throttled);
+    expect(limited.error).toMatchObject({ code: 'model_rate_limited', contextOverflow: false });
+  });
+
   it('is final if the model gateway reports that the provider rejected its key', async () => {
     const { error, requests } = await call((response) =>
       sendError(response, 502, { code: 'provider_credentials_rejected', message: 'The key was rejected.' }),
@@ -254,6 +262,26 @@ describe('a failed model call', () => {
     };
     await expect(run()).rejects.toMatchObject({ code: 'model_unavailable' });
     expect({ events, attempts: waits.length + 1 }).toEqual({ events: [], attempts: 6 });
+  });
+
+  it.each([
+    'UND_ERR_CONNECT_TIMEOUT',
+    'ENETUNREACH',
+    'CERT_HAS_EXPIRED',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+  ])('counts no tokens if no connection is established: %s', async (code) => {
+    const adapter = createOpenAiCompatible({ baseUrl: 'https://model.example', names });
+    const fetch = () =>
+      Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
+    const port = createModelPort({ adapter, limits: LIMITS, fetch, wait: () => Promise.resolve() });
+    const events: StepEvent[] = [];
+    const run = async (): Promise<void> => {
+      for await (const event of port.step(REQUEST, { signal: NEVER })) events.push(event);
+    };
+    await expect(run()).rejects.toMatchObject({ code: 'model_unavailable' });
+    expect(events).toEqual([]);
   });
 
   it.each<['openai' | 'anthropic', number]>([

@@ -119,5 +119,5 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
     }
   }
 
-  return { provider: adapter.slug, step };
+  return { provider: adapter.slug, announces: true, step };
 }

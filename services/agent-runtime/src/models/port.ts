@@ -102,6 +102,8 @@ export interface StepOptions {
 export interface ModelPort {
   /** Slug of the provider. */
   readonly provider: string;
+  /** Whether it announces each request, if the caller wants that. Default: false */
+  readonly announces?: boolean;
   /** @throws ModelError; the reason of `signal` if it aborts */
   step(request: StepRequest, options: StepOptions): AsyncIterable<StepEvent>;
 }

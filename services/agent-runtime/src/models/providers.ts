@@ -113,6 +113,8 @@ export function createProvider(provider: ProviderId, env: ModelVariables): Model
 /** A runtime with its own key must not send the token of the gateway, which every turn has, to the provider. */
 const withoutToken = ({ provider, step }: ModelPort): ModelPort => ({
   provider,
+  // The demo model sends no requests.
+  announces: provider !== 'demo',
   step: (request, { token: _, ...options }) => step(request, options),
 });
 

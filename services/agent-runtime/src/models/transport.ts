@@ -1,3 +1,4 @@
+import { isNotConnected } from '@uswarm/service-kit';
 import type { Fetch } from './providers/adapter.js';
 
 /** The requests of one attempt. */
@@ -17,16 +18,6 @@ export interface TransportDeps {
   /** Called with the body of a request before it is sent. @throws if it must not be sent */
   announce?: ((requestBody: string) => Promise<void>) | undefined;
   fetch?: Fetch | undefined;
-}
-
-/** Errors of connections that were never established. */
-const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-
-function wasSent(error: unknown): boolean {
-  const { cause } = (error ?? {}) as { cause?: { code?: unknown; errors?: unknown } };
-  const { code, errors } = cause ?? {};
-  const codes = Array.isArray(errors) ? errors.map((one: { code?: unknown }) => one.code) : [code];
-  return !codes.some((one) => typeof one === 'string' && NOT_SENT.has(one));
 }
 
 /** As in the clients of OpenAI and Anthropic; the model gateway counts repeated calls by it. */
@@ -49,7 +40,7 @@ export function createTransport(deps: TransportDeps): Transport {
     const headers = new Headers(init?.headers);
     headers.set(RETRY_COUNT_HEADER, String(retries));
     const response = await fetch(input, { ...init, headers, redirect: 'error' }).catch((error: unknown) => {
-      mayCount = wasSent(error);
+      mayCount = !isNotConnected(error);
       throw error;
     });
     mayCount = response.ok;

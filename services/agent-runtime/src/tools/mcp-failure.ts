@@ -1,4 +1,5 @@
 import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client';
+import { isNotConnected } from '@uswarm/service-kit';
 
 /** What a request received before it failed. */
 export interface Received {
@@ -34,20 +35,6 @@ export class McpFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
-
-/** Errors of a connection that was never established: the request was not sent. */
-const NOT_CONNECTED =
-  /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|.*_CERT(?:IFICATE)?.*)$/;
-
-/** Codes of an error, of its causes and, after attempts at several addresses, of their errors. */
-function codesOf(error: unknown): string[] {
-  if (typeof error !== 'object' || error === null) return [];
-  const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: unknown };
-  const parts = Array.isArray(errors) ? errors.flatMap(codesOf) : [];
-  return [...(typeof code === 'string' ? [code] : []), ...parts, ...codesOf(cause)];
-}
-
-const isNotConnected = (error: unknown): boolean => codesOf(error).some((code) => NOT_CONNECTED.test(code));
 
 function ofStatus(status: number, received: Received, cause: unknown): McpFailure {
   const all = { ...received, status };

@@ -59,6 +59,13 @@ describe('toToolResult', () => {
     expect(parts.map(({ type }) => type)).toEqual(['image', 'image', 'image', 'image', 'text']);
   });
 
+  it('keeps the text after images that it leaves out', () => {
+    const images = Array.from({ length: 6 }, () => image());
+    expect(toToolResult({ content: [...images, text('The chart shows a fall.')] }).text).toMatch(
+      /\n\[more than 4 images: the others were left out\]\nThe chart shows a fall\.$/,
+    );
+  });
+
   it('limits the text of all parts together, links included', () => {
     const { text: words, parts } = toToolResult({ content: [text('x'.repeat(MAX_RESULT_BYTES - 10)), link, image()] });
     expect(words).toMatch(

@@ -69,8 +69,8 @@ function bounded(parts: readonly ToolPart[]): ToolPart[] {
   let bytes = 0;
   for (const part of parts) {
     if (part.type === 'image' && (images += 1) > MAX_IMAGES) {
-      kept.push(text(`[more than ${MAX_IMAGES} images: the others were left out]`));
-      break;
+      if (images === MAX_IMAGES + 1) kept.push(text(`[more than ${MAX_IMAGES} images: the others were left out]`));
+      continue;
     }
     bytes += sizeOf(part);
     if (bytes > MAX_RESULT_BYTES) {

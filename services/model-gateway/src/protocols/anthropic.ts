@@ -17,6 +17,10 @@ const requestSchema = z.looseObject({
   tools: z.array(z.looseObject({ type: z.literal('custom').nullish() })).nullish(),
   mcp_servers: z.undefined().optional(),
   container: z.undefined().optional(),
+  // Servers that route calls use other models after a failure.
+  fallbacks: z.undefined().optional(),
+  // Others cost more than the price of the model.
+  speed: z.literal('standard').nullish(),
 });
 
 /** The Messages protocol. */
@@ -48,8 +52,8 @@ export const anthropic: Protocol = {
   meter(metered, event) {
     const { type, message, usage, delta, content_block, content, stop_reason } = objectOf(event);
     // A whole response has the type `message`; a streamed one begins with the usage of the prompt.
-    if (type === 'message_start') Object.assign(metered.usage, usageOf(objectOf(message)['usage']));
-    else if (type === 'message' || type === 'message_delta') Object.assign(metered.usage, usageOf(usage));
+    if (type === 'message_start') addUsage(metered.usage, objectOf(message)['usage']);
+    else if (type === 'message' || type === 'message_delta') addUsage(metered.usage, usage);
     if (type === 'message_delta' || type === 'message') {
       metered.complete = metered.usage.promptTokens !== undefined && metered.usage.completionTokens !== undefined;
     }
@@ -62,15 +66,19 @@ export const anthropic: Protocol = {
   errorBody: ({ code, message }) => ({ type: 'error', error: { type: code, message } }),
 };
 
-/** Cached tokens are not part of `input_tokens`. Absent fields stay as they were reported before. */
-function usageOf(value: unknown): Partial<ReportedUsage> {
+/**
+ * Cached tokens are not part of `input_tokens`. Absent fields stay as they were reported before. The prompt is counted at
+ * the start and at the end, where some servers leave out a part of it.
+ */
+function addUsage(reported: Partial<ReportedUsage>, value: unknown): void {
   const usage = objectOf(value);
   const input = countOf(usage['input_tokens']);
   const output = countOf(usage['output_tokens']);
   const cached = countOf(usage['cache_read_input_tokens']) ?? 0;
   const written = countOf(usage['cache_creation_input_tokens']) ?? 0;
-  return {
-    ...(input === undefined ? {} : { promptTokens: input + cached + written, cachedTokens: cached }),
-    ...(output === undefined ? {} : { completionTokens: output, reasoningTokens: 0 }),
-  };
+  if (input !== undefined) {
+    reported.promptTokens = Math.max(reported.promptTokens ?? 0, input + cached + written);
+    reported.cachedTokens = Math.max(reported.cachedTokens ?? 0, cached);
+  }
+  if (output !== undefined) Object.assign(reported, { completionTokens: output, reasoningTokens: 0 });
 }

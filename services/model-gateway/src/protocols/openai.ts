@@ -18,6 +18,12 @@ const requestSchema = z.looseObject({
   // Tools that the provider executes have additional costs and reach the internet.
   tools: z.array(z.looseObject({ type: z.literal('function') })).nullish(),
   web_search_options: z.undefined().optional(),
+  plugins: z.undefined().optional(),
+  // Servers that route calls use other models after a failure.
+  models: z.undefined().optional(),
+  fallbacks: z.undefined().optional(),
+  // Others cost more than the price of the model.
+  service_tier: z.enum(['auto', 'default', 'flex']).nullish(),
 });
 
 /** The newer name of the output limit, which models of OpenAI require and other servers do not know. */
@@ -57,20 +63,23 @@ export const openai: Protocol = {
 
   meter(metered, event) {
     const { choices, usage } = objectOf(event);
+    let hasOutput = false;
     for (const choice of listOf(choices)) {
       const { delta, message } = objectOf(choice);
-      const tokens = textTokens(delta ?? message);
+      const { role: _, ...output } = objectOf(delta ?? message);
+      const tokens = textTokens(output);
       metered.outputTokens += tokens;
       metered.ended ||= isFinished(choice);
-      // Usage before further output was not the last one.
-      if (tokens > 0) metered.complete = false;
+      hasOutput ||= tokens > 0;
     }
+    // Usage before further output was not the last one.
+    if (hasOutput) metered.complete = false;
     const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = objectOf(usage);
     const promptTokens = countOf(prompt_tokens);
     const completionTokens = countOf(completion_tokens);
     if (promptTokens === undefined || completionTokens === undefined) return;
-    // Some servers report the usage so far in each chunk; only the last one is complete.
-    metered.complete = listOf(choices).every((choice) => isFinished(choice));
+    // Some servers report the usage so far in each chunk; only the last one is complete. Others add an empty choice to it.
+    metered.complete = listOf(choices).every((choice) => isFinished(choice)) || (metered.ended && !hasOutput);
     metered.usage = {
       promptTokens,
       completionTokens,
