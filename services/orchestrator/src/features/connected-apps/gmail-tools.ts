@@ -26,8 +26,15 @@ const APP = 'Gmail';
 const ME = 'gmail/v1/users/me';
 /** Mails that one call finds. */
 const FOUND = 10;
-/** Characters of a mail that one call returns. */
+/** Characters of a mail that one call returns, and of each of its headers. */
 const MAX_TEXT = 20_000;
+const MAX_HEADER = 1_000;
+/**
+ * Characters of HTML that are converted, and the depth of its elements. The conversion blocks the process, and the text of nested quotes and
+ * lists grows with each level: any sender could block it for minutes.
+ */
+const MAX_HTML = 150_000;
+const MAX_DEPTH = 100;
 
 interface Part {
   mimeType?: string | undefined;
@@ -74,17 +81,28 @@ type Outgoing = z.output<typeof Outgoing>;
 const headerOf = ({ payload }: Mail, wanted: string): string =>
   payload.headers?.find(({ name }) => name.toLowerCase() === wanted)?.value ?? '';
 
+/** A header as agents and the user see it. The sender of a mail writes it. */
+const shownHeader = (mail: Mail, wanted: string): string => headerOf(mail, wanted).slice(0, MAX_HEADER).toWellFormed();
+
 const leaves = (part: Part): Part[] => (part.parts === undefined ? [part] : part.parts.flatMap(leaves));
 
-/** The text of a mail: its plain text, else its HTML as text. */
-function textOf({ payload, snippet }: Mail): string {
+/** The beginning of the text of a mail: its plain text, else its HTML as text. */
+function textOf({ payload, snippet }: Mail): { text: string; isCut: boolean } {
   const parts = leaves(payload).filter(({ filename = '' }) => filename === '');
   const content = (mimeType: string): string | undefined => {
     const data = parts.find((part) => part.mimeType === mimeType)?.body?.data;
     return data === undefined ? undefined : Buffer.from(data, 'base64url').toString('utf8');
   };
+  const cut = (text: string, isCut = false) => ({
+    text: text.slice(0, MAX_TEXT).toWellFormed(),
+    isCut: isCut || text.length > MAX_TEXT,
+  });
+  const plain = content('text/plain');
+  if (plain !== undefined) return cut(plain);
   const html = content('text/html');
-  return content('text/plain') ?? (html === undefined ? snippet : convert(html, { wordwrap: false }));
+  if (html === undefined) return cut(snippet);
+  const converted = convert(html.slice(0, MAX_HTML), { wordwrap: false, limits: { maxDepth: MAX_DEPTH } });
+  return cut(converted, html.length > MAX_HTML);
 }
 
 /** Tools for the Gmail of the user. Gmail does not recognize repeated requests: mails are looked up by their `Message-ID`. */
@@ -110,7 +128,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
       ...(cc.length === 0 ? [] : [{ label: 'Cc', after: cc.join(', ') }]),
       ...answered.map((mail) => ({
         label: 'Answers',
-        after: oneLine(`${headerOf(mail, 'subject')}, from ${headerOf(mail, 'from')}`),
+        after: oneLine(`${shownHeader(mail, 'subject')}, from ${shownHeader(mail, 'from')}`),
       })),
       { label: 'Subject', after: subject },
       { label: 'Text', after: body },
@@ -145,9 +163,9 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
         const lines = mails.map((mail) =>
           JSON.stringify({
             mail_id: mail.id,
-            from: headerOf(mail, 'from'),
-            subject: headerOf(mail, 'subject'),
-            date: headerOf(mail, 'date'),
+            from: shownHeader(mail, 'from'),
+            subject: shownHeader(mail, 'subject'),
+            date: shownHeader(mail, 'date'),
             beginning: mail.snippet,
           }),
         );
@@ -165,17 +183,17 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     prepare: ({ mail_id: id }, { userId, signal }) =>
       reading(async () => {
         const mail = await get(userId, id, { format: 'full' }, signal);
-        const text = textOf(mail);
+        const { text, isCut } = textOf(mail);
         const files = leaves(mail.payload).flatMap(({ filename = '' }) => (filename === '' ? [] : [filename]));
         return [
           ...['From', 'To', 'Cc', 'Date', 'Subject'].flatMap((name) => {
-            const value = headerOf(mail, name.toLowerCase());
+            const value = shownHeader(mail, name.toLowerCase());
             return value === '' ? [] : [`${name}: ${value}`];
           }),
-          ...(files.length === 0 ? [] : [`Attachments: ${files.join(', ')}`]),
+          ...(files.length === 0 ? [] : [`Attachments: ${files.join(', ').slice(0, MAX_HEADER).toWellFormed()}`]),
           '',
-          text.slice(0, MAX_TEXT).toWellFormed(),
-          ...(text.length > MAX_TEXT ? ['(The rest of the mail is not shown.)'] : []),
+          text,
+          ...(isCut ? ['(The rest of the mail is not shown.)'] : []),
         ].join('\n');
       }),
   });

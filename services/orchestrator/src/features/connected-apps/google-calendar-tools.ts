@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
+import { fitting } from '../../http/bounded-list.js';
 import { oneLine } from '../tools/one-line.js';
 import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
@@ -14,6 +15,7 @@ import {
   type ToolOutcome,
 } from '../tools/platform-tool.js';
 import { visibleText } from '../tools/visible-text.js';
+import { Event, type EventTime, listedEvent, momentOf } from './calendar-events.js';
 import { type ProviderApi, RequestRefused } from './provider-api.js';
 import { refusedBy } from './refusals.js';
 
@@ -29,21 +31,9 @@ const EVENTS = 'calendars/primary/events';
 const pathOf = (id: string): string => `${EVENTS}/${encodeURIComponent(id)}`;
 /** Events that one call lists. */
 const LISTED = 50;
-const MAX_DESCRIPTION = 500;
+/** Characters of all listed events. */
+const MAX_TEXT = 20_000;
 
-const EventTime = z.object({ date: z.string().optional(), dateTime: z.string().optional() });
-const Event = z.object({
-  id: z.string(),
-  etag: z.string(),
-  status: z.string().optional(),
-  summary: z.string().default('(no title)'),
-  description: z.string().optional(),
-  location: z.string().optional(),
-  start: EventTime.default({}),
-  end: EventTime.default({}),
-  attendees: z.array(z.object({ email: z.string(), responseStatus: z.string().optional() })).optional(),
-});
-type Event = z.output<typeof Event>;
 const Events = z.object({ items: z.array(Event).default([]), nextPageToken: z.string().optional() });
 
 const Id = z.string().min(1).max(1024).describe('The id of the event, as listed.');
@@ -55,8 +45,7 @@ const Line = (max: number) => z.string().max(max).overwrite(oneLine);
 const isDate = (moment: string): boolean => !moment.includes('T');
 const toTime = (moment: string) =>
   isDate(moment) ? { date: moment, dateTime: null } : { dateTime: moment, date: null };
-const momentOf = ({ date, dateTime }: z.output<typeof EventTime>): string => dateTime ?? date ?? '';
-const isSame = (time: z.output<typeof EventTime>, moment: string): boolean =>
+const isSame = (time: EventTime, moment: string): boolean =>
   Date.parse(momentOf(time)) === Date.parse(moment) && isDate(momentOf(time)) === isDate(moment);
 
 /** A moment as the user reads it. The last day of an all-day event is the day before its end. */
@@ -175,18 +164,9 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
           { method: 'GET', path: EVENTS, query: filter, signal },
           Events,
         );
-        const lines = items.map(({ id, summary, description, location, start, end, attendees }) =>
-          JSON.stringify({
-            event_id: id,
-            title: summary,
-            start: momentOf(start),
-            end: momentOf(end),
-            location,
-            attendees: attendees?.map(({ email, responseStatus }) => `${email} (${responseStatus ?? 'unknown'})`),
-            description: description?.slice(0, MAX_DESCRIPTION).toWellFormed(),
-          }),
-        );
-        if (nextPageToken !== undefined) lines.push('There are more events. Ask for a shorter time.');
+        const lines = fitting(items.map(listedEvent), ({ length }) => length, MAX_TEXT);
+        if (nextPageToken !== undefined || lines.length < items.length)
+          lines.push('There are more events. Ask for a shorter time.');
         return withOutcome(succeeded(lines.length === 0 ? 'There are no events.' : lines.join('\n')));
       } catch (error) {
         return withOutcome(refusedBy(APP, error));

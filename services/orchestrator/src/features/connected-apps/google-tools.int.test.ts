@@ -94,6 +94,18 @@ describe('the calendar tools', () => {
     expect((await read('list_calendar_events', { ...none, from: MONDAY.start, query: 'stand' })).text).toContain(id);
   });
 
+  it('list events of any size in a text of limited length', async () => {
+    const attendees = Array.from({ length: 300 }, (_, n) => ({ email: `guest-${n}@example.com` }));
+    const times = { start: { dateTime: MONDAY.start }, end: { dateTime: MONDAY.end } };
+    for (let n = 0; n < 30; n += 1)
+      server.calendar.add({ summary: 'x'.repeat(5_000), location: 'y'.repeat(5_000), attendees, ...times });
+    const { text } = await read('list_calendar_events', { from: MONDAY.start, to: TUESDAY.end });
+    expect(text.length).toBeLessThan(25_000);
+    const [line = ''] = text.split('\n');
+    expect(JSON.parse(line)).toMatchObject({ other_attendees: 280 });
+    expect(text).toContain('There are more events. Ask for a shorter time.');
+  });
+
   it('create an event once, however often the request is sent', async () => {
     const input = { title: 'Dentist', ...MONDAY, attendees: ['bob@example.com'], location: 'Main Street' };
     const { key, ...outcome } = await change('create_calendar_event', input);
@@ -241,6 +253,33 @@ describe('the mail tools', () => {
     expect(letter.text).toContain('From: Bob <bob@example.com>');
     expect(letter.text).toContain('Are you free on Tuesday?');
     expect(letter.text).not.toContain('<p>');
+  });
+
+  it('find and read mails whose headers are long in a text of limited length', async () => {
+    const names = Array.from({ length: 2_000 }, (_, n) => `guest-${n}@example.com`).join(',\r\n ');
+    const { id } = await server.mailbox.receive(LETTER.replace('To: ada@example.com', `To: ${names}`));
+    expect((await read('read_mail', { mail_id: id })).text.length).toBeLessThan(5_000);
+    const subject = 'very long '.repeat(1_000);
+    await server.mailbox.receive(LETTER.replace('Subject: Lunch', `Subject: ${subject}`));
+    expect((await read('search_mail', { query: 'from:bob' })).text.length).toBeLessThan(5_000);
+  });
+
+  it('read the beginning of a long mail of HTML, and say that it is not all', async () => {
+    const { id } = await server.mailbox.receive(`${LETTER}${'<!-- style -->'.repeat(20_000)}<p>The end</p>`);
+    const { text } = await read('read_mail', { mail_id: id });
+    expect(text).toContain('Are you free on Tuesday?');
+    expect(text).not.toContain('The end');
+    expect(text).toContain('(The rest of the mail is not shown.)');
+  });
+
+  it('read a mail whose quotes are nested without end, without a text that grows with each level', async () => {
+    const quotes = '<blockquote>'.repeat(800);
+    const { id } = await server.mailbox.receive(`${LETTER}${quotes}${'a<br>'.repeat(2_000)}`);
+    const { text, failed } = await read('read_mail', { mail_id: id });
+    expect(failed).toBe(false);
+    expect(text).toContain('Are you free on Tuesday?');
+    // Each line of the innermost quote would have 800 marks.
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(500);
   });
 
   it('send a mail that its Message-ID finds', async () => {

@@ -33,6 +33,14 @@ describe('a request to a provider', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
+  it('has certainly changed nothing if the connection fails in TLS', async () => {
+    server = createServer();
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    api = createProviderApi({ baseUrl: `https://127.0.0.1:${port}`, accessToken: async () => 'token' });
+    await expect(api.call('u', { method: 'POST', path: 'x' }, z.unknown())).rejects.toThrow(RequestRefused);
+  });
+
   it.each([408, 500, 502, 503])('may have been executed with status %d', async (status) => {
     await expect(change(status)).rejects.toThrow(UncertainOutcome);
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@uswarm/contract';
-import { backoffDelay, parseJson, startDeadline } from '@uswarm/service-kit';
+import { backoffDelay, isNotConnected, parseJson, startDeadline } from '@uswarm/service-kit';
 import { Agent, type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import { readText } from '../../http/read-text.js';
@@ -56,15 +56,6 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const READS = 3;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 
-/** Errors that occur before a request is sent. */
-const NOT_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
 const TOO_MANY_REQUESTS = 429;
 /** A proxy may send it although the request has reached the server behind it. */
 const REQUEST_TIMEOUT = 408;
@@ -111,8 +102,8 @@ export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS
         signal,
       });
     } catch (error) {
-      const { code } = error as { code?: unknown };
-      if (typeof code === 'string' && NOT_SENT.has(code)) throw new RequestRefused(0, `no connection: ${code}`, error);
+      const { code } = error as { code?: string };
+      if (isNotConnected(error)) throw new RequestRefused(0, `no connection: ${code}`, error);
       throw new UncertainOutcome('there was no answer', { cause: error });
     }
   }
