@@ -6,7 +6,8 @@ import type { TokenCipher } from './token-cipher.js';
 /**
  * The access token for calls on behalf of a user. A background job renews it before it expires.
  *
- * @throws ApiError `integration_not_found`; `integration_unavailable` if the token expired before it was renewed
+ * @throws ApiError `integration_not_found`, also if the token has expired and cannot be renewed; `integration_unavailable` if it
+ *   expired before it was renewed
  */
 export type AccessTokens = (userId: string, provider: IntegrationProvider) => Promise<string>;
 
@@ -21,6 +22,7 @@ export const createAccessTokens =
   async (userId, provider) => {
     const row = await store.findOf(userId, provider);
     if (row === undefined) throw new ApiError('integration_not_found');
-    if (row.expiresAt !== null && row.expiresAt <= clock.now()) throw new ApiError('integration_unavailable');
+    if (row.expiresAt !== null && row.expiresAt <= clock.now())
+      throw new ApiError(row.refreshAt === null ? 'integration_not_found' : 'integration_unavailable');
     return cipher.open(row, row).accessToken;
   };

@@ -13,7 +13,7 @@ import type { OAuthClient } from './oauth-client.js';
 import { oauthConfiguration, type ProviderClient, type ProviderClients } from './provider-clients.js';
 import type { TokenCipher } from './token-cipher.js';
 import { REFRESH_JOB } from './token-refresh.js';
-import { REVOCATION_JOB } from './token-revocation.js';
+import { revokeLater } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
 
 export interface IntegrationServiceDeps {
@@ -118,15 +118,6 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     return rows;
   }
 
-  async function revokeLater(rows: readonly SealedRow[], tx: Transaction): Promise<void> {
-    for (const row of rows) {
-      if (clients.get(row.provider)?.revocation === undefined) continue;
-      const id = randomUUIDv7();
-      await store.insertRevocation({ ...row, id }, tx);
-      await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
-    }
-  }
-
   const record = (
     verb: 'connect' | 'disconnect',
     { userId, session }: ConnectingUser,
@@ -145,7 +136,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     return withTransaction(async (tx) => {
       if (!(await store.lockUser(userId, tx))) {
         // The account was deleted during the provider call. Only this process knows the tokens, so revoke them.
-        await revokeLater([row], tx);
+        await revokeLater(deps, [row], tx);
         return false;
       }
       await forget(userId, provider, tx);
@@ -185,7 +176,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       if (!known.success) throw new ApiError('integration_not_found');
       const dropped = await withTransaction(async (tx) => {
         const rows = await forget(by.userId, known.data, tx);
-        await revokeLater(rows, tx);
+        await revokeLater(deps, rows, tx);
         if (rows.length > 0) await record('disconnect', by, known.data, tx);
         return rows.length;
       });
@@ -193,7 +184,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     },
 
     async revokeAll(userId, tx) {
-      await revokeLater(await forget(userId, undefined, tx), tx);
+      await revokeLater(deps, await forget(userId, undefined, tx), tx);
     },
   };
 }

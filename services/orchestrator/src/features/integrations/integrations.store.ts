@@ -37,13 +37,15 @@ export interface IntegrationStore {
   claimState(state: KnownState, codeHash: Buffer): Promise<boolean>;
   insert(connection: ConnectionRow & { codeHash: Buffer }, db: Database): Promise<void>;
   find(id: string): Promise<ConnectionRow | undefined>;
-  findOf(userId: string, provider: IntegrationProvider): Promise<ConnectionRow | undefined>;
-  /** Replaces the tokens of a connection. @returns false if the stored tokens have changed */
-  renew(old: SealedRow, renewed: SealedTokens & Validity, db: Database): Promise<boolean>;
+  findOf(userId: string, provider: IntegrationProvider, db?: Database): Promise<ConnectionRow | undefined>;
+  /** As `find`, and locks the connection. */
+  lock(id: string, db: Database): Promise<ConnectionRow | undefined>;
+  /** Replaces the tokens of a connection. Call it after `lock`. */
+  renew(id: string, renewed: SealedTokens & Validity, db: Database): Promise<void>;
   /** Deletes the user's connection to one provider, or all connections. @returns the deleted rows */
   drop(userId: string, provider: IntegrationProvider | undefined, db: Database): Promise<SealedRow[]>;
-  /** Deletes the connection unless its tokens have changed. */
-  dropIfSame(row: SealedRow, db: Database): Promise<void>;
+  /** Deletes a connection. Call it after `lock`. */
+  delete(id: string, db: Database): Promise<void>;
   insertRevocation(row: SealedRow, db: Database): Promise<void>;
   findRevocation(id: string): Promise<RevocationRow | undefined>;
   deleteRevocation(id: string, db: Database): Promise<void>;
@@ -57,7 +59,7 @@ const SEALED = ['id', 'user_id as userId', 'provider', 'key_id as keyId', 'token
 const CONNECTION = [...SEALED, 'expires_at as expiresAt', 'refresh_at as refreshAt'] as const;
 
 export function createIntegrationStore(database: Database): IntegrationStore {
-  const connections = () => database.selectFrom('integrations').select(CONNECTION);
+  const connections = (db: Database = database) => db.selectFrom('integrations').select(CONNECTION);
 
   return {
     async connected(userId) {
@@ -120,23 +122,18 @@ export function createIntegrationStore(database: Database): IntegrationStore {
 
     find: (id) => connections().where('id', '=', id).executeTakeFirst(),
 
-    findOf: (userId, provider) =>
-      connections().where('user_id', '=', userId).where('provider', '=', provider).executeTakeFirst(),
+    findOf: (userId, provider, db) =>
+      connections(db).where('user_id', '=', userId).where('provider', '=', provider).executeTakeFirst(),
 
-    async renew(old, { keyId, sealed, expiresAt, refreshAt }, db) {
-      const result = await db
+    lock: (id, db) => connections(db).where('id', '=', id).forUpdate().executeTakeFirst(),
+
+    async renew(id, { keyId, sealed, expiresAt, refreshAt }, db) {
+      const validity = { expires_at: expiresAt, refresh_at: refreshAt };
+      await db
         .updateTable('integrations')
-        .set({
-          key_id: keyId,
-          tokens: sealed,
-          expires_at: expiresAt,
-          refresh_at: refreshAt,
-          updated_at: sql<Date>`now()`,
-        })
-        .where('id', '=', old.id)
-        .where('tokens', '=', old.sealed)
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
+        .set({ key_id: keyId, tokens: sealed, ...validity, updated_at: sql<Date>`now()` })
+        .where('id', '=', id)
+        .execute();
     },
 
     drop(userId, provider, db) {
@@ -144,8 +141,8 @@ export function createIntegrationStore(database: Database): IntegrationStore {
       return (provider === undefined ? all : all.where('provider', '=', provider)).returning(SEALED).execute();
     },
 
-    async dropIfSame({ id, sealed }, db) {
-      await db.deleteFrom('integrations').where('id', '=', id).where('tokens', '=', sealed).execute();
+    async delete(id, db) {
+      await db.deleteFrom('integrations').where('id', '=', id).execute();
     },
 
     async insertRevocation({ id, userId, provider, keyId, sealed }, db) {

@@ -217,6 +217,13 @@ describe('stored tokens', () => {
     await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_unavailable' });
   });
 
+  it('are those of an app that is not connected after they expired without a refresh token', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    await sql`UPDATE integrations SET expires_at = now(), refresh_at = NULL`.execute(db.database);
+    await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_not_found' });
+  });
+
   it('are revoked at the provider and then deleted when the user disconnects', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);

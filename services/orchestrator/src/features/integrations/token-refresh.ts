@@ -1,13 +1,14 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
 import type { JobResult } from '../../jobs/job-worker.js';
-import type { LeasedJob } from '../../jobs/job-store.js';
+import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { IntegrationMetrics } from './integration-metrics.js';
-import type { ConnectionRow, IntegrationStore } from './integrations.store.js';
+import type { ConnectionRow, IntegrationStore, Validity } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
-import type { ProviderClients } from './provider-clients.js';
+import type { ProviderClient, ProviderClients } from './provider-clients.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
+import { revokeLater } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
 
 /** Job type that renews the tokens of a connection before they expire. Its lease prevents concurrent renewals. */
@@ -15,7 +16,8 @@ export const REFRESH_JOB = 'integration-refresh';
 
 export interface TokenRefreshDeps {
   withTransaction: WithTransaction;
-  store: Pick<IntegrationStore, 'find' | 'renew' | 'dropIfSame'>;
+  store: Pick<IntegrationStore, 'find' | 'findOf' | 'lock' | 'renew' | 'delete' | 'insertRevocation'>;
+  jobs: Pick<JobStore, 'enqueue'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'refresh'>;
   cipher: TokenCipher;
@@ -35,29 +37,68 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   const { withTransaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
   const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
 
+  const nextRenewal = ({ refreshAt }: Pick<Validity, 'refreshAt'>): JobResult =>
+    refreshAt === null ? DONE : { againInMs: until(refreshAt) };
+
+  /** False if another worker has renewed the tokens. Compares the token, because it may have been encrypted again. */
+  const stillHas = (current: ConnectionRow, refreshToken: string): boolean =>
+    cipher.open(current, current).refreshToken === refreshToken;
+
   /** Deletes the connection, so that the user sees that a reconnect is required. */
-  async function drop(row: ConnectionRow, reason: string): Promise<JobResult> {
-    logger.info({ provider: row.provider, reason }, 'integration revoked by provider');
-    await withTransaction((tx) => store.dropIfSame(row, tx));
-    return DONE;
+  function drop({ id, provider }: ConnectionRow, refreshToken: string, reason: string): Promise<JobResult> {
+    logger.info({ provider, reason }, 'integration revoked by provider');
+    return withTransaction(async (tx) => {
+      const current = await store.lock(id, tx);
+      if (current === undefined) return DONE;
+      if (!stillHas(current, refreshToken)) return nextRenewal(current);
+      await store.delete(id, tx);
+      return DONE;
+    });
   }
 
-  async function renewed(row: ConnectionRow, grant: Grant): Promise<JobResult> {
-    const validity = validityOf(grant, clock.now());
-    // Store new tokens even if the lease was lost: the provider may treat a reuse of the old ones as theft.
-    metrics.refreshed(row.provider, 'renewed');
-    const kept = await withTransaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
-    return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
+  /** Stores the new tokens even if the lease was lost: the provider may treat a reuse of the old ones as theft. */
+  function renewed(row: ConnectionRow, refreshToken: string, grant: Grant): Promise<JobResult> {
+    const { id, userId, provider } = row;
+    const renewal = { ...cipher.seal(grant, row), ...validityOf(grant, clock.now()) };
+    metrics.refreshed(provider, 'renewed');
+    return withTransaction(async (tx) => {
+      const current = await store.lock(id, tx);
+      if (current === undefined) {
+        // The user disconnected the app in the meantime, and only this process knows the new tokens.
+        const isConnected = (await store.findOf(userId, provider, tx)) !== undefined;
+        if (!isConnected) await revokeLater(deps, [{ ...row, ...renewal }], tx);
+        return DONE;
+      }
+      if (!stillHas(current, refreshToken)) return nextRenewal(current);
+      await store.renew(id, renewal, tx);
+      return nextRenewal(renewal);
+    });
   }
 
-  async function failed(row: ConnectionRow, failure: OAuthFailure, failures: number): Promise<JobResult> {
-    const { kind, reason } = failure;
+  async function failed(
+    row: ConnectionRow,
+    refreshToken: string,
+    { kind, reason }: OAuthFailure,
+    failures: number,
+  ): Promise<JobResult> {
     metrics.refreshed(row.provider, kind);
-    if (kind === 'gone') return drop(row, reason);
     const ended = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
-    if (ended > GIVEN_UP_AFTER_MS) return drop(row, reason);
+    if (kind === 'gone' || ended > GIVEN_UP_AFTER_MS) return drop(row, refreshToken, reason);
     logger.warn({ provider: row.provider, reason }, 'renewing tokens failed; will retry');
     return { againInMs: kind === 'refused' ? STUCK_MS : backoffDelay(RETRY, failures) };
+  }
+
+  async function renew(row: ConnectionRow, client: ProviderClient, failures: number): Promise<JobResult> {
+    const { refreshToken } = cipher.open(row, row);
+    if (refreshToken === undefined) return DONE;
+    let grant: Grant;
+    try {
+      grant = await oauth.refresh(client, refreshToken);
+    } catch (error) {
+      if (error instanceof OAuthFailure) return failed(row, refreshToken, error, failures);
+      throw error;
+    }
+    return renewed(row, refreshToken, grant);
   }
 
   return async (job: LeasedJob): Promise<JobResult> => {
@@ -68,11 +109,8 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     const client = clients.get(row.provider);
     if (client === undefined) return { againInMs: STUCK_MS };
     try {
-      const { refreshToken } = cipher.open(row, row);
-      if (refreshToken === undefined) return DONE;
-      return await renewed(row, await oauth.refresh(client, refreshToken));
+      return await renew(row, client, job.attempts - 1);
     } catch (error) {
-      if (error instanceof OAuthFailure) return failed(row, error, job.attempts - 1);
       if (!(error instanceof DecryptionError)) throw error;
       metrics.refreshed(row.provider, 'sealed');
       logger.error({ err: error, provider: row.provider }, 'tokens cannot be decrypted; is a key missing?');

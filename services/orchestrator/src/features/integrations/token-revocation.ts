@@ -1,8 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
-import type { IntegrationStore, RevocationRow } from './integrations.store.js';
+import type { IntegrationStore, RevocationRow, SealedRow } from './integrations.store.js';
 import { OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
 import type { ProviderClient, ProviderClients } from './provider-clients.js';
@@ -10,6 +11,26 @@ import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
 /** Job type that revokes unused tokens at their provider. */
 export const REVOCATION_JOB = 'integration-revocation';
+
+export interface RevokeLaterDeps {
+  store: Pick<IntegrationStore, 'insertRevocation'>;
+  jobs: Pick<JobStore, 'enqueue'>;
+  clients: ProviderClients;
+}
+
+/** Enqueues the revocation of tokens at their providers, if these support it. */
+export async function revokeLater(
+  { store, jobs, clients }: RevokeLaterDeps,
+  rows: readonly SealedRow[],
+  tx: Transaction,
+): Promise<void> {
+  for (const row of rows) {
+    if (clients.get(row.provider)?.revocation === undefined) continue;
+    const id = randomUUIDv7();
+    await store.insertRevocation({ ...row, id }, tx);
+    await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
+  }
+}
 
 export interface TokenRevocationDeps {
   withTransaction: WithTransaction;
