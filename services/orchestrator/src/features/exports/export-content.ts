@@ -4,7 +4,7 @@ import type { ReceiptService } from '../receipts/receipts.service.js';
 import { cleanName } from '../uploads/file-names.js';
 import { ObjectMissing, type ObjectStore } from '../uploads/object-store.js';
 import type { ArchiveEntry } from './archive.js';
-import type { ExportDataStore } from './export-data.store.js';
+import type { ExportDataStore, ExportedWorkflow } from './export-data.store.js';
 
 export interface ExportContentDeps {
   data: ExportDataStore;
@@ -15,8 +15,9 @@ export interface ExportContentDeps {
 
 /** Version of the layout described in the README and docs. Increase it for incompatible changes. */
 const FORMAT = { format: 'uswarm-export', version: 1 } as const;
-/** Maximum number of messages in memory. */
+/** Maximum number of messages in memory, and of workflows, whose tasks and results can be long. */
 const PAGE = 100;
+const WORKFLOW_PAGE = 10;
 
 const README = `Your data at uswarm
 ===================
@@ -51,6 +52,22 @@ const text = (path: string, content: () => Promise<string>): ArchiveEntry => ({
 const json = (path: string, content: () => Promise<unknown>): ArchiveEntry =>
   text(path, async () => `${JSON.stringify(await content(), undefined, 2)}\n`);
 
+/** A JSON list of which a page at a time is in memory: its items can be long. */
+const list = (path: string, items: () => AsyncIterable<unknown>, start: string, end: string): ArchiveEntry => ({
+  path,
+  compress: true,
+  open: async () => Readable.from(listed(items(), start, end), { objectMode: false }),
+});
+
+async function* listed(items: AsyncIterable<unknown>, start: string, end: string): AsyncGenerator<Buffer> {
+  let separator = `${start}\n`;
+  for await (const item of items) {
+    yield Buffer.from(separator + JSON.stringify(item));
+    separator = ',\n';
+  }
+  yield Buffer.from(separator.startsWith(start) ? `${start}${end}\n` : `\n${end}\n`);
+}
+
 /** Lists all files of a user's archive. Lists are read immediately, file contents when the archive reaches them. */
 export function createExportContent({ data, profile, receipts, objects }: ExportContentDeps) {
   async function* lines(conversationId: string): AsyncGenerator<Buffer> {
@@ -63,14 +80,13 @@ export function createExportContent({ data, profile, receipts, objects }: Export
     }
   }
 
-  /** A page of receipts at a time: their arguments can be long. */
-  async function* receiptList(userId: string): AsyncGenerator<Buffer> {
-    let separator = '{"data":[\n';
-    for await (const receipt of receipts.all(userId)) {
-      yield Buffer.from(separator + JSON.stringify(receipt));
-      separator = ',\n';
+  async function* workflowsOf(workspaceId: string): AsyncGenerator<ExportedWorkflow['data']> {
+    for (let after: ExportedWorkflow['position'] | undefined; ;) {
+      const page = await data.workflows(workspaceId, after, WORKFLOW_PAGE);
+      yield* page.map((workflow) => workflow.data);
+      after = page.at(-1)?.position;
+      if (after === undefined) return;
     }
-    yield Buffer.from(separator.startsWith('{') ? '{"data":[]}\n' : '\n]}\n');
   }
 
   async function workspace(workspaceId: string): Promise<ArchiveEntry[]> {
@@ -94,7 +110,7 @@ export function createExportContent({ data, profile, receipts, objects }: Export
       ),
       json(`${folder}/artifacts.json`, async () => artifacts.map(({ path, data: version }) => ({ ...version, path }))),
       ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
-      json(`${folder}/workflows.json`, () => data.workflows(workspaceId)),
+      list(`${folder}/workflows.json`, () => workflowsOf(workspaceId), '[', ']'),
       json(`${folder}/conversations.json`, async () => conversations),
       ...conversations.map(({ id, path }) => ({
         path,
@@ -133,11 +149,7 @@ export function createExportContent({ data, profile, receipts, objects }: Export
       json('legal.json', () => data.legalAcceptances(userId)),
       json('usage.json', () => data.usage(userId)),
       json('integrations.json', () => data.integrations(userId)),
-      {
-        path: 'receipts.json',
-        compress: true,
-        open: async () => Readable.from(receiptList(userId), { objectMode: false }),
-      },
+      list('receipts.json', () => receipts.all(userId), '{"data":[', ']}'),
       json('receipt-keys.json', () => receipts.keys()),
       json('workspaces.json', async () => workspaces),
     ];

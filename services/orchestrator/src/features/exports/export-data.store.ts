@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { memorySource } from '../agents/memories.store.js';
+import { type ListPosition, listPosition } from '../messages/list-cursor.js';
 
 /** Rows in the format of the archive. */
 type Rows = Promise<Record<string, unknown>[]>;
@@ -25,6 +26,12 @@ export interface ExportedVersion {
   data: Record<string, unknown>;
 }
 
+/** A workflow with its position, from which the next page continues. */
+export interface ExportedWorkflow {
+  position: ListPosition;
+  data: Record<string, unknown>;
+}
+
 /** Reads the data of one user. Results never contain credentials, tokens or hashes. */
 export interface ExportDataStore {
   devices(userId: string): Rows;
@@ -39,8 +46,8 @@ export interface ExportDataStore {
   conversations(workspaceId: string): Promise<Listed[]>;
   /** All versions of all artifacts. */
   artifactVersions(workspaceId: string): Promise<ExportedVersion[]>;
-  /** With their steps. */
-  workflows(workspaceId: string): Rows;
+  /** With their steps, oldest first, after a position. */
+  workflows(workspaceId: string, after: ListPosition | undefined, limit: number): Promise<ExportedWorkflow[]>;
   /** Messages after the seq, oldest first. */
   messages(conversationId: string, afterSeq: number, limit: number): Promise<ExportedMessage[]>;
 }
@@ -84,7 +91,7 @@ export function createExportDataStore(database: Database): ExportDataStore {
         FROM agents WHERE workspace_id = ${workspaceId} ORDER BY sort_order`),
 
     tools: (agentId) =>
-      all(sql`SELECT name, enabled, updated_at FROM agent_tools WHERE agent_id = ${agentId} ORDER BY name`),
+      all(sql`SELECT name, enabled, permission, updated_at FROM agent_tools WHERE agent_id = ${agentId} ORDER BY name`),
 
     memories: (agentId) =>
       all(sql`
@@ -110,8 +117,10 @@ export function createExportDataStore(database: Database): ExportDataStore {
       }));
     },
 
-    workflows: (workspaceId) =>
-      all(sql`
+    async workflows(workspaceId, after, limit) {
+      const behind =
+        after === undefined ? sql`` : sql`AND (w.created_at, w.id) > (${after.time}::timestamptz, ${after.key}::uuid)`;
+      const rows = await all<Record<string, unknown> & { position: ListPosition }>(sql`
         SELECT w.id, w.conversation_id, w.message_id, w.name, a.slug AS agent_slug, w.status, w.created_at, w.finished_at,
           (
             SELECT jsonb_agg(
@@ -120,9 +129,13 @@ export function createExportDataStore(database: Database): ExportDataStore {
                 'status', s.status, 'result', s.result, 'started_at', s.started_at, 'finished_at', s.finished_at
               ) ORDER BY s.number
             ) FROM workflow_steps s JOIN agents b ON b.id = s.agent_id WHERE s.workflow_id = w.id
-          ) AS steps
+          ) AS steps,
+          ${listPosition('w.created_at', 'w.id')} AS position
         FROM workflows w JOIN agents a ON a.id = w.agent_id
-        WHERE w.workspace_id = ${workspaceId} ORDER BY w.created_at, w.id`),
+        WHERE w.workspace_id = ${workspaceId} ${behind}
+        ORDER BY w.created_at, w.id LIMIT ${limit}`);
+      return rows.map(({ position, ...data }) => ({ position, data }));
+    },
 
     async messages(conversationId, afterSeq, limit) {
       const rows = await all<Record<string, unknown> & { seq: number }>(sql`

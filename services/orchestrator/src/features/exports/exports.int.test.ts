@@ -31,6 +31,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { download, type Downloaded, linkRefusal } from '../../../test/uploads.js';
+import { storeWorkflow } from '../../../test/workflows.js';
 import { EXPORT_JOB } from './export-building.js';
 
 const EXPORT = '/v1/users/export';
@@ -65,7 +66,9 @@ describe('an export', () => {
     await server.close();
   });
 
-  const makeDue = () => sql`UPDATE work SET run_at = now() WHERE kind = ${EXPORT_JOB}`.execute(uswarm.database);
+  // `attempts`: a job whose handler is running stays due.
+  const makeDue = () =>
+    sql`UPDATE work SET run_at = now(), attempts = 0 WHERE kind = ${EXPORT_JOB}`.execute(uswarm.database);
   const objectOf = async (id: string): Promise<string> =>
     (await uswarm.database.selectFrom('exports').select('object_id').where('id', '=', id).executeTakeFirstOrThrow())
       .object_id ?? '';
@@ -92,6 +95,8 @@ describe('an export', () => {
       await sql`UPDATE agent_memories SET created_by = 'agent', message_id = (
         SELECT id FROM messages WHERE conversation_id = ${owner.home.conversationId} LIMIT 1
       ) WHERE agent_id = ANY(${owner.home.agents.map(({ id }) => id)}::uuid[])`.execute(uswarm.database);
+      const [agent] = owner.home.agents;
+      await owner.user.patch(`/v1/agents/${agent?.id}/tools/memories`, { permission: 'ask' }, 200);
       state = await ready(owner.user, (await start(owner.user)).id);
       answer = await download(uswarm.url, state.url ?? '');
       archive = Object.fromEntries(
@@ -134,11 +139,19 @@ describe('an export', () => {
       for (const { id, name, slug } of owner.home.agents) {
         const agent = json(`workspaces/${owner.home.workspaceId}/agents/${id}.json`) as { memories: AgentMemory[] };
         const memories = (await owner.user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`)).body.data;
-        expect(agent).toMatchObject({ id, name, slug, response_length: expect.any(String), prompts: [], tools: [] });
+        expect(agent).toMatchObject({ id, name, slug, response_length: expect.any(String), prompts: [] });
         const shown = ({ key, content, created_by, source }: AgentMemory) => [key, content, created_by, source];
         expect(agent.memories.map(shown).toSorted()).toEqual(memories.map(shown).toSorted());
         for (const { source } of memories) expect(source).toMatchObject({ conversation_id: owner.home.conversationId });
       }
+    });
+
+    it('contains what the user changed about the tools of an agent, and nothing about the others', () => {
+      const toolsOf = ({ id }: { id: string }) =>
+        (json(`workspaces/${owner.home.workspaceId}/agents/${id}.json`) as { tools: unknown[] }).tools;
+      const [changed, ...others] = owner.home.agents.map(toolsOf);
+      expect(changed).toMatchObject([{ name: 'memories', enabled: true, permission: 'ask' }]);
+      expect(others).toEqual(others.map(() => []));
     });
 
     it('contains the receipts and their keys as the API returns them', async () => {
@@ -215,6 +228,18 @@ describe('an export', () => {
       expect({ status, code: body.code }).toEqual({ status: 429, code: 'export_limit_reached' });
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     });
+  });
+
+  it('contains all workflows, however many pages they are read in', async () => {
+    const user = await uswarm.user();
+    const home = await uswarm.home(user);
+    const ids = [];
+    for (let n = 0; n < 11; n += 1) ids.push(await storeWorkflow(uswarm, home));
+    const { url } = await ready(user, (await start(user)).id);
+    const files = unzipSync(new Uint8Array((await download(uswarm.url, url ?? '')).bytes));
+    const file = files[`workspaces/${home.workspaceId}/workflows.json`];
+    const workflows = JSON.parse(strFromU8(file ?? new Uint8Array())) as { id: string }[];
+    expect(workflows.map(({ id }) => id)).toEqual(ids);
   });
 
   it('is returned for further requests while it is unfinished', async () => {

@@ -10,6 +10,9 @@ import { createStores } from '../../../test/stores.js';
 import { insertTurnContext } from '../../../test/turn-context.js';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createWithTransaction } from '../../database/transaction.js';
+import { createListCursors } from '../messages/list-cursor.js';
+import { createReceiptService } from './receipts.service.js';
+import { createReceiptStore } from './receipts.store.js';
 
 const RECEIPTS = '/v1/receipts';
 
@@ -24,6 +27,12 @@ describe('receipts', () => {
     const user = await uswarm.user();
     return { user, home: await uswarm.home(user) };
   };
+  const ownerOf = ({ workspaceId }: { workspaceId: string }) =>
+    uswarm.database
+      .selectFrom('workspaces')
+      .select('owner_id as userId')
+      .where('id', '=', workspaceId)
+      .executeTakeFirstOrThrow();
   const read = async (user: TestUser, query = '') => (await user.get<ReceiptPage>(`${RECEIPTS}${query}`)).body;
   const idsOf = ({ data }: ReceiptPage) => data.map(({ id }) => id);
   const keys = async () => (await uswarm.anonymous.get<ReceiptKeySet>('/v1/receipt-keys')).body.keys;
@@ -68,6 +77,39 @@ describe('receipts', () => {
     expect(page.data.length).toBeLessThan(12);
     const rest = await read(user, `?scrollId=${page.pagination.next_scroll_id}`);
     expect([...idsOf(page), ...idsOf(rest)]).toEqual(ids);
+  });
+
+  it('are not all read for a page if they are long', async () => {
+    const { user, home } = await withHome();
+    const { userId } = await ownerOf(home);
+    for (let n = 0; n < 40; n += 1) await storeReceipt(uswarm, home, { input: { body: 'x'.repeat(50_000) } });
+    const rows = await createReceiptStore(uswarm.database).list(userId, { limit: 100 });
+    expect(rows.length).toBeLessThan(25);
+    expect(rows.length).toBeGreaterThan((await read(user)).data.length);
+  });
+
+  it('are all listed and exported, also if one alone does not fit into one response', async () => {
+    const { user, home } = await withHome();
+    const ids = [];
+    for (const length of [10, 10, 1_200_000, 1_200_000, 10])
+      ids.unshift(await storeReceipt(uswarm, home, { input: { body: 'x'.repeat(length) } }));
+    const listed = [];
+    for (let query = ''; ;) {
+      const page = await read(user, query);
+      listed.push(...idsOf(page));
+      if (page.pagination.next_scroll_id === null) break;
+      query = `?scrollId=${page.pagination.next_scroll_id}`;
+    }
+    expect(listed).toEqual(ids);
+    const { userId } = await ownerOf(home);
+    const service = createReceiptService({
+      store: createReceiptStore(uswarm.database),
+      cursors: createListCursors('receipts', 'k'.repeat(32)),
+      key: { kid: 'k', x: 'x' },
+    });
+    const exported = [];
+    for await (const { id } of service.all(userId)) exported.push(id);
+    expect(exported).toEqual(ids);
   });
 
   it('are visible to their owner only', async () => {

@@ -59,7 +59,7 @@ export function createReceiptService({ store, cursors, key }: ReceiptServiceDeps
         const rows = await store.list(userId, { limit, after });
         yield* rows.map(receiptView);
         after = rows.at(-1)?.position;
-        if (after === undefined || rows.length < limit) return;
+        if (after === undefined) return;
       }
     },
 

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { ReceiptStatus } from '@uswarm/contract';
+import { LIMITS, type ReceiptStatus } from '@uswarm/contract';
 import type { ReceiptKey } from '@uswarm/service-kit';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
@@ -84,7 +84,7 @@ export interface ReceiptStore {
   lockUnsigned(limit: number, db: Database): Promise<ReceiptRow[]>;
   /** Stores a signature, and the public key with which it can be verified. */
   sign(id: string, jws: string, key: ReceiptKey, db: Database): Promise<void>;
-  /** Newest first. */
+  /** Newest first. Fewer than `limit` if they are long: then at least one more than fits into one response. */
   list(
     userId: string,
     filter: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
@@ -112,6 +112,12 @@ const columnsOf = (call: NewReceipt['call']) => ({
   turn_id: call.turnId,
   call_id: call.id,
 });
+
+/**
+ * The bytes of a receipt in a response, at least. Postgres knows the length of a signature without reading it. JSON of Postgres has more
+ * spaces, at most one per character.
+ */
+const BYTES = sql`coalesce(octet_length(jws), octet_length(arguments::text) / 2, 0)`;
 
 /** When the user approved the call, and what of its card `m` is kept; null if it needed no approval. */
 const approvalOf = ({ turnId, id }: NewReceipt['call'], shown: RawBuilder<unknown>) => sql<string>`(
@@ -259,20 +265,25 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
       UPDATE receipts SET kid = ${kid}, jws = ${jws} WHERE id = ${id}`.execute(db);
   },
 
-  list(userId, { workspaceId, limit, after }) {
-    let query = database
-      .selectFrom('receipts')
-      .selectAll()
-      .select(listPosition('sent_at', 'id').as('position'))
-      .where('user_id', '=', userId)
-      .orderBy('sent_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit);
-    if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId);
-    if (after !== undefined) {
-      query = query.where(sql<boolean>`(sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`);
-    }
-    return query.execute();
+  async list(userId, { workspaceId, limit, after }) {
+    const ofWorkspace = workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`;
+    const behind =
+      after === undefined ? sql`` : sql`AND (sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`;
+    const { rows } = await sql<ListedReceipt>`
+      SELECT r.*, ${listPosition('r.sent_at', 'r.id')} AS position
+      FROM (
+        SELECT page.id, coalesce(sum(${BYTES}) OVER (
+          ORDER BY sent_at DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
+        ), 0) AS before
+        FROM (
+          SELECT id, sent_at, jws, arguments FROM receipts
+          WHERE user_id = ${userId} ${ofWorkspace} ${behind}
+          ORDER BY sent_at DESC, id DESC LIMIT ${limit}
+        ) page
+      ) page JOIN receipts r ON r.id = page.id
+      WHERE page.before < ${LIMITS.listBytes}
+      ORDER BY r.sent_at DESC, r.id DESC`.execute(database);
+    return rows;
   },
 
   get: (userId, id) =>

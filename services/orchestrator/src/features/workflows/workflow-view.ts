@@ -1,9 +1,9 @@
 import type { MessageContent, Workflow, WorkflowStepSummary, WorkflowSummary } from '@uswarm/contract';
-import type { StepRow, WorkflowRow } from './workflows.store.js';
+import type { StepRow, StepSummaryRow, WorkflowRow } from './workflows.store.js';
 
 const time = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-const stepSummary = (step: StepRow): WorkflowStepSummary => ({
+const stepSummary = (step: StepSummaryRow): WorkflowStepSummary => ({
   step_id: step.step_id,
   name: step.name,
   status: step.status,
@@ -23,7 +23,7 @@ const fieldsOf = (workflow: WorkflowRow) => ({
   finished_at: time(workflow.finished_at),
 });
 
-export const summaryView = (workflow: WorkflowRow, steps: readonly StepRow[]): WorkflowSummary => ({
+export const summaryView = (workflow: WorkflowRow, steps: readonly StepSummaryRow[]): WorkflowSummary => ({
   ...fieldsOf(workflow),
   steps: steps.map(stepSummary),
 });

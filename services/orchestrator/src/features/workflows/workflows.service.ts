@@ -7,7 +7,7 @@ import { summaryView, workflowView } from './workflow-view.js';
 import type { WorkflowRow, WorkflowStore } from './workflows.store.js';
 
 export interface WorkflowServiceDeps {
-  store: Pick<WorkflowStore, 'list' | 'find' | 'steps'>;
+  store: Pick<WorkflowStore, 'list' | 'find' | 'steps' | 'stepSummaries'>;
   cancellation: Pick<WorkflowCancellation, 'cancel'>;
   access: WorkspaceAccess;
   cursors: ListCursorCodec;
@@ -42,7 +42,7 @@ export function createWorkflowService({ store, cancellation, access, cursors }: 
       const scope = [userId, workspaceId];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
       const rows = await store.list(workspaceId, limit + 1, after);
-      const steps = await store.steps(rows.map(({ id }) => id));
+      const steps = await store.stepSummaries(rows.map(({ id }) => id));
       const views = rows.map((row) => {
         const view = summaryView(
           row,

@@ -28,6 +28,7 @@ describe('statements about workflows in a large database', () => {
     ['a page', (store) => store.list(ID, 50)],
     ['a later page', (store) => store.list(ID, 50, POSITION)],
     ['the steps of several workflows', (store) => store.steps([ID, ID])],
+    ['the steps of a list', (store) => store.stepSummaries([ID, ID])],
     ['one workflow', (store) => store.find(ID)],
     ['the number of running workflows', (store, database) => store.countRunning(ID, database)],
     ['the step of a turn', (store, database) => store.ofTurn({ usage_turn_id: ID }, database)],

@@ -41,6 +41,9 @@ export interface StepRow {
   finished_at: Date | null;
 }
 
+/** A step without its texts, which can be long. */
+export type StepSummaryRow = Omit<StepRow, 'task' | 'result'>;
+
 export interface StepTurn {
   id: string;
   stepId: string;
@@ -76,6 +79,8 @@ export interface WorkflowStore {
   find(id: string, db?: Database): Promise<WorkflowRow | undefined>;
   /** The steps of these workflows, in the order of their plans. */
   steps(workflowIds: readonly string[], db?: Database): Promise<StepRow[]>;
+  /** As `steps`, for lists. */
+  stepSummaries(workflowIds: readonly string[]): Promise<StepSummaryRow[]>;
   countRunning(workspaceId: string, db: Database): Promise<number>;
   /** The step that a turn works on. */
   ofTurn(
@@ -112,6 +117,19 @@ const WORKFLOW = [
   'w.finished_at',
 ] as const;
 
+const STEP = [
+  's.workflow_id',
+  's.step_id',
+  's.name',
+  's.agent_id',
+  'a.slug as agent_slug',
+  's.after',
+  's.status',
+  's.turn_id',
+  's.started_at',
+  's.finished_at',
+] as const;
+
 export function createWorkflowStore(database: Database): WorkflowStore {
   const workflows = (db: Database = database) =>
     db
@@ -119,6 +137,15 @@ export function createWorkflowStore(database: Database): WorkflowStore {
       .innerJoin('workspaces as o', 'o.id', 'w.workspace_id')
       .innerJoin('agents as a', 'a.id', 'w.agent_id')
       .select(WORKFLOW);
+
+  const stepsOf = (workflowIds: readonly string[], db: Database) =>
+    db
+      .selectFrom('workflow_steps as s')
+      .innerJoin('agents as a', 'a.id', 's.agent_id')
+      .select(STEP)
+      .where('s.workflow_id', 'in', [...workflowIds])
+      .orderBy('s.workflow_id')
+      .orderBy('s.number');
 
   return {
     list(workspaceId, limit, after) {
@@ -136,30 +163,13 @@ export function createWorkflowStore(database: Database): WorkflowStore {
 
     find: (id, db) => workflows(db).where('w.id', '=', id).executeTakeFirst(),
 
-    steps(workflowIds, db = database) {
-      if (workflowIds.length === 0) return Promise.resolve([]);
-      return db
-        .selectFrom('workflow_steps as s')
-        .innerJoin('agents as a', 'a.id', 's.agent_id')
-        .select([
-          's.workflow_id',
-          's.step_id',
-          's.name',
-          's.agent_id',
-          'a.slug as agent_slug',
-          's.task',
-          's.after',
-          's.status',
-          's.turn_id',
-          's.result',
-          's.started_at',
-          's.finished_at',
-        ])
-        .where('s.workflow_id', 'in', [...workflowIds])
-        .orderBy('s.workflow_id')
-        .orderBy('s.number')
-        .execute();
-    },
+    steps: (workflowIds, db = database) =>
+      workflowIds.length === 0
+        ? Promise.resolve([])
+        : stepsOf(workflowIds, db).select(['s.task', 's.result']).execute(),
+
+    stepSummaries: (workflowIds) =>
+      workflowIds.length === 0 ? Promise.resolve([]) : stepsOf(workflowIds, database).execute(),
 
     async countRunning(workspaceId, db) {
       const { count } = await db

@@ -29,7 +29,7 @@ import type {
 } from './workflows.store.js';
 
 export interface WorkflowsDeps {
-  store: Omit<WorkflowStore, 'list' | 'reportedBy'>;
+  store: Omit<WorkflowStore, 'list' | 'reportedBy' | 'stepSummaries'>;
   background: BackgroundTurns;
   /** Ends turns of steps that wait for the user or for other agents. */
   delegations: Pick<Delegations, 'stopSuspended'>;

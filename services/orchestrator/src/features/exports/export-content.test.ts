@@ -1,0 +1,55 @@
+import { text } from 'node:stream/consumers';
+import { expect, it } from '@jest/globals';
+import { createExportContent } from './export-content.js';
+import type { ExportDataStore, ExportedWorkflow } from './export-data.store.js';
+
+const WORKFLOWS = Array.from({ length: 25 }, (_, n): ExportedWorkflow => {
+  const key = `id-${String(n).padStart(2, '0')}`;
+  return { position: { time: '2026-11-22T10:00:00.000000Z', key }, data: { id: key } };
+});
+
+/** The workflows of an archive, and the number that was read at once. */
+async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unknown; largestPage: number }> {
+  const none = () => Promise.resolve([]);
+  let largestPage = 0;
+  const data: ExportDataStore = {
+    devices: none,
+    legalAcceptances: none,
+    usage: none,
+    integrations: none,
+    uploads: none,
+    workspaces: () => Promise.resolve([{ id: 'w' }]),
+    agents: none,
+    tools: none,
+    memories: none,
+    conversations: none,
+    artifactVersions: none,
+    messages: none,
+    workflows(_workspaceId, after, limit) {
+      const page = workflows.filter(({ position: { key } }) => key > (after?.key ?? '')).slice(0, limit);
+      largestPage = Math.max(largestPage, page.length);
+      return Promise.resolve(page);
+    },
+  };
+  const unused = () => Promise.reject(new Error('not used'));
+  const content = createExportContent({
+    data,
+    profile: unused,
+    receipts: { async *all() {}, keys: unused },
+    objects: { open: unused },
+  });
+  const entries = await content('u', new Date(0));
+  const entry = entries.find(({ path }) => path === 'workspaces/w/workflows.json');
+  if (entry === undefined) throw new Error('the archive has no workflows');
+  return { workflows: JSON.parse(await text(await entry.open())), largestPage };
+}
+
+it('an export has all workflows, but few of them in memory, because their results can be long', async () => {
+  const { workflows, largestPage } = await exported(WORKFLOWS);
+  expect(workflows).toEqual(WORKFLOWS.map(({ data }) => data));
+  expect(largestPage).toBeLessThanOrEqual(10);
+});
+
+it('the list of workflows of an export is empty for a workspace without workflows', async () => {
+  expect((await exported([])).workflows).toEqual([]);
+});
