@@ -155,7 +155,9 @@ const complete = (n: number): Command =>
     async (model) => {
       const lease = pick(model, n);
       await store.complete(lease);
-      if (held(model, lease) !== undefined) model.rows.delete(lease.subjectId);
+      const row = held(model, lease);
+      if (row?.madeDue === true) Object.assign(row, { lease: undefined, expired: false });
+      else if (row !== undefined) model.rows.delete(lease.subjectId);
     },
     anyLease,
   );
@@ -298,6 +300,19 @@ describe('createJobStore', () => {
     await enqueue(subjectId);
     await store.release(lease, LEASE_MS);
     expect(await store.claim(KIND, 1, LEASE_MS)).toMatchObject([{ subjectId, attempts: 1 }]);
+  });
+
+  it('keeps a job due that was enqueued while its handler ran, although the handler completes it', async () => {
+    const subjectId = crypto.randomUUID();
+    await enqueue(subjectId);
+    const [lease] = await store.claim(KIND, 1, LEASE_MS);
+    if (lease === undefined) throw new Error('no job was claimed');
+    await enqueue(subjectId);
+    await store.complete(lease);
+    const [again] = await store.claim(KIND, 1, LEASE_MS);
+    expect(again).toMatchObject({ subjectId, attempts: 1, takenOver: false });
+    if (again !== undefined) await store.complete(again);
+    expect(await rows()).toEqual([]);
   });
 
   it('counts claims as attempts', async () => {

@@ -42,6 +42,7 @@ export interface JobStore {
    * @returns false if the lease is lost: the transaction must not commit
    */
   holds(job: LeasedJob, db: Database, lock?: RawBuilder<unknown>): Promise<boolean>;
+  /** Deletes the job, unless it was made due or enqueued again while its handler ran: then only its lease ends. */
   complete(job: LeasedJob, db?: Database): Promise<void>;
   /** As `holds`, and completes the job. */
   end(job: LeasedJob, db: Database, lock?: RawBuilder<unknown>): Promise<boolean>;
@@ -188,12 +189,14 @@ export function createJobStore(database: Database, jobSignals: JobSignals = crea
     },
 
     async complete(job, db = database) {
-      await db
+      const { numDeletedRows } = await db
         .deleteFrom('work')
         .where('kind', '=', job.kind)
         .where('subject_id', '=', job.subjectId)
         .where('lease_id', '=', job.leaseId)
-        .execute();
+        .where('attempts', '>', 0)
+        .executeTakeFirstOrThrow();
+      if (numDeletedRows === 0n) await held(job, db).set({ lease_id: null, lease_expires_at: null }).execute();
     },
 
     async end({ kind, subjectId, leaseId }, db, lock) {

@@ -243,6 +243,23 @@ describe('createJobWorker', () => {
     expect({ log: store.log, due: store.due }).toEqual({ log: ['release a 5'], due: ['b'] });
   });
 
+  it('close releases a job whose handler it interrupts immediately, and counts no failure', async () => {
+    const store = listStore(['a']);
+    const given: [number, boolean | undefined][] = [];
+    const watched = {
+      ...store,
+      release: async (_work: LeasedJob, ms: number, failed?: boolean) => void given.push([ms, failed]),
+    };
+    const handle = (_work: LeasedJob, signal: AbortSignal) =>
+      new Promise<JobResult>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    const stopping = start(store, handle, { store: watched });
+    await eventually(() => store.due.length, { until: (count) => count === 0 });
+    await stopping.close();
+    expect(given).toEqual([[0, false]]);
+  });
+
   it('claims no job with concurrency 0', async () => {
     const store = listStore(['a']);
     const idle = start(store, async () => ({ done: true }), { concurrency: 0 });

@@ -85,7 +85,9 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
         metrics?.handled(kind, 'failed');
         logger.warn({ err: error, subject: job.subjectId }, 'job failed; will retry');
       }
-      await releaseFor(job, backoffDelay(RETRY, job.failures), true).catch(() => undefined);
+      // A handler that the end of this process interrupts has not failed: another process continues immediately.
+      const failed = !stopping.signal.aborted;
+      await releaseFor(job, failed ? backoffDelay(RETRY, job.failures) : 0, failed).catch(() => undefined);
     } finally {
       releaseLease();
       onEnd?.();

@@ -135,6 +135,18 @@ describe('turns in the operator API', () => {
     ]);
   });
 
+  it('begin immediately and show all of their text if they failed while they continued an earlier turn', async () => {
+    const { turnId } = await failTurn();
+    await sql`
+      UPDATE turns SET shown_entries = 3, waits_until = now() + interval '1 hour' WHERE id = ${turnId}`.execute(
+      uswarm.database,
+    );
+    await admin.call('turns.requeue', { turn_ids: [turnId] });
+    const turn = await turnWorker.turnOf(await turnWorker.claim());
+    // The entries that were shown are deleted with the journal.
+    expect(turn).toMatchObject({ shown_entries: 0, waits_until: null });
+  });
+
   it('keep their position before later messages if they failed', async () => {
     const failed = await failTurn();
     const later = await ask('and then?');

@@ -47,7 +47,7 @@ export function createRequeueStore(wakeTurns: () => void): RequeueStore {
       const { rows } = await sql`
         WITH reopened AS (
           UPDATE turns SET status = 'queued', reply_message_id = NULL, runtime_instance = NULL, error_code = NULL,
-            started_at = NULL, finished_at = NULL, generation = generation + 1
+            started_at = NULL, finished_at = NULL, waits_until = NULL, shown_entries = 0, generation = generation + 1
           WHERE id = ${turnId} AND status = 'failed'
           RETURNING id, workspace_id, conversation_id, user_message_id
         ), entries AS (
