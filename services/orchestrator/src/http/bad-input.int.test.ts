@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ERRORS, INTERNAL_PATHS, LIMITS, type ErrorBody, type ErrorCode } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
@@ -35,6 +35,24 @@ describe('bad input', () => {
     ['malformed_json', 'plain text', { headers: JSON_TYPE, body: 'hello' }],
     ['malformed_json', 'bytes that are not UTF-8', { headers: JSON_TYPE, body: Buffer.from([0xff, 0xfe, 0x00]) }],
     ['malformed_json', 'single quotes', { headers: JSON_TYPE, body: "{'a':1}" }],
+    [
+      'malformed_json',
+      'a body that is not compressed with brotli as its header states',
+      { headers: { ...JSON_TYPE, 'content-encoding': 'br' }, body: message('hi') },
+    ],
+    [
+      'malformed_json',
+      'a body that is not compressed with zstd as its header states',
+      { headers: { ...JSON_TYPE, 'content-encoding': 'zstd' }, body: message('hi') },
+    ],
+    [
+      'malformed_json',
+      'a body that is compressed with an unknown dictionary',
+      {
+        headers: { ...JSON_TYPE, 'content-encoding': 'deflate' },
+        body: deflateSync(message('hi'), { dictionary: Buffer.from('content') }),
+      },
+    ],
     ['validation_failed', 'an empty body', { headers: JSON_TYPE }],
     ['validation_failed', 'an array', { headers: JSON_TYPE, body: '[]' }],
     ['validation_failed', 'null', { headers: JSON_TYPE, body: 'null' }],

@@ -19,7 +19,10 @@ const UNAVAILABLE = new Set([
   '57P03', // cannot_connect_now
   '57014', // query_canceled: the statement deadline
   '53300', // too_many_connections
+  '08P01', // protocol_violation: poolers report a lost server with it
   '08006', // connection_failure
+  '25006', // read_only_sql_transaction: the server is a standby after a failover
+  '25P03', // idle_in_transaction_session_timeout
   '40001', // serialization_failure
   '40P01', // deadlock_detected
 ]);
@@ -46,11 +49,8 @@ const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['request.aborted', 'malformed_json'],
 ]);
 
-/** Errors of a compressed body that does not match its header. */
-const UNPACK_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
-  ['Z_DATA_ERROR', 'malformed_json'],
-  ['Z_BUF_ERROR', 'malformed_json'],
-]);
+/** Codes of a compressed body that does not match its header: of zlib, zstd and brotli. */
+const UNPACK_ERROR = /^(Z_(DATA|BUF)_ERROR$|Z_NEED_DICT$|ZSTD_error_|ERR__ERROR_FORMAT_|ERR_BROTLI_)/;
 
 /** Abort reason of a request whose client closed the connection. No response is sent. */
 export class ClientGone extends Error {
@@ -65,7 +65,8 @@ export class ClientGone extends Error {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { code, type } = (error ?? {}) as { code?: unknown; type?: unknown };
-  const parserError = PARSER_ERRORS.get(type) ?? UNPACK_ERRORS.get(code);
+  const parserError =
+    PARSER_ERRORS.get(type) ?? (typeof code === 'string' && UNPACK_ERROR.test(code) ? 'malformed_json' : undefined);
   if (parserError !== undefined) return new ApiError(parserError, { cause: error });
   const message = error instanceof Error ? error.message : '';
   const unavailable =

@@ -69,6 +69,22 @@ describe('accounts', () => {
       expect(body.data).toMatchObject({ idp_uid: subject, email: '', name: '' });
     });
 
+    it('accepts names with characters that Postgres cannot store, and stores the others', async () => {
+      const subject = crypto.randomUUID();
+      const claims = { given_name: 'A\u0000da', family_name: '\ud800Lovelace', picture: 'https://example.com/\u0000a' };
+      const token = await uswarm.issuer.issueToken({ email: '\u0000a@example.com', name: '\u0000', subject, claims });
+      const identity = uswarm.anonymous.with({ 'x-token': token });
+      await identity.post(SIGN_UP, undefined, 204);
+      await identity.post(SIGN_IN, undefined, 204);
+      const { body } = await identity.get<{ data: UserProfile }>('/v1/users/profile');
+      expect(body.data).toMatchObject({ email: 'a@example.com', name: 'Ada', surname: '\ufffdLovelace' });
+    });
+
+    it('rejects a token whose subject Postgres cannot store', async () => {
+      const token = await uswarm.issuer.issueToken({ email: '', name: '', subject: `\u0000${crypto.randomUUID()}` });
+      expect(await uswarm.anonymous.with({ 'x-token': token }).refusal('POST', SIGN_UP)).toBe('token_invalid');
+    });
+
     it('is rejected to a banned user', async () => {
       const user = await uswarm.user();
       await ban(user);

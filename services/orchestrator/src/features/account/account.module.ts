@@ -11,6 +11,7 @@ import type { IntegrationService } from '../integrations/integrations.service.js
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { createUserStore } from '../users/users.store.js';
 import type { Provision } from '../workspaces/provision.js';
+import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
 import { accountHandlers } from './account.routes.js';
 import { createAccountService } from './account.service.js';
 import { createDeletedAccountStore } from './deleted-accounts.store.js';
@@ -21,7 +22,7 @@ export interface AccountModuleDeps {
     OrchestratorConfig,
     'IDENTITY_HASH_KEY_PREVIOUS' | 'SIGN_UPS_AFTER_DELETION_PER_DAY' | 'DELETION_MAX_AUTH_AGE_S'
   >;
-  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs' | 'events'>;
   runtimes: RuntimeRequests;
   integrations: Pick<IntegrationService, 'revokeAll'>;
   sessionEnds: SessionRevocationPublisher;
@@ -32,12 +33,14 @@ export interface AccountModuleDeps {
 
 export function createAccountModule(deps: AccountModuleDeps) {
   const { config, runtimes, integrations, sessionEnds, clock } = deps;
-  const { database, withTransaction, jobs } = deps.connections;
+  const { database, withTransaction, jobs, events } = deps.connections;
   const deletedAccounts = createDeletedAccountStore(database);
   const service = createAccountService({
     withTransaction,
     users: createUserStore(database),
     deletedAccounts,
+    workspaces: createWorkspaceStore(database),
+    events,
     jobs,
     runtimes,
     provision: deps.provision,

@@ -9,18 +9,22 @@ import type { IdentityHash } from '../auth/identity-hash.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import type { SessionStore } from '../auth/sessions.store.js';
 import type { DeviceStore } from '../devices/devices.store.js';
+import type { EventStore } from '../events/events.store.js';
 import type { IntegrationService } from '../integrations/integrations.service.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import { periodOf } from '../usage/period.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from '../workspaces/provision.js';
+import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 import type { DeletedAccountStore } from './deleted-accounts.store.js';
 
 export interface AccountServiceDeps {
   withTransaction: WithTransaction;
   users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
   deletedAccounts: DeletedAccountStore;
+  workspaces: Pick<WorkspaceStore, 'removeOldestMessages'>;
+  events: Pick<EventStore, 'lock'>;
   jobs: Pick<JobStore, 'cancel'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
@@ -81,6 +85,9 @@ export interface AccountService {
 
 const FIRST_WORKSPACE = 'My workspace';
 
+/** Messages deleted per statement, which has a deadline. One transaction deletes all. */
+const DELETION_BATCH = 2_000;
+
 const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
@@ -134,6 +141,11 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     if (maximum === undefined || isBypass(identity)) return;
     const age = clock.now().getTime() - (identity.authenticatedAt?.getTime() ?? -Infinity);
     if (age > maximum * 1000) throw new ApiError('reauthentication_required');
+  }
+
+  async function removeMessages(workspaceId: string, tx: Transaction): Promise<void> {
+    await deps.events.lock(workspaceId, tx);
+    while ((await deps.workspaces.removeOldestMessages(workspaceId, DELETION_BATCH, tx)) === DELETION_BATCH);
   }
 
   /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
@@ -191,18 +203,21 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       requireFreshSignIn(identity);
       const period = periodOf(clock.now());
       await withTransaction(async (tx) => {
+        const owned = await users.lockOwned(userId, tx);
         // Lock leases before rows, like turns and the runtime reconciler. The reverse order can deadlock.
-        for (const workspaceId of await users.lockOwned(userId, tx)) {
+        for (const workspaceId of owned) {
           await jobs.cancel(TURN_JOB, workspaceId, tx);
           await runtimes.requestDeletion(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);
+        for (const workspaceId of owned) await removeMessages(workspaceId, tx);
         await deletedAccounts.remember(hash(identity), userId, period, tx);
         await users.delete(userId, tx);
         await record('account.delete', identity, { session, db: tx });
       });
-      if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
+      // First, also if the feedback cannot be stored: the account is deleted.
       deps.sessionEnds.publish(userId, null, 'user_deleted');
+      if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
     },
   };
 }

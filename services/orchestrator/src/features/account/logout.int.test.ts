@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS, type SessionEnd } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken, tokenHash, tokenTextHash } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
+import { sql } from 'kysely';
 import { request } from 'undici';
 import { allRows } from '../../../test/database-rows.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
@@ -166,6 +167,18 @@ describe('logout', () => {
     const user = await uswarm.user();
     const userId = await uswarm.idOf(user);
     await user.delete('/v1/auth/delete', {}, 204);
+    expect(await user.refusal('POST', LOGOUT)).toBe('user_deleted');
+    const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'user_deleted' }]);
+  });
+
+  it('happens on all sockets with an account deletion whose feedback cannot be stored', async () => {
+    await sql`ALTER TABLE deletion_feedback ADD CONSTRAINT refused CHECK (reason <> 'refused')`.execute(
+      uswarm.database,
+    );
+    const user = await uswarm.user();
+    const userId = await uswarm.idOf(user);
+    expect(await user.refusal('DELETE', '/v1/auth/delete', { reason: 'refused' })).toBe('internal_error');
     expect(await user.refusal('POST', LOGOUT)).toBe('user_deleted');
     const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });
     expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'user_deleted' }]);

@@ -355,6 +355,16 @@ describe('memories of an agent', () => {
     });
   });
 
+  it('a rejected memory does not let agents store again what the user deleted', async () => {
+    await remember('tea');
+    await user.delete(pathOf('tea'), undefined, 204);
+    await fill(LIMITS.memoriesPerAgent);
+    expect(await user.refusal('POST', memories, { key: 'tea', content: 'green' })).toBe('memory_limit_reached');
+    const { rows } = await sql`SELECT FROM deleted_memories WHERE agent_id = ${agentId}`.execute(uswarm.database);
+    // The key and the content.
+    expect(rows).toHaveLength(2);
+  });
+
   it('memories are deleted with their agent', async () => {
     await remember('tea');
     await sql`DELETE FROM agents WHERE id = ${agentId}`.execute(uswarm.database);

@@ -97,9 +97,10 @@ export function createMemoryService({
         if ((await store.lock(userId, agentId, tx)) === undefined) throw new ApiError('agent_not_found');
         checkSize(content);
         await store.permit(agentId, { key, content }, tx);
-        return store.put(agentId, { key, content, category }, 'user', limits.perAgent, tx);
+        const stored = await store.put(agentId, { key, content, category }, 'user', limits.perAgent, tx);
+        if (stored === undefined) throw new ApiError('memory_limit_reached');
+        return stored;
       });
-      if (row === undefined) throw new ApiError('memory_limit_reached');
       return memoryView(row);
     },
 

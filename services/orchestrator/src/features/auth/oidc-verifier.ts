@@ -1,5 +1,5 @@
 import { ApiError } from '@uswarm/contract';
-import { isCanonicalToken } from '@uswarm/service-kit';
+import { isCanonicalToken, NUL } from '@uswarm/service-kit';
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { isSecureUrl } from '../../http/secure-url.js';
@@ -160,18 +160,23 @@ async function discover(issuer: string): Promise<string> {
   return document.jwks_uri;
 }
 
+/** Users choose their names at the identity provider, which may accept characters that Postgres does not store. */
+const storable = (text: string): string => text.replaceAll(NUL, '').toWellFormed();
+
 function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
-  const text = (claim: string): string => (typeof payload[claim] === 'string' ? payload[claim] : '');
-  if (payload.sub === undefined || payload.sub === '' || payload.exp === undefined) throw new ApiError('token_invalid');
+  const { sub, exp } = payload;
+  if (sub === undefined || sub === '' || sub !== storable(sub) || exp === undefined)
+    throw new ApiError('token_invalid');
+  const text = (claim: string): string => storable(typeof payload[claim] === 'string' ? payload[claim] : '');
   return {
     issuer: issuer.id,
-    subject: payload.sub,
+    subject: sub,
     email: text('email'),
     name: text('name'),
     ...optional('givenName', text('given_name')),
     ...optional('familyName', text('family_name')),
     ...optional('picture', pictureOf(text('picture'))),
-    expiresAt: new Date(payload.exp * 1000),
+    expiresAt: new Date(exp * 1000),
     issuedAt: timeOf(payload.iat),
     authenticatedAt: timeOf(payload['auth_time']),
   };

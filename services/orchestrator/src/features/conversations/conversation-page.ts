@@ -38,13 +38,15 @@ export async function readConversations(
   const more = fitted.length < found.length || page.length < entries.length;
   const listed = pageDirection === 'older' ? page : page.toReversed();
 
-  const any = async (side: ConversationPageDirection, edge: Entry | undefined): Promise<boolean> =>
-    edge !== undefined && (await store.positions(where.workspaceId, side, edge.position, 1)).length > 0;
-  const [first, last] = [listed.at(0), listed.at(-1)];
+  const any = async (side: ConversationPageDirection, edge: ConversationPosition | undefined): Promise<boolean> =>
+    edge !== undefined && (await store.positions(where.workspaceId, side, edge, 1)).length > 0;
+  // Not those of the entries: conversations that were deleted meanwhile have a position only.
+  const edges = [fitted.at(0), page.length < entries.length ? page.at(-1)?.position : fitted.at(-1)];
+  const [first, last] = pageDirection === 'older' ? edges : edges.toReversed();
   const hasNext = pageDirection === 'older' ? more : await any('older', last);
   const hasPrev = pageDirection === 'newer' ? more : cursor !== undefined && (await any('newer', first));
-  const at = (edge: Entry | undefined, side: ConversationPageDirection): string | null =>
-    edge === undefined ? null : cursors.encode({ ...edge.position, pageDirection: side }, where);
+  const at = (edge: ConversationPosition | undefined, side: ConversationPageDirection): string | null =>
+    edge === undefined ? null : cursors.encode({ ...edge, pageDirection: side }, where);
   return {
     data: listed.map(({ view }) => view),
     pagination: {

@@ -3,7 +3,9 @@ import type { Conversation, MessagePage, ReplayedEvent, Workspace } from '@uswar
 import { eventually } from '@uswarm/testkit/eventually';
 import type { TestUser } from '../../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
+import { createWithTransaction } from '../../database/transaction.js';
 import type { TurnWriter } from '../turns/writer/turn-writes.js';
+import { createMarkRead } from './read-position.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
@@ -52,6 +54,33 @@ describe('the read position', () => {
     const before = await events();
     await read();
     expect(await events()).toEqual(before);
+  });
+
+  it('is announced with the workspace if an answer is completed concurrently', async () => {
+    await replied();
+    await read();
+    const writer = await begun();
+    const { readPositions, events: eventStore } = world.turnWorker.stores;
+    let isFinished = false;
+    const markRead = createMarkRead({
+      withTransaction: createWithTransaction(world.uswarm.database),
+      store: {
+        ...readPositions,
+        async state(...of) {
+          const state = await readPositions.state(...of);
+          // After the first read of the state, before the transaction, which reads it again.
+          if (!isFinished) await writer.finish({ ...DONE, text: 'Because.' });
+          isFinished = true;
+          return state;
+        },
+      },
+      events: eventStore,
+      access: { require: () => Promise.resolve() },
+    });
+    await markRead({ userId: '', workspaceId: world.home.workspaceId, conversationId: world.home.conversationId });
+    const announced = (await events()).filter(({ event }) => event === 'workspace.updated');
+    expect(await unread()).toBe(0);
+    expect(announced.at(-1)?.seq).toBe(((await events()).at(-1)?.seq ?? 0) - 1);
   });
 
   it('does not change the order of the list', async () => {

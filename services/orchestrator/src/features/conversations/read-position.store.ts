@@ -13,7 +13,7 @@ export interface ReadState {
 
 export interface ReadPositionStore {
   /** @returns undefined if the conversation is not in the workspace */
-  state(workspaceId: string, conversationId: string): Promise<ReadState | undefined>;
+  state(workspaceId: string, conversationId: string, db?: Database): Promise<ReadState | undefined>;
   /**
    * The seq at which this message, and every unread message listed before it, was shown.
    *
@@ -26,12 +26,12 @@ export interface ReadPositionStore {
 
 export function createReadPositionStore(database: Database): ReadPositionStore {
   return {
-    async state(workspaceId, conversationId) {
+    async state(workspaceId, conversationId, db = database) {
       const { rows } = await sql<ReadState>`
         SELECT c.read_seq AS seq, ${UNREAD} AS unread,
           coalesce((SELECT m.seq FROM messages m WHERE m.conversation_id = c.id ORDER BY m.seq DESC LIMIT 1), 0) AS newest
         FROM conversations c
-        WHERE c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`.execute(database);
+        WHERE c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`.execute(db);
       return rows[0];
     },
 

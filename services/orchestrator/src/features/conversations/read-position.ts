@@ -7,7 +7,7 @@ import type { ReadPositionStore, ReadState } from './read-position.store.js';
 export interface ReadPositionDeps {
   withTransaction: WithTransaction;
   store: ReadPositionStore;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
   access: WorkspaceAccess;
 }
 
@@ -27,6 +27,12 @@ export interface ReadTarget {
 export type MarkRead = (target: ReadTarget) => Promise<void>;
 
 export function createMarkRead({ withTransaction, store, events, access }: ReadPositionDeps): MarkRead {
+  async function stateOf({ workspaceId, conversationId }: ReadTarget, db?: Database): Promise<ReadState> {
+    const state = await store.state(workspaceId, conversationId, db);
+    if (state === undefined) throw new ApiError('conversation_not_found');
+    return state;
+  }
+
   async function seqOf(conversationId: string, messageId: string, db?: Database): Promise<number> {
     const seq = await store.seqOf(conversationId, messageId, db);
     if (seq === undefined) throw new ApiError('message_not_found');
@@ -41,11 +47,12 @@ export function createMarkRead({ withTransaction, store, events, access }: ReadP
   return async (target) => {
     const { userId, workspaceId, conversationId, messageId } = target;
     await access.require(userId, workspaceId);
-    const state = await store.state(workspaceId, conversationId);
-    if (state === undefined) throw new ApiError('conversation_not_found');
-    if (await isRead(target, state)) return;
+    if (await isRead(target, await stateOf(target))) return;
     await withTransaction(async (tx) => {
-      if (state.unread > 0) await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+      // Under this lock no message becomes unread: the events show what they change.
+      await events.lock(workspaceId, tx);
+      const { unread } = await stateOf(target, tx);
+      if (unread > 0) await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
       // The seq of this event is the read position: lower seqs are committed, and later messages get higher ones.
       const now = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
       const seq = messageId === undefined ? now : await seqOf(conversationId, messageId, tx);

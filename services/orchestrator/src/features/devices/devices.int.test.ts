@@ -97,6 +97,18 @@ describe('devices', () => {
       expect(await tokensOf(user)).toEqual([['', push_token]]);
     });
 
+    it('is stored for at most twenty devices of a user', async () => {
+      const user = await uswarm.user();
+      const register = async (device: number) => {
+        const push_token = crypto.randomUUID();
+        await user.with({ 'x-device-id': `device ${device}` }).post(PUSH, { push_token }, 200);
+      };
+      // The second request of a device is not recorded again, because its description has not changed.
+      for (let n = 0; n < 50; n += 1) await register(n % 25);
+      const newest = (await tokensOf(user)).filter(([, token]) => token !== null).map(([device]) => device);
+      expect({ count: newest.length, hasLast: newest.includes('device 24') }).toEqual({ count: 20, hasLast: true });
+    });
+
     it('belongs to exactly one user after concurrent registrations', async () => {
       const users = await Promise.all(Array.from({ length: 6 }, () => uswarm.user()));
       const push_token = crypto.randomUUID();

@@ -48,6 +48,6 @@ export function createDeviceService({ store, clock, logger }: DeviceServiceDeps)
       });
     },
     setPositions: store.setPositions,
-    setPushToken: (userId, device, pushToken) => store.setPushToken(userId, device.id, pushToken),
+    setPushToken: (userId, device, pushToken) => store.setPushToken(userId, device.id, pushToken, DEVICES_PER_USER),
   };
 }

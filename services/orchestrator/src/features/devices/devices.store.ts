@@ -15,8 +15,8 @@ export interface DeviceRow {
 export interface DeviceStore {
   /** Keeps stored values that are absent from the request. Deletes the least recently seen devices above `limit`. */
   record(userId: string, device: Device, limit: number): Promise<void>;
-  /** Sets the push token of a device and removes it from all other devices. */
-  setPushToken(userId: string, deviceId: string, pushToken: string): Promise<void>;
+  /** Sets the push token of a device and removes it from all other devices. Deletes devices above `limit`, as `record` does. */
+  setPushToken(userId: string, deviceId: string, pushToken: string, limit: number): Promise<void>;
   dropPushToken(userId: string, deviceId: string, db: Database): Promise<void>;
   dropPushTokens(userId: string, db: Database): Promise<void>;
   list(userId: string): Promise<DeviceRow[]>;
@@ -49,7 +49,7 @@ export function createDeviceStore(database: Database): DeviceStore {
       if (rows[0]?.added === true) await deleteOldest(userId, limit, database);
     },
 
-    setPushToken: (userId, deviceId, pushToken) =>
+    setPushToken: (userId, deviceId, pushToken, limit) =>
       withTransaction(async (tx) => {
         const hash = createHash('sha256').update(pushToken).digest();
         // Serializes concurrent requests with the same token: the last one keeps it.
@@ -68,6 +68,7 @@ export function createDeviceStore(database: Database): DeviceStore {
             conflict.columns(['user_id', 'device_id']).doUpdateSet({ ...token, last_seen_at: sql`now()` }),
           )
           .execute();
+        await deleteOldest(userId, limit, tx);
       }),
 
     async dropPushToken(userId, deviceId, db) {
