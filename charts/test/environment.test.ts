@@ -172,7 +172,7 @@ describe('the model gateway', () => {
       },
       outputLimit: 1_000,
       limits: { perMinute: 5, concurrent: 2 },
-      host: '0.0.0.0',
+      host: undefined,
       port: 8080,
       opsPort: 8081,
       shutdownGraceMs: 60_000,

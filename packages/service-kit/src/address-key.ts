@@ -2,14 +2,16 @@ import { isIPv6 } from 'node:net';
 
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
+/** An address of IPv4 without the prefix that it has on a socket for both versions. */
+export const plainAddress = (address: string): string => MAPPED_IPV4.exec(address)?.[1] ?? address;
+
 /**
  * The key under which requests of an address are counted: the address for IPv4, and the /64 network for IPv6, because
  * a client usually controls a whole /64.
  */
 export function addressKey(address: string): string {
-  const [bare = ''] = address.split('%');
-  const mapped = MAPPED_IPV4.exec(bare)?.[1];
-  if (mapped !== undefined) return mapped;
+  const [unplain = ''] = address.split('%');
+  const bare = plainAddress(unplain);
   return isIPv6(bare) ? `${networkOf(bare)}::/64` : bare;
 }
 

@@ -21,6 +21,12 @@ describe('the client address', () => {
     expect(createClientAddress(['loopback'])(request('127.0.0.1', 'unknown'))).toBe('127.0.0.1');
   });
 
+  it('is an address of IPv4 also on a socket for both versions', () => {
+    expect(createClientAddress([])(request('::ffff:203.0.113.9'))).toBe('203.0.113.9');
+    expect(createClientAddress(['10.0.0.0/8'])(request('::ffff:10.1.2.3', '198.51.100.1'))).toBe('198.51.100.1');
+    expect(createClientAddress([])(request('2001:db8::1'))).toBe('2001:db8::1');
+  });
+
   it('rejects a list with an entry that is not an address', () => {
     expect(() => createClientAddress(['everyone'])).toThrow('invalid IP address');
   });

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddress from 'proxy-addr';
+import { plainAddress } from './address-key.js';
 import { list } from './config.js';
 
 export type ClientAddress = (request: IncomingMessage) => string;
@@ -14,7 +15,7 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const isTrusted = proxyAddress.compile([...trusted]);
   return (request) => {
     const address = proxyAddress(request, isTrusted);
-    return isIP(address) === 0 ? (request.socket.remoteAddress ?? '') : address;
+    return plainAddress(isIP(address) === 0 ? (request.socket.remoteAddress ?? '') : address);
   };
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, get, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { listen, type RunningServer } from './http-server.js';
 
@@ -24,10 +25,11 @@ describe('listen', () => {
     expect(await (await fetch(url)).text()).toBe('here');
   });
 
-  it('returns a reachable address if it listens on all interfaces', async () => {
-    const { url } = await started((_request, response) => response.end('here'), { port: 0 });
+  it('listens on all addresses by default, of IPv6 as well, and returns a reachable one', async () => {
+    const { url, port } = await started((_request, response) => response.end('here'), { port: 0 });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
-    expect((await fetch(url)).status).toBe(200);
+    const hasIpv6 = Object.values(networkInterfaces()).some((all = []) => all.some(({ family }) => family === 'IPv6'));
+    for (const each of hasIpv6 ? [url, `http://[::1]:${port}`] : [url]) expect((await fetch(each)).status).toBe(200);
   });
 
   it('accepts an existing server', async () => {

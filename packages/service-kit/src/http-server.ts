@@ -2,7 +2,8 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 
 export interface ListenOptions {
-  host?: string;
+  /** Default: all addresses, of IPv4 and of IPv6. */
+  host?: string | undefined;
   port: number;
   /** Milliseconds that the headers of a request may take. Default: 15 s */
   headersTimeoutMs?: number;
@@ -27,12 +28,7 @@ export interface RunningServer {
 /** Starts listening and resolves when the port is open. @throws the listen error (`EADDRINUSE`, …) */
 export async function listen(
   handler: RequestListener | Server,
-  {
-    host = '0.0.0.0',
-    port,
-    headersTimeoutMs = HEADERS_TIMEOUT_MS,
-    requestTimeoutMs = REQUEST_TIMEOUT_MS,
-  }: ListenOptions,
+  { host, port, headersTimeoutMs = HEADERS_TIMEOUT_MS, requestTimeoutMs = REQUEST_TIMEOUT_MS }: ListenOptions,
 ): Promise<RunningServer> {
   const server =
     typeof handler === 'function' ? createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS }, handler) : handler;
@@ -48,7 +44,7 @@ export async function listen(
     });
   });
   const bound = (server.address() as AddressInfo).port;
-  const shownHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const shownHost = host === undefined || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
     server,
     port: bound,

@@ -1,4 +1,4 @@
-export { addressKey } from './address-key.js';
+export { addressKey, plainAddress } from './address-key.js';
 export { canonicalJson } from './canonical-json.js';
 export { chunkPauseMs } from './chunk-pause.js';
 export { type ClientAddress, createClientAddress, proxyList } from './client-address.js';

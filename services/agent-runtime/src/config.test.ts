@@ -8,7 +8,7 @@ const load = (env: Record<string, string> = {}) => loadConfig(configSchema, { ..
 
 describe('the configuration of a runtime', () => {
   it('requires only the workspace, the user and the public key', () => {
-    expect(load()).toMatchObject({ port: 42_618, host: '0.0.0.0', provider: 'demo', mcp: undefined, idleExitMs: 0 });
+    expect(load()).toMatchObject({ port: 42_618, host: undefined, provider: 'demo', mcp: undefined, idleExitMs: 0 });
     expect(() => loadConfig(configSchema, {})).toThrow(
       'USWARM_WORKSPACE_ID is not set\nUSWARM_USER_ID is not set\nUSWARM_CALL_PUBLIC_KEY is not set',
     );

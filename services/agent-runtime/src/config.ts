@@ -20,7 +20,7 @@ const milliseconds = z.coerce.number().int().min(0);
 const environment = z.object({
   USWARM_WORKSPACE_ID: z.string(),
   USWARM_USER_ID: z.string(),
-  USWARM_RUNTIME_HOST: z.string().default('0.0.0.0'),
+  USWARM_RUNTIME_HOST: z.string().optional(),
   USWARM_RUNTIME_PORT: port.default(42_618),
   USWARM_CALL_PUBLIC_KEY: publicKey,
   SVC_MCP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),

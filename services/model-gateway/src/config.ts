@@ -53,7 +53,7 @@ const schema = z.object({
   MODEL_CALLS_PER_MINUTE: count.default(120),
   MODEL_CALLS_CONCURRENT: count.default(8),
 
-  HTTP_HOST: z.string().default('0.0.0.0'),
+  HTTP_HOST: z.string().optional(),
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
   OPS_PORT: port.default(8081),
@@ -76,7 +76,7 @@ export interface ModelGatewayConfig {
   providers: Partial<Record<ProviderName, ProviderConfig>>;
   outputLimit: number;
   limits: { perMinute: number; concurrent: number };
-  host: string;
+  host: string | undefined;
   port: number;
   opsPort: number;
   shutdownGraceMs: number;

@@ -88,10 +88,10 @@ export const OrchestratorConfig = z.object({
   /** The bus of realtime events; optional only if the gateway runs in the same process. */
   REALTIME_REDIS_URL: secret(z.string().min(1).optional()),
 
-  HTTP_HOST: z.string().default('0.0.0.0'),
+  HTTP_HOST: z.string().optional(),
   HTTP_PORT: port.default(8080),
   OPS_PORT: port.default(8081),
-  INTERNAL_HOST: z.string().default('0.0.0.0'),
+  INTERNAL_HOST: z.string().optional(),
   INTERNAL_PORT: port.default(8082),
   /** Proxies whose `X-Forwarded-For` is trusted: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   HTTP_TRUSTED_PROXIES: proxyList.default([]),

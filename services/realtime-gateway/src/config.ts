@@ -16,7 +16,7 @@ const milliseconds = z.coerce.number().int().min(0);
 
 /** The environment of the gateway. Secrets can also be read from files and have no defaults. */
 export const GatewayConfig = z.object({
-  GATEWAY_HOST: z.string().default('0.0.0.0'),
+  GATEWAY_HOST: z.string().optional(),
   GATEWAY_PORT: port.default(8080),
   OPS_PORT: port.default(8081),
   /** Origin of the orchestrator's internal API. */

@@ -9,7 +9,8 @@ export interface Http2Listening {
 }
 
 export interface Http2Options {
-  host: string;
+  /** Default: all addresses, of IPv4 and of IPv6. */
+  host?: string | undefined;
   port: number;
 }
 

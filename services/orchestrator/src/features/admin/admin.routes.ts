@@ -1,5 +1,5 @@
 import { ADMIN_CALLS, type AdminCall, adminPath, ApiError } from '@uswarm/contract';
-import type { SecurityLog } from '@uswarm/service-kit';
+import { plainAddress, type SecurityLog } from '@uswarm/service-kit';
 import { json, type Request, Router } from 'express';
 import { parseInput } from '../../http/input.js';
 import { bearerToken } from '../auth/credentials.js';
@@ -28,7 +28,7 @@ export function createAdminRouter({ operators, service, security, sourceName }: 
       return await operators.authenticate(bearerToken(request.get('authorization')) ?? '', call);
     } catch (error) {
       if (error instanceof ApiError) {
-        const source = sourceName(request.socket.remoteAddress ?? '');
+        const source = sourceName(plainAddress(request.socket.remoteAddress ?? ''));
         security.refused({ what: `admin ${call}`, outcome: error.code, source });
       }
       throw error;
