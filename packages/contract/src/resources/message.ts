@@ -33,7 +33,10 @@ const text = kind('TextContent', {
 const actionCard = kind('ActionCardContent', {
   type: z.literal('action_card'),
   title: z.string(),
-  description: z.string(),
+  description: z.string().meta({
+    description:
+      'Plain text with line breaks. Do not render it as Markdown, which could hide a part of what the user approves.',
+  }),
   actions: z.array(kind('CardAction', { id: z.string(), label: z.string(), style: ActionStyle })),
   selected_action_id: z.string().nullish(),
 });
