@@ -5,7 +5,7 @@ import Sequencer from '@jest/test-sequencer';
 const SLOW = ['services/local/', 'evals/', 'services/agent-runtime/test/'].map((folder) => folder.replaceAll('/', sep));
 
 /** The share of the other files that run between the slow ones. */
-const BETWEEN = 0.8;
+const BETWEEN = 0.6;
 
 /**
  * Spreads the slow files, which mostly wait, between those that use the processor. The last files are fast, so that no slow one
