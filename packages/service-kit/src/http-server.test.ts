@@ -39,6 +39,12 @@ describe('listen', () => {
     expect(await (await fetch(running.url)).text()).toBe('mine');
   });
 
+  it('keeps serving if a connection cannot be accepted', async () => {
+    const { server, url } = await started((_request, response) => response.end('here'), anywhere);
+    server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
+    expect((await fetch(url)).status).toBe(200);
+  });
+
   it('throws if the port is in use', async () => {
     const { port } = await started(() => undefined, anywhere);
     await expect(listen(() => undefined, { ...anywhere, port })).rejects.toMatchObject({ code: 'EADDRINUSE' });

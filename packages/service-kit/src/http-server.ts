@@ -40,6 +40,8 @@ export async function listen(
     server.once('error', reject);
     server.listen(port, host, () => {
       server.off('error', reject);
+      // A connection that cannot be accepted, for example without a free file descriptor, must not end the process.
+      server.on('error', () => undefined);
       resolve();
     });
   });

@@ -32,6 +32,8 @@ export async function listenHttp2(
     server.once('error', reject);
     server.listen(port, host, () => {
       server.off('error', reject);
+      // A connection that cannot be accepted must not end the process.
+      server.on('error', () => undefined);
       resolve();
     });
   });
