@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 
 export interface ListenOptions {
   /** Default: all addresses, of IPv4 and of IPv6. */
@@ -25,6 +25,19 @@ export interface RunningServer {
   close(graceMs?: number): Promise<void>;
 }
 
+/** Opens the port. @returns its number @throws the listen error (`EADDRINUSE`, …) */
+export function openPort(server: NetServer, { host, port }: Pick<ListenOptions, 'host' | 'port'>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      // A connection that cannot be accepted, for example without a free file descriptor, must not end the process.
+      server.on('error', () => undefined);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
 /** Starts listening and resolves when the port is open. @throws the listen error (`EADDRINUSE`, …) */
 export async function listen(
   handler: RequestListener | Server,
@@ -36,16 +49,7 @@ export async function listen(
   server.requestTimeout = requestTimeoutMs;
   const connections = openConnections(server);
   const lastAnswers = endConnectionsWithAnswers(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      // A connection that cannot be accepted, for example without a free file descriptor, must not end the process.
-      server.on('error', () => undefined);
-      resolve();
-    });
-  });
-  const bound = (server.address() as AddressInfo).port;
+  const bound = await openPort(server, { host, port });
   const shownHost = host === undefined || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
     server,

@@ -9,7 +9,7 @@ export { corsOriginOption, corsOrigins } from './cors-origins.js';
 export { type Deadline, startDeadline } from './deadline.js';
 export { type Device, deviceLogFields, isDescribed, readDevice } from './device.js';
 export { startHeartbeat } from './heartbeat.js';
-export { listen, type RunningServer } from './http-server.js';
+export { listen, type ListenOptions, openPort, type RunningServer } from './http-server.js';
 export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
 export { createLogger, type Logger, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
@@ -69,6 +69,7 @@ export {
   INVISIBLE,
   INVISIBLE_IN_QUERIES,
   NUL,
+  storable,
   UNPRINTABLE,
   UNPRINTABLE_IN_LINES,
 } from './unsafe-characters.js';

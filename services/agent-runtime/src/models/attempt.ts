@@ -1,7 +1,8 @@
+import { storable } from '@uswarm/service-kit';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { Fetch, ProviderAdapter } from './providers/adapter.js';
 import type { StepEvent, StepOptions, StepRequest } from './port.js';
-import { clean, createStepAssembler } from './step-assembler.js';
+import { createStepAssembler } from './step-assembler.js';
 import { createTransport } from './transport.js';
 import { announcementOf, createUsageMeter, type UsageMeter } from './usage.js';
 import type { Watchdog } from './watchdog.js';
@@ -78,7 +79,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
     for await (const part of partsOf(stream)) {
       watchdog.touch();
       if (part.type === 'error') throw part.error;
-      if (part.type === 'response-metadata' && part.modelId) answeringModel = clean(part.modelId);
+      if (part.type === 'response-metadata' && part.modelId) answeringModel = storable(part.modelId);
       measure(meter, part);
       const text = assembler.add(part);
       if (text !== '') yield { type: 'text', text };

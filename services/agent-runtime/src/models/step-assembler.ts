@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { NUL } from '@uswarm/service-kit';
+import { storable } from '@uswarm/service-kit';
 import { createModelText } from './model-text.js';
 import type { AssistantMessage, FinishReason, Step, ToolCall } from './port.js';
 
@@ -23,14 +23,11 @@ const MAX_CALLS = 128;
 /** Some servers send an empty object before the arguments. */
 const PLACEHOLDER = /^\{\}(?=\s*\{)/;
 
-/** Removes NUL, which databases reject, and replaces halves of characters, which servers reject. */
-export const clean = (text: string): string => text.toWellFormed().replaceAll(NUL, '');
-
 function cleanValue(value: unknown): unknown {
-  if (typeof value === 'string') return clean(value);
+  if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(cleanValue);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [clean(key), cleanValue(entry)]));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [storable(key), cleanValue(entry)]));
 }
 
 /** The arguments of a call; undefined unless they are a JSON object. */
@@ -50,7 +47,7 @@ const asOptions = (metadata: Metadata): { providerOptions?: NonNullable<Metadata
 
 /** Reasoning comes back in the next request. Signed reasoning must come back unchanged. */
 const cleanReasoning = (part: Part): Part =>
-  part.type === 'reasoning' && part.providerOptions === undefined ? { ...part, text: clean(part.text) } : part;
+  part.type === 'reasoning' && part.providerOptions === undefined ? { ...part, text: storable(part.text) } : part;
 
 /** What a provider adds to the message under this key is sent back as fields of the message. */
 function replayedFields(metadata: Metadata): Metadata {

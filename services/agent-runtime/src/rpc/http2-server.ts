@@ -1,17 +1,11 @@
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type ListenOptions, openPort } from '@uswarm/service-kit';
 
 export interface Http2Listening {
   port: number;
   /** Sends GOAWAY to all sessions, waits up to `graceMs`, then destroys the rest. */
   close(graceMs: number): Promise<void>;
-}
-
-export interface Http2Options {
-  /** Default: all addresses, of IPv4 and of IPv6. */
-  host?: string | undefined;
-  port: number;
 }
 
 /** Megabytes that a connection buffers. Node's default of 10 is less than the events of some turns. */
@@ -20,7 +14,7 @@ const SESSION_MB = 64;
 /** HTTP/2 without TLS, with prior knowledge (h2c), for gRPC. @throws the listen error */
 export async function listenHttp2(
   handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
-  { host, port }: Http2Options,
+  options: Pick<ListenOptions, 'host' | 'port'>,
 ): Promise<Http2Listening> {
   const server = createServer({ maxSessionMemory: SESSION_MB, settings: { maxConcurrentStreams: 256 } }, handler);
   const sessions = new Set<ServerHttp2Session>();
@@ -28,17 +22,9 @@ export async function listenHttp2(
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      // A connection that cannot be accepted must not end the process.
-      server.on('error', () => undefined);
-      resolve();
-    });
-  });
+  const bound = await openPort(server, options);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     async close(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();

@@ -23,7 +23,7 @@ export interface AccountServiceDeps {
   withTransaction: WithTransaction;
   users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
   deletedAccounts: DeletedAccountStore;
-  workspaces: Pick<WorkspaceStore, 'removeOldestMessages'>;
+  workspaces: Pick<WorkspaceStore, 'removeMessages'>;
   events: Pick<EventStore, 'lock'>;
   jobs: Pick<JobStore, 'cancel'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
@@ -85,9 +85,6 @@ export interface AccountService {
 
 const FIRST_WORKSPACE = 'My workspace';
 
-/** Messages deleted per statement, which has a deadline. One transaction deletes all. */
-const DELETION_BATCH = 2_000;
-
 const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
@@ -141,11 +138,6 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     if (maximum === undefined || isBypass(identity)) return;
     const age = clock.now().getTime() - (identity.authenticatedAt?.getTime() ?? -Infinity);
     if (age > maximum * 1000) throw new ApiError('reauthentication_required');
-  }
-
-  async function removeMessages(workspaceId: string, tx: Transaction): Promise<void> {
-    await deps.events.lock(workspaceId, tx);
-    while ((await deps.workspaces.removeOldestMessages(workspaceId, DELETION_BATCH, tx)) === DELETION_BATCH);
   }
 
   /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
@@ -210,7 +202,10 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
           await runtimes.requestDeletion(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);
-        for (const workspaceId of owned) await removeMessages(workspaceId, tx);
+        for (const workspaceId of owned) {
+          await deps.events.lock(workspaceId, tx);
+          await deps.workspaces.removeMessages(workspaceId, tx);
+        }
         await deletedAccounts.remember(hash(identity), userId, period, tx);
         await users.delete(userId, tx);
         await record('account.delete', identity, { session, db: tx });

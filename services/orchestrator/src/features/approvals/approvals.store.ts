@@ -1,6 +1,6 @@
+import { storable } from '@uswarm/service-kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { storable } from '../turns/reply/agent-content-schema.js';
 import { answersUser } from '../turns/answers-user.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';

@@ -1,5 +1,5 @@
 import { ApiError } from '@uswarm/contract';
-import { isCanonicalToken, NUL } from '@uswarm/service-kit';
+import { isCanonicalToken, storable } from '@uswarm/service-kit';
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { isSecureUrl } from '../../http/secure-url.js';
@@ -160,13 +160,11 @@ async function discover(issuer: string): Promise<string> {
   return document.jwks_uri;
 }
 
-/** Users choose their names at the identity provider, which may accept characters that Postgres does not store. */
-const storable = (text: string): string => text.replaceAll(NUL, '').toWellFormed();
-
 function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
   const { sub, exp } = payload;
   if (sub === undefined || sub === '' || sub !== storable(sub) || exp === undefined)
     throw new ApiError('token_invalid');
+  // Users choose their names at the identity provider, which may accept other characters than Postgres.
   const text = (claim: string): string => storable(typeof payload[claim] === 'string' ? payload[claim] : '');
   return {
     issuer: issuer.id,

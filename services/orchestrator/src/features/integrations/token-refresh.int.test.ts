@@ -61,7 +61,7 @@ describe('a renewal of tokens', () => {
     });
     await db.withTransaction((tx) => stores.jobs.enqueue({ kind: REFRESH_JOB, subjectId: id, workspaceId: id }, tx));
     const [job] = await stores.jobs.claim(REFRESH_JOB, 1, HOUR_MS);
-    if (job === undefined) throw new Error('there is no job');
+    if (job === undefined) throw new Error('the job does not exist');
     return refresh(job);
   }
 

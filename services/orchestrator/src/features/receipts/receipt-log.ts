@@ -1,8 +1,7 @@
-import type { ReceiptSigner } from '@uswarm/service-kit';
+import { storable, type ReceiptSigner } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import { pruningRow } from '../../jobs/pruning.js';
-import { storable } from '../turns/reply/agent-content-schema.js';
 import { argumentsHash, receiptDocument } from './receipt-document.js';
 import type { OwnReceipt, ReceiptEnd, ReceiptRow, ReceiptStore } from './receipts.store.js';
 

@@ -1,11 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { LIMITS, type ReceiptStatus } from '@uswarm/contract';
-import type { ReceiptKey } from '@uswarm/service-kit';
+import { storable, type ReceiptKey } from '@uswarm/service-kit';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { ReceiptsTable } from '../../database/tables.js';
 import { type ListPosition, listPosition } from '../messages/list-cursor.js';
-import { storable } from '../turns/reply/agent-content-schema.js';
 import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
 /** A call that is about to be sent to another system. */

@@ -1,9 +1,9 @@
+import { storable } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
-import { storable } from '../turns/reply/agent-content-schema.js';
 import type { Summarizer } from './summarizer.js';
 import { usageLock } from '../usage/usage-lock.js';
 import type { SummarizedMessage, SummaryStore } from './summaries.store.js';

@@ -1,13 +1,12 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { LIMITS } from '@uswarm/contract';
-import type { Clock } from '@uswarm/service-kit';
+import { storable, type Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../database/database.js';
 import { boundedResult } from '../delegations/delegation-message.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { EventStore } from '../events/events.store.js';
 import { insertSystemMessage } from '../messages/system-message.js';
 import type { MessageStore } from '../messages/messages.store.js';
-import { storable } from '../turns/reply/agent-content-schema.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply/reply-text.js';
 import { safeContent } from '../turns/reply/safe-content.js';

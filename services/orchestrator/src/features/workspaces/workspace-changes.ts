@@ -17,7 +17,7 @@ export interface WorkspaceChangesDeps {
   withTransaction: WithTransaction;
   store: Pick<
     WorkspaceStore,
-    'findOwned' | 'isOwnedBy' | 'rename' | 'namedConversations' | 'removeOldestMessages' | 'remove'
+    'findOwned' | 'isOwnedBy' | 'rename' | 'namedConversations' | 'removeMessages' | 'remove'
   >;
   users: Pick<UserStore, 'lockOwned'>;
   jobs: Pick<JobStore, 'cancel'>;
@@ -39,9 +39,6 @@ export interface WorkspaceChanges {
   /** Deletes a workspace permanently with its contents and its runtime; its usage still counts. @throws ApiError `workspace_not_found` */
   delete(userId: string, workspaceId: string): Promise<void>;
 }
-
-/** Messages deleted per statement, which has a deadline. One transaction deletes all: no client sees a part. */
-const DELETION_BATCH = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
   const { withTransaction, store, users, jobs, events, runtimes, clock } = deps;
@@ -95,7 +92,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
         await jobs.cancel(TURN_JOB, workspaceId, tx);
         await runtimes.requestDeletion(workspaceId, tx);
         await events.lock(workspaceId, tx);
-        while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH, tx)) === DELETION_BATCH);
+        await store.removeMessages(workspaceId, tx);
         await store.remove(workspaceId, tx);
       });
       deps.listEvents.deleted(userId, workspaceId);

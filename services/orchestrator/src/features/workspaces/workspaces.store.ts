@@ -29,8 +29,8 @@ export interface WorkspaceStore {
   rename(workspaceId: string, name: string, db: Database): Promise<void>;
   /** The conversations without a title, which show the name of the workspace. */
   namedConversations(workspaceId: string, db: Database): Promise<string[]>;
-  /** Deletes up to `limit` messages. @returns the number of deleted messages */
-  removeOldestMessages(workspaceId: string, limit: number, db: Database): Promise<number>;
+  /** Deletes all messages in batches, because a statement has a deadline. One transaction: no client sees a part. */
+  removeMessages(workspaceId: string, db: Database): Promise<void>;
   /** Deletes a workspace and all rows that reference it. */
   remove(workspaceId: string, db: Database): Promise<void>;
   isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
@@ -64,6 +64,16 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
     ORDER BY w.created_at, w.id`.execute(db);
 }
 
+/** Messages deleted per statement, which has a deadline. */
+const DELETION_BATCH = 2_000;
+
+/** @returns the number of deleted messages */
+async function removeOldestMessages(workspaceId: string, db: Database): Promise<number> {
+  const oldest = db.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq');
+  const deletion = db.deleteFrom('messages').where('id', 'in', oldest.limit(DELETION_BATCH));
+  return Number((await deletion.executeTakeFirst()).numDeletedRows);
+}
+
 export function createWorkspaceStore(database: Database): WorkspaceStore {
   return {
     async insert({ id, ownerId, name }, db) {
@@ -90,14 +100,8 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
       return rows.map(({ id }) => id);
     },
 
-    async removeOldestMessages(workspaceId, limit, db) {
-      const result = await db
-        .deleteFrom('messages')
-        .where('id', 'in', (from) =>
-          from.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq').limit(limit),
-        )
-        .executeTakeFirst();
-      return Number(result.numDeletedRows);
+    async removeMessages(workspaceId, db) {
+      while ((await removeOldestMessages(workspaceId, db)) === DELETION_BATCH);
     },
 
     async remove(workspaceId, db) {

@@ -1,5 +1,5 @@
 import { MessageContent } from '@uswarm/contract';
-import { NUL } from '@uswarm/service-kit';
+import { storable } from '@uswarm/service-kit';
 import { oneLine } from '../../tools/one-line.js';
 import { visibleText } from '../../tools/visible-text.js';
 
@@ -8,12 +8,7 @@ export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'ar
 
 const MAX_BYTES = 64 * 1024;
 
-/** Removes NUL and lone surrogates from untrusted text, because Postgres cannot store them. */
-export function storable(text: string): string {
-  return text.toWellFormed().replaceAll(NUL, '');
-}
-
-/** The same for all strings of a value. */
+/** `storable` for all strings of a value. */
 export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(storableJson);

@@ -1,6 +1,7 @@
 import { LIMITS } from '@uswarm/contract';
+import { storable } from '@uswarm/service-kit';
 import type { Entry, Message, Tool } from '@uswarm/runtime-proto';
-import { type OfferedContent, offeredContent, storable } from './agent-content-schema.js';
+import { type OfferedContent, offeredContent } from './agent-content-schema.js';
 import { type Refusal, ReplyLimitExceeded } from './reply-limit.js';
 import { callRecord, checkNames, toolMessage } from './runtime-output.js';
 import type { EntryParts, ToolMessage } from '../journal/turn-entries.js';

@@ -1,5 +1,5 @@
+import { storable } from '@uswarm/service-kit';
 import { visibleText } from '../../tools/visible-text.js';
-import { storable } from './agent-content-schema.js';
 import { scan } from './safe-markdown.js';
 
 const START = { end: 0, fence: '', output: '' };

@@ -1,4 +1,5 @@
 import { LIMITS } from '@uswarm/contract';
+import { storable } from '@uswarm/service-kit';
 import {
   Outcome,
   type Attempt,
@@ -17,7 +18,6 @@ import { createChunkStream } from './chunk-stream.js';
 import { finishedReply } from './finished-reply.js';
 import type { LiveEvents } from './live-events.js';
 import { isBackground } from '../background-turns.js';
-import { storable } from './agent-content-schema.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
 import { MAX_ROW_BYTES } from '../journal/journal.store.js';
 import type { Reply } from './reply-state.js';

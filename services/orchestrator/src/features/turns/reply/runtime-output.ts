@@ -1,3 +1,4 @@
+import { storable } from '@uswarm/service-kit';
 import {
   type Attempt as AnnouncedAttempt,
   type CallRecord as ReportedCall,
@@ -10,7 +11,6 @@ import {
 import type { ModelPrice } from '../../core/models.js';
 import type { Attempt } from '../../usage/reservations.store.js';
 import type { UsageEntry } from '../../usage/usage-entries.js';
-import { storable } from './agent-content-schema.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
 import type { ToolMessage } from '../journal/turn-entries.js';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { LIMITS } from '@uswarm/contract';
 import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
-import type { Logger } from '@uswarm/service-kit';
+import { storable, type Logger } from '@uswarm/service-kit';
 import { approvalCard, callHash } from '../../approvals/approval-card.js';
 import type { FoundApproval } from '../../approvals/approvals.store.js';
 import type { StoredOutcome } from '../../tools/tool-calls.store.js';
@@ -12,7 +12,6 @@ import type { CallRules } from '../../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../../tools/send-call.js';
 import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../../tools/untrusted-content.js';
-import { storable } from './agent-content-schema.js';
 import type { LiveEvents } from './live-events.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
 import { lineDescription } from '../writer/turn-messages.js';

@@ -1,4 +1,5 @@
 import { messageError } from '@uswarm/contract';
+import { storable } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../../database/database.js';
 import { allInOrder } from '../../../database/pipelined.js';
 import type { AgentActivity } from '../../../database/schema.js';
@@ -16,7 +17,6 @@ import type { ToolCallStore } from '../../tools/tool-calls.store.js';
 import type { UntrustedContentStore } from '../../tools/untrusted-content.store.js';
 import type { UsageLimits } from '../../usage/usage-limits.js';
 import { usageLock } from '../../usage/usage-lock.js';
-import { storable } from '../reply/agent-content-schema.js';
 import { showApproval } from './approval-cards.js';
 import { isBackground, type TaskOwner } from '../background-turns.js';
 import { createFencedWrites, type FencedWrites, LeaseLost, type Write } from './fenced-writes.js';
