@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
-import { bundledPackages } from './hack/jest/packages.mjs';
 
 // Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/hack/jest/environment.mjs',
+  resolver: '<rootDir>/hack/jest/resolver.mjs',
   // Workspace packages resolve to their sources, so a test never sees a stale build.
   testEnvironmentOptions: { customExportConditions: ['uswarm-source', 'node', 'node-addons'] },
   roots: ['packages', 'services', 'hack', 'charts', 'bench', 'evals'].map((folder) => `<rootDir>/${folder}`),
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...(await bundledPackages()) },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [
       // The mutation check of turns changes one file while it is transformed.
