@@ -72,20 +72,21 @@ type Answers<Responses> = {
 /** The output of a handler: a documented status with its body. */
 export type RouteAnswer<Operation extends OperationId> = Answers<RouteOf<Operation>['responses']>;
 
+/** Paths with fewer parameters come first: they match before `{id}` does. */
+const PATTERNS: readonly { route: RouteDefinition; pattern: RegExp }[] = ROUTES.map((route) => ({
+  route,
+  pattern: pathPattern(route.path),
+})).toSorted((a, b) => parameterCount(a.route) - parameterCount(b.route));
+
 /** The route of a method and a concrete path. */
 export function findRoute(method: string, path: string): RouteDefinition | undefined {
-  const routes: readonly RouteDefinition[] = ROUTES;
-  return routes
-    .filter((route) => route.method === method.toLowerCase())
-    .toSorted((a, b) => parameterCount(a) - parameterCount(b))
-    .find((route) => pathPattern(route.path).test(path));
+  const wanted = method.toLowerCase();
+  return PATTERNS.find(({ route, pattern }) => route.method === wanted && pattern.test(path))?.route;
 }
 
 /** The methods of a concrete path, for the `Allow` header; empty for an unknown path. */
 export function allowedMethods(path: string): string[] {
-  const methods = ROUTES.filter((route) => pathPattern(route.path).test(path)).map((route) =>
-    route.method.toUpperCase(),
-  );
+  const methods = PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method.toUpperCase());
   return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted();
 }
 
