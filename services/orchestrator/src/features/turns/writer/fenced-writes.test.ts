@@ -85,6 +85,24 @@ describe('writes of a turn', () => {
     expect(seen.commits).toEqual([['usage', 'reserve']]);
   });
 
+  it.each([
+    [
+      'are sent together with one that reads usage if they only append to the journal',
+      { usage: true },
+      ['next', 'result'],
+    ],
+    ['are sent before the next one that appends to the journal', { journal: true }, ['result', 'next']],
+  ])('%s', async (_name, options, order) => {
+    const { seen, writes, write } = setUp();
+    const slowly = async (): Promise<string> => {
+      await new Promise(setImmediate);
+      return write('result')();
+    };
+    writes.later(slowly, () => undefined, { journal: true });
+    await writes.together(write('next'), options);
+    expect(seen.commits).toEqual([order]);
+  });
+
   it('are committed with the next one if they are added while a transaction commits', async () => {
     const { seen, writes, write, later, committed } = setUp();
     later('read');

@@ -25,8 +25,10 @@ export interface ProgressWrite {
 export interface WriteOptions {
   /** Stored last, because agents come last in the lock order. The latest activity of a transaction replaces the others. */
   activity?: Write<unknown> | undefined;
-  /** Whether it reads or writes usage, or appends to the journal: such writes are sent one after the other, and have the usage lock. */
+  /** Whether it reads or writes usage: such writes are sent one after the other, and have the usage lock. */
   usage?: boolean;
+  /** Whether it appends to the journal: such writes are sent one after the other. */
+  journal?: boolean;
 }
 
 export interface TogetherOptions<T> extends WriteOptions {
@@ -105,11 +107,12 @@ export function createFencedWrites(
   async function send<T>(
     write: Write<T>,
     first: readonly Waiting[],
-    { isPipelined, usage = false, ends }: CommitOptions<T>,
+    { isPipelined, usage = false, journal = false, ends }: CommitOptions<T>,
     tx: Transaction,
   ) {
     const writeFirst = (sender: Transaction) => inTurn(first, ends !== undefined, sender);
     const followsUsage = first.some((one) => one.usage === true);
+    const follows = (usage && followsUsage) || (journal && first.some((one) => one.journal === true));
     // Jobs come first in the lock order, and then usage.
     const hold = (sender: Transaction) => mustHold(sender, { ends: ends !== undefined, usage: usage || followsUsage });
     if (!isPipelined) {
@@ -121,7 +124,7 @@ export function createFencedWrites(
     const [, results, result] = await pipelined(tx, (sender) => {
       const held = hold(sender);
       const written = writeFirst(sender);
-      return [held, written, usage && followsUsage ? written.then(() => write(sender)) : write(sender)];
+      return [held, written, follows ? written.then(() => write(sender)) : write(sender)];
     });
     return { results, result };
   }

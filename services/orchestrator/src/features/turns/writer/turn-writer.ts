@@ -19,7 +19,7 @@ import type { UsageLimits } from '../../usage/usage-limits.js';
 import { usageLock } from '../../usage/usage-lock.js';
 import { showApproval } from './approval-cards.js';
 import { isBackground, type TaskOwner } from '../background-turns.js';
-import { createFencedWrites, type FencedWrites, LeaseLost, type Write } from './fenced-writes.js';
+import { createFencedWrites, type FencedWrites, LeaseLost, type Write, type WriteOptions } from './fenced-writes.js';
 import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
 import { stoppedReply } from '../reply/finished-reply.js';
 import { ReplyLimitExceeded } from '../reply/reply-limit.js';
@@ -112,6 +112,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
   const withActivity = (activity: AgentActivity | undefined) =>
     activity === undefined ? {} : { activity: showing(activity) };
+
+  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined): WriteOptions => ({
+    ...withActivity(activity),
+    usage: usage !== undefined,
+    journal: true,
+  });
 
   /** As `fenced`, for writes that can leave something unfinished. */
   const leaving: FencedWrites['now'] = (write) => {
@@ -216,7 +222,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async entry(generation, entry, activity) {
-      const appended = await writes.together(appending(generation, entry), { ...withActivity(activity), usage: true });
+      const appended = await writes.together(appending(generation, entry), orderOf(entry, activity));
       countEntry(entry, appended);
       return appended;
     },
@@ -234,7 +240,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
           countEntry(entry, result);
           appended(result);
         },
-        { ...withActivity(activity), usage: true },
+        orderOf(entry, activity),
       );
     },
 
