@@ -9,12 +9,18 @@ export default class SharingEnvironment extends TestEnvironment {
   constructor(...args) {
     super(...args);
     this.global.uswarmRequire = require;
-    const { Error } = this.global;
-    // Errors of shared packages and of Node.js itself are of the class outside of the sandbox.
-    Object.defineProperty(Error, Symbol.hasInstance, {
-      value(error) {
-        return Function.prototype[Symbol.hasInstance].call(this, error) || (this === Error && types.isNativeError(error));
-      },
-    });
+    const { Date, Error } = this.global;
+    recognize(Date, types.isDate);
+    recognize(Error, types.isNativeError);
   }
+}
+
+/** Lets `instanceof` recognize objects of shared packages and of Node.js, whose classes are those outside of the sandbox. */
+function recognize(constructor, isInstance) {
+  Object.defineProperty(constructor, Symbol.hasInstance, {
+    value(object) {
+      // Subclasses inherit this method.
+      return Function.prototype[Symbol.hasInstance].call(this, object) || (this === constructor && isInstance(object));
+    },
+  });
 }
