@@ -9,9 +9,11 @@ export default class SharingEnvironment extends TestEnvironment {
   constructor(...args) {
     super(...args);
     this.global.uswarmRequire = require;
-    const { Date, Error } = this.global;
+    const { Date, Error, Promise, URIError } = this.global;
     recognize(Date, types.isDate);
     recognize(Error, types.isNativeError);
+    recognize(Promise, types.isPromise);
+    recognize(URIError, (object) => types.isNativeError(object) && object.name === 'URIError');
   }
 }
 

@@ -28,7 +28,6 @@ const SHARED = new Set([
   '@redis/client',
   '@socket.io/redis-adapter',
   'compression',
-  'express',
   'fast-check',
   'file-type',
   'html-to-text',
