@@ -161,7 +161,8 @@ function fenceAfter(fence: string, { run, info }: FenceLine): string {
   return run.length < 3 || (run.startsWith('`') && info.includes('`')) ? '' : run;
 }
 
-const PLAIN = /[^!\]<&:\n]+/y;
+/** Bounded, because a match of megabytes can exceed the stack of the regular expression. */
+const PLAIN = /[^!\]<&:\n]{1,65536}/y;
 
 /**
  * Converts the source from a position on. Pure.
