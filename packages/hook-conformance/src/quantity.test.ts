@@ -1,5 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
+import { canonicalQuantity } from '@uswarm/contract/userswarm';
+import fc from 'fast-check';
 import { storedQuantity } from './quantity.js';
+
+const quantities = fc
+  .tuple(
+    fc.oneof(
+      fc.nat(99_999).map(String),
+      fc.double({ min: 0, max: 9_999, noNaN: true }).map((value) => value.toFixed(4)),
+    ),
+    fc.constantFrom('', 'm', 'k', 'M', 'G', 'Ki', 'Mi', 'Gi', 'Ti', 'e2', 'E3', 'e-1', 'u', 'n'),
+  )
+  .map(([number, suffix]) => number + suffix);
 
 describe('storedQuantity', () => {
   // The results of a real API server (1.34).
@@ -26,5 +38,15 @@ describe('storedQuantity', () => {
   it('rejects invalid quantities', () => {
     expect(() => storedQuantity('much')).toThrow('not a quantity');
     expect(() => storedQuantity('1Xi')).toThrow('not a quantity');
+  });
+
+  it('equals the canonical form of the contract and is stable', () => {
+    fc.assert(
+      fc.property(quantities, (text) => {
+        const canonical = canonicalQuantity(text);
+        expect(canonical).toBe(storedQuantity(text));
+        expect(storedQuantity(canonical)).toBe(canonical);
+      }),
+    );
   });
 });

@@ -36,6 +36,7 @@ export {
   type UserSwarmPhase,
 } from './conditions.js';
 export { adviceFor, REASON_ADVICE } from './advice.js';
+export { canonicalQuantity, exceeds, parseQuantity } from './quantity.js';
 export { Condition, type UserSwarm, UserSwarmSpec, UserSwarmStatus } from './resource.js';
 export {
   CHILD_GROUPS,

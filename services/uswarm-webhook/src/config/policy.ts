@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DnsLabel, DnsSubdomain } from '@uswarm/contract/userswarm';
+import { DnsLabel, DnsSubdomain, parseQuantity } from '@uswarm/contract/userswarm';
 import { ConfigError } from '@uswarm/service-kit';
-import { parseQuantity } from '../render/quantity.js';
 
 /** The limits for UserSwarms from the ConfigMap `uswarm-policy`, which the admission policy also reads. */
 export interface Policy {

@@ -1,6 +1,5 @@
-import { DnsSubdomain, LABEL } from '@uswarm/contract/userswarm';
+import { canonicalQuantity, DnsSubdomain, LABEL, parseQuantity } from '@uswarm/contract/userswarm';
 import { z } from 'zod';
-import { canonicalQuantity, parseQuantity } from '../render/quantity.js';
 
 /** Environment variables that are reserved for rendering. */
 const OURS = /^(USWARM|SVC)_/;

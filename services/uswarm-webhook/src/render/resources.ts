@@ -1,6 +1,5 @@
-import type { UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { canonicalQuantity, exceeds, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 import type { RuntimePods } from '../config/runtime-pods.js';
-import { canonicalQuantity, exceeds } from './quantity.js';
 
 type Quantities = Record<string, string>;
 

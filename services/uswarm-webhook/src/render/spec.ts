@@ -1,14 +1,15 @@
 import {
+  exceeds,
+  ownEnvSecret,
+  parseQuantity,
+  type UserSwarm,
   USERSWARM_NAME,
   USERSWARM_NAME_LENGTH,
   UserSwarmSpec,
-  type UserSwarm,
-  ownEnvSecret,
 } from '@uswarm/contract/userswarm';
 import type { Policy } from '../config/policy.js';
 import { InvalidSpecError } from './invalid-spec-error.js';
 import type { RenderSettings } from './settings.js';
-import { exceeds, parseQuantity } from './quantity.js';
 
 /**
  * Validates the spec. Admission rejects most faults already; this covers the rest.

@@ -201,6 +201,21 @@ describe('the recommended actions of uswarmctl explain', () => {
     ]);
   });
 
+  it.each([
+    { resource: 'limits.cpu', used: '1', hard: '1000m', isExhausted: true },
+    { resource: 'limits.memory', used: '1024Mi', hard: '1Gi', isExhausted: true },
+    { resource: 'limits.memory', used: '1G', hard: '1Gi', isExhausted: false },
+    { resource: 'pods', used: '6', hard: '5', isExhausted: true },
+    { resource: 'pods', used: '9', hard: '10', isExhausted: false },
+    { resource: 'pods', used: undefined, hard: '5', isExhausted: false },
+  ])('compare $used of $hard $resource as quantities', ({ resource, used, hard, isExhausted }) => {
+    const status = { hard: { [resource]: hard }, used: used === undefined ? {} : { [resource]: used } };
+    const { exhausted } = report({
+      quotas: [{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'team' }, status }],
+    });
+    expect(exhausted).toEqual(isExhausted ? [{ quota: 'team', resource, used, hard }] : []);
+  });
+
   it('refer to the message for an unknown reason', () => {
     expect(report({ swarm: failing('Progressing', 'Queued2', 'm') }).next).toEqual([
       expect.stringMatching(/^Queued2: unknown to this version of uswarmctl/),

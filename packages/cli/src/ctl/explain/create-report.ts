@@ -1,6 +1,7 @@
 import {
   type Condition,
   CONTROLLER_MANAGER,
+  exceeds,
   LABEL,
   ORCHESTRATOR_MANAGER,
   type UserSwarm,
@@ -8,7 +9,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { ManagedFields } from '@uswarm/kube-client';
 import { nextSteps } from './next-steps.js';
-import type { ContainerState, Deployment, Findings, Pod, RecordedEvent } from './objects.js';
+import type { ContainerState, Deployment, Findings, Pod, Quota, RecordedEvent } from './objects.js';
 import type { PodReport, Report, Workload } from './report.js';
 
 const EVENTS_SHOWN = 15;
@@ -45,15 +46,20 @@ export function createReport(findings: Findings, now: Date): Report {
     sync: syncView(findings, ageOf),
     deployment: deploymentView(findings.deployment),
     pods: pods.map((pod) => podView(pod, ageOf)),
-    exhausted: quotas.flatMap(({ metadata: { name }, status: { hard = {}, used = {} } = {} }) =>
-      Object.entries(hard)
-        .filter(([resource, limit]) => used[resource] === limit)
-        .map(([resource, limit]) => ({ quota: name, resource, used: limit, hard: limit })),
-    ),
+    exhausted: quotas.flatMap(exhausted),
     events: eventViews(findings.events, ageOf),
     unreadable: findings.unreadable,
   };
   return { ...known, next: nextSteps(known) };
+}
+
+/** The API server stores `hard` as it was written, and `used` as a sum, so they can have different units. */
+function exhausted({ metadata: { name }, status: { hard = {}, used = {} } = {} }: Quota): Report['exhausted'] {
+  return Object.entries(hard).flatMap(([resource, limit]) => {
+    const amount = used[resource];
+    const isExhausted = amount !== undefined && !exceeds(limit, amount);
+    return isExhausted ? [{ quota: name, resource, used: amount, hard: limit }] : [];
+  });
 }
 
 type AgeOf = (time: string | null | undefined) => number | null;
