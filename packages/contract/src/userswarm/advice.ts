@@ -71,8 +71,8 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
       'Read the message; compare Role and RoleBinding in the runtime namespace with those of the chart, and check admission policies.',
   },
   ApplyFailed: {
-    cause: 'The API server rejects a child for another reason.',
-    advice: 'Check the message and the log of `uswarm-controller`.',
+    cause: 'The API server rejects a child for another reason, or a finalizer keeps a deleted child.',
+    advice: 'Check the message and the log of `uswarm-controller`. Repair the owner of the finalizer, or remove it.',
   },
   SecretMissing: {
     cause: 'The Secret of `envSecretRef` or one of its keys does not exist.',

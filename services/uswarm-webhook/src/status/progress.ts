@@ -24,10 +24,11 @@ export interface ProgressInput {
 
 /** Why a runtime is not Ready: the first matching cause, else Starting. */
 export function progressOf(input: ProgressInput): Progress {
-  const { request, namespace, database, queued } = input;
+  const { request, namespace, observed, database, queued } = input;
   return (
     namespaceProblem(request, namespace) ??
     applyProblem(request.parent.status?.conditions) ??
+    heldChild(observed) ??
     (queued ? QUEUED : undefined) ??
     runtimeProblem(input) ??
     (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
@@ -95,6 +96,23 @@ function applyProblem(conditions: readonly Condition[] = []): Progress | undefin
   if (synced?.status !== 'False' || synced.reason === 'WebhookUnavailable') return undefined;
   const known = (SYNC_FAILURES as readonly string[]).includes(synced.reason);
   return { reason: known ? synced.reason : 'ApplyFailed', message: synced.message };
+}
+
+/** Kubernetes removes them when the objects that depend on the child are deleted or orphaned. */
+const OWN_FINALIZERS: ReadonlySet<string> = new Set(['foregroundDeletion', 'orphan']);
+
+/** A deleted child that the runtime needs, and that another program keeps: until then, it cannot be created again. */
+function heldChild({ deployment, service }: Observed): Progress | undefined {
+  for (const child of [deployment, service]) {
+    if (child?.metadata.deletionTimestamp === undefined) continue;
+    const { namespace, name, finalizers = [] } = child.metadata;
+    const foreign = finalizers.filter((finalizer) => !OWN_FINALIZERS.has(finalizer));
+    if (foreign.length === 0) continue;
+    const what = `${child.kind} ${namespace}/${name}`;
+    const message = `The ${what} is being deleted and waits for its finalizers: ${foreign.join(', ')}.`;
+    return { reason: 'ApplyFailed', message };
+  }
+  return undefined;
 }
 
 /** The creation of the pod was refused. */

@@ -66,6 +66,37 @@ describe('the reason of the condition Ready', () => {
     expect(ready.message).not.toBe('');
   });
 
+  describe('of a deleted child', () => {
+    type Group = keyof SyncRequest['children'];
+    async function readyWith(group: Group, finalizers: string[], world: World = {}) {
+      const request = await starting(world);
+      for (const { metadata } of Object.values(request.children[group]))
+        Object.assign(metadata, { deletionTimestamp: '2030-01-01T00:00:00Z', finalizers });
+      const { phase, ready } = await statusOf(request);
+      return { phase, reason: ready.reason, message: ready.message };
+    }
+    const NAME = 'userswarms/agent-runtime-workspace-a';
+
+    it.each<[Group, string]>([
+      ['Deployment.apps/v1', 'Deployment'],
+      ['Service.v1', 'Service'],
+    ])('names the finalizers of other programs that keep it: %s', async (group, kind) => {
+      const finalizers = ['foregroundDeletion', 'example.com/backup', 'example.com/audit'];
+      expect(await readyWith(group, finalizers, { pods: [waiting('CrashLoopBackOff')] })).toEqual({
+        phase: 'Progressing',
+        reason: 'ApplyFailed',
+        message: `The ${kind} ${NAME} is being deleted and waits for its finalizers: example.com/backup, example.com/audit.`,
+      });
+    });
+
+    it.each<[string, Group, string[]]>([
+      ['only Kubernetes keeps it, until its pods are deleted', 'Deployment.apps/v1', ['foregroundDeletion']],
+      ['the runtime does not need it to start', 'ServiceAccount.v1', ['example.com/backup']],
+    ])('is Starting if %s', async (_when, group, finalizers) => {
+      expect((await readyWith(group, finalizers)).reason).toBe('Starting');
+    });
+  });
+
   it('the reason is the first one in order of precedence if several apply', async () => {
     const order = ['SecretMissing', 'ImagePullBackOff', 'OOMKilled', 'CrashLoopBackOff', 'Unschedulable'];
     for (const [index, reason] of order.entries()) {
