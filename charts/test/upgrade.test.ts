@@ -1,9 +1,30 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type KnownCluster, startKnownCluster } from './support/known-cluster.js';
-import { evaluation, find, helm, type Manifest, ofKind, parseManifests, render } from './support/rendering.js';
+import {
+  evaluation,
+  find,
+  helm,
+  type Manifest,
+  modelProvider,
+  ofKind,
+  parseManifests,
+  render,
+} from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 
 const SECRET = 'uswarm-evaluation';
+
+/** The output of `helm upgrade` for the objects in the cluster. */
+async function upgradeIn({ kubeconfig }: KnownCluster, values: object): Promise<Manifest[]> {
+  const verb = ['template', '--is-upgrade', '--dry-run=server', '--disable-openapi-validation'];
+  return parseManifests(await helm([...verb, '--kubeconfig', kubeconfig], values));
+}
+
+function asStored(secret: Manifest): Manifest {
+  const { stringData, ...rest } = secret;
+  const data = Object.entries(stringData as Record<string, string>).map(([key, text]) => [key, btoa(text)]);
+  return { ...(rest as Manifest), data: Object.fromEntries(data) };
+}
 
 describe('an upgrade of an evaluation', () => {
   let cluster: KnownCluster;
@@ -12,16 +33,7 @@ describe('an upgrade of an evaluation', () => {
   });
   afterEach(() => cluster.close());
 
-  /** The output of `helm upgrade` for the objects in the cluster. */
-  const upgrade = async (values: object): Promise<Manifest[]> => {
-    const verb = ['template', '--is-upgrade', '--dry-run=server', '--disable-openapi-validation'];
-    return parseManifests(await helm([...verb, '--kubeconfig', cluster.kubeconfig], values));
-  };
-  const asStored = (secret: Manifest): Manifest => {
-    const { stringData, ...rest } = secret;
-    const data = Object.entries(stringData as Record<string, string>).map(([key, text]) => [key, btoa(text)]);
-    return { ...(rest as Manifest), data: Object.fromEntries(data) };
-  };
+  const upgrade = (values: object): Promise<Manifest[]> => upgradeIn(cluster, values);
 
   it('keeps all generated secrets', async () => {
     const installed = find(await render(evaluation), 'Secret', SECRET);
@@ -39,6 +51,78 @@ describe('an upgrade of an evaluation', () => {
     expect(upgraded).toMatchObject(older);
     expect(upgraded['cursor-key']).toMatch(/^\w{43}$/);
     expect(upgraded['cursor-key']).not.toBe((installed['stringData'] as Record<string, string>)['cursor-key']);
+  });
+});
+
+describe('a rotation of the generated keys of an evaluation', () => {
+  const ROTATED = ['internalApi', 'cursor', 'identityHash', 'signature', 'mcpSigning', 'modelToken', 'sync'] as const;
+  const WITH_ID: ReadonlySet<string> = new Set(['internalApi', 'mcpSigning', 'modelToken']);
+  const base = merge(evaluation, modelProvider);
+  const named = (key: string, previousKey: string): object =>
+    merge(base, {
+      secrets: {
+        ...Object.fromEntries(
+          ROTATED.map((name) => [
+            name,
+            { key: `${name}-${key}`, previousKey: previousKey && `${name}-${previousKey}` },
+          ]),
+        ),
+        callKey: {
+          privateKey: `private-${key}`,
+          publicKey: `public-${key}`,
+          previousPrivateKey: previousKey && `private-${previousKey}`,
+        },
+      },
+    });
+  const generatedBy = (manifests: readonly Manifest[]): Record<string, string> =>
+    find(manifests, 'Secret', SECRET)['stringData'] as Record<string, string>;
+
+  /** Each upgrade finds only the entries that the one before it has rendered. */
+  async function upgraded(...steps: object[]): Promise<Record<string, string>[]> {
+    const results = [await render(steps[0]!)];
+    for (const values of steps.slice(1)) {
+      const cluster = await startKnownCluster([...results.at(-1)!]);
+      try {
+        cluster.objects.push(asStored(find(results.at(-1)!, 'Secret', SECRET)));
+        results.push(await upgradeIn(cluster, values));
+      } finally {
+        await cluster.close();
+      }
+    }
+    return results.map(generatedBy);
+  }
+
+  it('generates the next key when it is introduced, and keeps both keys when it is used', async () => {
+    const [, introduced, switched, retired] = await upgraded(
+      named('old', ''),
+      named('old', 'new'),
+      named('new', 'old'),
+      named('new', ''),
+    );
+    for (const name of ROTATED) {
+      const [before, after] = [`${name}-old`, `${name}-new`];
+      expect(introduced?.[after]).toMatch(WITH_ID.has(name) ? /^k\d+:\w{43}$/ : /^\w{43}$/);
+      expect(introduced?.[after]?.split(':')[0]).not.toBe(introduced?.[before]?.split(':')[0]);
+      expect(switched).toMatchObject({ [before]: introduced?.[before], [after]: introduced?.[after] });
+      expect(retired?.[after]).toBe(introduced?.[after]);
+      expect(retired).not.toHaveProperty(before);
+    }
+  });
+
+  it('keeps the previous keys, and gives new ones another id, if the new keys were not introduced before', async () => {
+    const [installed, switched] = await upgraded(named('old', ''), named('new', 'old'));
+    for (const name of ROTATED) {
+      const [before, after] = [switched?.[`${name}-old`], switched?.[`${name}-new`]];
+      expect(before).toBe(installed?.[`${name}-old`]);
+      expect(after?.split(':')[0]).not.toBe(before?.split(':')[0]);
+    }
+    expect(switched?.['private-old']).toBe(installed?.['private-old']);
+    expect(switched?.['private-new']).not.toBe(installed?.['private-old']);
+  });
+
+  it('generates no previous key for an existing Secret', async () => {
+    const cursor = { existingSecret: 'mine', previousKey: 'cursor-key-2' };
+    expect(generatedBy(await render(merge(base, { secrets: { cursor } })))).not.toHaveProperty('cursor-key-2');
   });
 });
 
