@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { childLabels, parseQuantity, runtimePods } from '@uswarm/webhook';
+import { parseQuantity } from '@uswarm/contract/userswarm';
+import { childLabels, runtimePods } from '@uswarm/webhook';
 import { leaves, policiesOf } from './support/network-model.js';
 import { referencesOf } from './support/references.js';
 import {

@@ -143,7 +143,7 @@ describe('every value', () => {
       (error: { stderr: string }) => error.stderr,
     );
     return text
-      .replaceAll(/^ {2}"?[-\w.]+"?: "?(postgres:|redis:|k1:|-----BEGIN|\w{32,43}"?$).*$/gm, '')
+      .replaceAll(/^ {2}"?[-\w.]+"?: "?(postgres:|redis:|k\d+:|-----BEGIN|\w{32,43}"?$).*$/gm, '')
       .replaceAll(/requirepass \w+/g, '')
       .replaceAll(/^LAST DEPLOYED: .*$/gm, '');
   };

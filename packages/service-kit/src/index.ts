@@ -8,11 +8,18 @@ export { currentContext, type RequestContext, runInContext } from './context.js'
 export { corsOriginOption, corsOrigins } from './cors-origins.js';
 export { type Deadline, startDeadline } from './deadline.js';
 export { type Device, deviceLogFields, isDescribed, readDevice } from './device.js';
+export { isPromptFlagged } from './flagged-prompt.js';
 export { startHeartbeat } from './heartbeat.js';
 export { listen, type ListenOptions, openPort, type RunningServer } from './http-server.js';
 export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
 export { createLogger, type Logger, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
+export {
+  JOURNAL_IMAGES,
+  MAX_MODEL_REQUEST_BYTES,
+  MAX_TURN_IMAGE_BYTES,
+  MAX_TURN_JOURNAL_BYTES,
+} from './model-request-limits.js';
 export { isNotConnected } from './not-connected.js';
 export { startOpsServer } from './ops-server.js';
 export { parseJson } from './parse-json.js';
@@ -56,7 +63,14 @@ export {
   verifyMcpToken,
   verifyModelToken,
 } from './tokens.js';
-export { estimatePromptTokens, estimateTokens, TOKENS_IN_FLIGHT } from './token-estimate.js';
+export {
+  estimatePromptTokens,
+  estimateRequestTokens,
+  estimateTokens,
+  type ImagelessRequest,
+  TOKENS_IN_FLIGHT,
+  withoutImageData,
+} from './token-estimate.js';
 export { createTokenBuckets, type TokenBuckets } from './token-buckets.js';
 export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tracing.js';
 export { hstsMaxAge, transportSecurity } from './transport-security.js';

@@ -81,12 +81,12 @@ const isObject = (value: unknown): value is JsonObject => typeof value === 'obje
 const MAX_DEPTH = 2;
 
 /** The parts of a message, with null in place of images. Arguments of tools are not parts, so images in them stay text. */
-function withoutImages(content: unknown, onImage: () => void, depth = 0): unknown {
+function withoutImages(content: unknown, onImage: (image: JsonObject) => void, depth = 0): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {
     if (!isObject(part)) return part;
     if (part['type'] === 'image' || part['type'] === 'image_url') {
-      onImage();
+      onImage(part);
       return null;
     }
     if (part['type'] !== 'tool_result' || depth >= MAX_DEPTH) return part;
@@ -115,19 +115,51 @@ function estimateMessage(message: string): number {
   return tokens;
 }
 
-/**
- * Estimates the prompt tokens of a request of the chat completions or the Messages protocol. An image counts as `IMAGE_TOKENS`,
- * whatever its size in bytes.
- */
-export function estimatePromptTokens(body: string): number {
-  const request = parseJson(body);
-  if (!isObject(request) || !Array.isArray(request['messages'])) return estimateTokens(body);
-  let tokens = estimateTokens(JSON.stringify({ ...request, messages: [] }));
-  const onImage = (): void => void (tokens += IMAGE_TOKENS);
-  for (const message of request['messages'] as unknown[]) {
-    const text = isObject(message) ? { ...message, content: withoutImages(message['content'], onImage) } : message;
-    // One more for the comma between two messages.
-    tokens += 1 + estimateMessage(JSON.stringify(text));
-  }
+/** A request of the chat completions or the Messages protocol without the data of its images. */
+export interface ImagelessRequest {
+  /** The request, with null in place of images. */
+  body: JsonObject;
+  /** The estimated tokens of the images, and the characters of their data. */
+  images: { tokens: number; characters: number };
+}
+
+/** Images have no more levels. */
+const MAX_IMAGE_DEPTH = 3;
+
+function charactersOf(value: unknown, depth = 0): number {
+  if (typeof value === 'string') return value.length;
+  if (!isObject(value) || depth > MAX_IMAGE_DEPTH) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + charactersOf(part, depth + 1), 0);
+}
+
+/** Removes the data of images, of which a request can have many megabytes. */
+export function withoutImageData(request: JsonObject): ImagelessRequest {
+  const { messages } = request;
+  const images = { tokens: 0, characters: 0 };
+  if (!Array.isArray(messages)) return { body: request, images };
+  const onImage = (image: JsonObject): void => {
+    images.tokens += IMAGE_TOKENS;
+    images.characters += charactersOf(image);
+  };
+  const texts = (messages as unknown[]).map((message) =>
+    isObject(message) ? { ...message, content: withoutImages(message['content'], onImage) } : message,
+  );
+  return { body: { ...request, messages: texts }, images };
+}
+
+/** Estimates the prompt tokens of a request. An image counts as `IMAGE_TOKENS`, whatever its size in bytes. */
+export function estimateRequestTokens({ body, images }: ImagelessRequest): number {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return estimateTokens(JSON.stringify(body));
+  let tokens = images.tokens + estimateTokens(JSON.stringify({ ...body, messages: [] }));
+  // One more for the comma between two messages.
+  for (const message of messages as unknown[]) tokens += 1 + estimateMessage(JSON.stringify(message));
   return tokens;
+}
+
+/** Estimates the prompt tokens of the text of a request; see `estimateRequestTokens`. */
+export function estimatePromptTokens(text: string): number {
+  const request = parseJson(text);
+  if (!isObject(request) || !Array.isArray(request['messages'])) return estimateTokens(text);
+  return estimateRequestTokens(withoutImageData(request));
 }

@@ -1,6 +1,8 @@
 /** HTTP status of each error that the gateway itself returns; errors of a provider are passed through. */
 const STATUS = {
   invalid_request: 400,
+  // The code of OpenAI and Azure for it.
+  content_filter: 400,
   token_invalid: 401,
   token_limit_reached: 402,
   turn_budget_reached: 402,

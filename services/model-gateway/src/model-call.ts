@@ -3,13 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelCallReservation, ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import {
-  estimatePromptTokens,
+  estimateRequestTokens,
+  type ImagelessRequest,
   type Logger,
   type ModelTokenTurn,
   parseJson,
   type Span,
   startDeadline,
   TOKENS_IN_FLIGHT,
+  withoutImageData,
 } from '@uswarm/service-kit';
 import { describeCall, describeEnd } from './call-span.js';
 import type { ModelGatewayConfig, ProviderConfig } from './config.js';
@@ -20,7 +22,8 @@ import { allowedModel, pricedModel } from './model-names.js';
 import { CallCut } from './provider-client.js';
 import type { Body, Protocol } from './protocols/protocol.js';
 import { relay } from './relay.js';
-import { readBody } from './request-body.js';
+import { declaredBytes, readBody } from './request-body.js';
+import type { RequestMemory } from './request-memory.js';
 import { createResponseMeter } from './response-meter.js';
 import type { SendCall, SentResponse } from './send-call.js';
 import { REFUSED, type Settlements } from './settlements.js';
@@ -30,6 +33,7 @@ export interface ModelCallDeps {
   calls: Pick<ModelCallClient, 'reserve'>;
   settlements: Pick<Settlements, 'settle' | 'release'>;
   send: SendCall;
+  memory: RequestMemory;
   metrics: Pick<ModelGatewayMetrics, 'measured' | 'firstByte' | 'retried'>;
   logger: Pick<Logger, 'info'>;
   /** Aborts running calls at shutdown. */
@@ -51,7 +55,8 @@ interface Call {
   turn: ModelTokenTurn;
   protocol: Protocol;
   provider: ProviderConfig;
-  body: Body;
+  /** For the estimate of its tokens. */
+  request: ImagelessRequest;
   requestedModel: string;
   /** The name at the provider. */
   model: string;
@@ -75,38 +80,39 @@ export interface Exchange {
 export type RunModelCall = (protocol: Protocol, turn: ModelTokenTurn, exchange: Exchange) => Promise<CallResult>;
 
 export function createModelCalls(deps: ModelCallDeps): RunModelCall {
-  const { config, calls, settlements, send, metrics, logger } = deps;
+  const { config, calls, settlements, send, memory, metrics, logger } = deps;
 
   /** @throws GatewayError */
   async function accept(
     protocol: Protocol,
     turn: ModelTokenTurn,
     { request, span }: Pick<Exchange, 'request' | 'span'>,
-  ): Promise<Call> {
+  ): Promise<{ call: Call; body: Body }> {
     const provider = config.providers[protocol.provider];
     if (provider === undefined) {
       throw new GatewayError('model_not_allowed', `The provider ${protocol.provider} is not configured.`);
     }
     const startedAt = performance.now();
     const text = await readBody(request);
-    const body = parseJson(text);
+    const body = parseJson(text) as Body;
     const asked = protocol.readRequest(body);
+    const imageless = withoutImageData(body);
     const call = {
       id: randomUUID(),
       turn,
       protocol,
       provider,
-      body: body as Body,
+      request: imageless,
       requestedModel: pricedModel(asked.model, provider.models),
       model: allowedModel(asked.model, provider.models),
       maxOutputTokens: Math.min(asked.maxOutputTokens ?? config.outputLimit, config.outputLimit),
-      promptEstimate: Math.ceil(Buffer.byteLength(text) / RESERVED_BYTES_PER_TOKEN),
+      promptEstimate: reservedTokens(imageless, Buffer.byteLength(text)),
       startedAt,
       span,
     };
     describeCall(span, { ...call, turnId: turn.turnId });
     if (Number(request.headers[RETRY_COUNT_HEADER]) > 0) metrics.retried(protocol.provider);
-    return call;
+    return { call, body };
   }
 
   /** @throws GatewayError */
@@ -165,8 +171,8 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   /** Sends a reserved call. A call that fails before its response is settled here. @throws GatewayError, CallCut */
   async function sendReserved(
     call: ReservedCall,
-    request: IncomingMessage,
-    response: ServerResponse,
+    body: Body,
+    { request, response }: Pick<Exchange, 'request' | 'response'>,
     signal: AbortSignal,
   ): Promise<SentResponse> {
     if (signal.aborted) {
@@ -174,7 +180,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       throw new CallCut('the call was cut before it was sent');
     }
     try {
-      return await send(call.protocol, call.provider, { ...call, headers: request.headers, signal });
+      return await send(call.protocol, call.provider, { ...call, body, headers: request.headers, signal });
     } catch (error) {
       const mayCount = error instanceof CallCut;
       await settle(
@@ -183,6 +189,23 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
         error instanceof GatewayError ? error.code : 'cut',
       );
       throw mayCount && !response.destroyed ? brokenBeforeResponse(error, signal) : error;
+    }
+  }
+
+  /** Reads, reserves and sends a call. Its body is not needed after that, but it can have many megabytes of images. */
+  async function forward(
+    protocol: Protocol,
+    turn: ModelTokenTurn,
+    exchange: Exchange,
+    signal: AbortSignal,
+  ): Promise<{ call: ReservedCall; sent: SentResponse }> {
+    const free = memory.hold(turn.workspaceId, declaredBytes(exchange.request));
+    try {
+      const { call: accepted, body } = await accept(protocol, turn, exchange);
+      const call = await reserve(accepted);
+      return { call, sent: await sendReserved(call, body, exchange, signal) };
+    } finally {
+      free();
     }
   }
 
@@ -221,25 +244,27 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   }
 
   return async (protocol, turn, exchange) => {
-    const { request, response } = exchange;
-    const accepted = await accept(protocol, turn, exchange);
+    const { response } = exchange;
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const deadline = startDeadline(CALL_MS, deps.closing);
     try {
       // Both signals end with the call, so nothing refers to it afterwards.
       const signal = AbortSignal.any([gone.signal, deadline.signal]);
-      const call = await reserve(accepted);
-      return await pass(call, await sendReserved(call, request, response, signal), response, signal);
+      const { call, sent } = await forward(protocol, turn, exchange, signal);
+      return await pass(call, sent, response, signal);
     } finally {
       deadline.end();
     }
   };
 }
 
+const reservedTokens = ({ images }: ImagelessRequest, bytes: number): number =>
+  Math.ceil((bytes - images.characters) / RESERVED_BYTES_PER_TOKEN) + images.tokens;
+
 const labelsOf = ({ protocol, model }: Call) => ({ provider: protocol.provider, model });
 
-const estimatePrompt = ({ body }: Call): number => estimatePromptTokens(JSON.stringify(body));
+const estimatePrompt = ({ request }: Call): number => estimateRequestTokens(request);
 
 /** The provider may have processed the prompt. */
 const cutBeforeResponse = (call: Call): ModelCallUsage => ({

@@ -8,6 +8,7 @@ import type { ModelCallClient } from './model-call-client.js';
 import { CallCut, createProviderClient } from './provider-client.js';
 import type { Protocol } from './protocols/protocol.js';
 import { PROTOCOLS } from './protocols/protocols.js';
+import { createRequestMemory } from './request-memory.js';
 import { createSendCall } from './send-call.js';
 import { createSettlements } from './settlements.js';
 import { createWorkspaceLimiter } from './workspace-limiter.js';
@@ -45,6 +46,7 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     calls,
     settlements,
     send: createSendCall(provider),
+    memory: createRequestMemory(),
     metrics,
     logger,
     closing: closing.signal,

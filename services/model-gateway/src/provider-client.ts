@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
 import { isNotConnected } from '@uswarm/service-kit';
 import { Agent, type Dispatcher } from 'undici';
 import type { ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import { pickHeaders } from './headers.js';
 import type { Body, Protocol } from './protocols/protocol.js';
+import { SMALL_BYTES } from './request-memory.js';
 
 export type ProviderResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
@@ -45,6 +47,7 @@ export function createProviderClient(): ProviderClient {
   return {
     async send(protocol, { baseUrl, apiKey }, { body, headers, signal }) {
       const { origin, pathname } = new URL(`${baseUrl}${protocol.path}`);
+      const bytes = Buffer.from(JSON.stringify(body));
       try {
         return await agent.request({
           origin,
@@ -55,11 +58,12 @@ export function createProviderClient(): ProviderClient {
             'accept-encoding': 'identity',
             accept: body['stream'] === true ? 'text/event-stream' : 'application/json',
             'content-type': 'application/json',
+            'content-length': String(bytes.byteLength),
             'user-agent': 'uswarm-model-gateway',
             ...(apiKey === undefined ? {} : protocol.credentials(apiKey)),
             ...pickHeaders(headers, protocol.requestHeaders),
           },
-          body: JSON.stringify(body),
+          body: bytes.byteLength > SMALL_BYTES ? Readable.from(piecesOf(bytes)) : bytes,
           signal,
         });
       } catch (cause) {
@@ -69,4 +73,18 @@ export function createProviderClient(): ProviderClient {
     },
     close: () => agent.destroy(),
   };
+}
+
+const PIECE_BYTES = 256 * 1024;
+
+/** The client library keeps a whole body until the response has ended, but not the pieces that it has written. */
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  let rest = body;
+  while (rest.byteLength > PIECE_BYTES) {
+    yield rest.subarray(0, PIECE_BYTES);
+    rest = rest.subarray(PIECE_BYTES);
+  }
+  const last = rest;
+  rest = Buffer.alloc(0);
+  yield last;
 }

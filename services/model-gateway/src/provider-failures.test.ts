@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { estimatePromptTokens } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -58,6 +59,34 @@ describe('an error of the provider', () => {
     const text = await response.text();
     expect(text).toContain('provider_credentials_rejected');
     expect(text).not.toContain(PROVIDER_KEY);
+    expect(outcomes()).toEqual(['refused']);
+  });
+
+  it('is reported as refused content without its text if a moderation flagged the prompt', async () => {
+    const error = { code: 403, message: PROVIDER_KEY, metadata: { reasons: ['violence'], flagged_input: QUESTION } };
+    respond = (response) => void response.writeHead(403, JSON_TYPE).end(JSON.stringify({ error }));
+    const response = await gateway.openai(CHAT);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      error: {
+        message: 'The model provider refused the content of the request.',
+        type: 'content_filter',
+        code: 'content_filter',
+      },
+    });
+    expect(outcomes()).toEqual(['refused']);
+    expect(gateway.log.join('')).not.toContain('pelicans');
+  });
+
+  it.each([
+    ['breaks', (response: ServerResponse) => response.destroy()],
+    ['is too long', (response: ServerResponse) => response.end(`{"error":"${'x'.repeat(128 * 1024)}"}`)],
+  ])('is a rejected key if the response with status 403 %s', async (_what, end) => {
+    respond = (response) =>
+      void response.writeHead(403, JSON_TYPE).write('{"error":{"metadata":{"reasons":[]}}, ', () => end(response));
+    const response = await gateway.openai(CHAT);
+    expect(response.status).toBe(502);
+    expect(await response.text()).toContain('provider_credentials_rejected');
     expect(outcomes()).toEqual(['refused']);
   });
 

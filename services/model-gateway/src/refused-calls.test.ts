@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseSigningKey, signMcpToken, signModelToken } from '@uswarm/service-kit';
+import { MAX_MODEL_REQUEST_BYTES, parseSigningKey, signMcpToken, signModelToken } from '@uswarm/service-kit';
 import { type ProviderServer, startProviderServer, streamed } from '../test/provider-server.js';
 import { PROVIDER_KEY, startTestGateway, type TestGateway, TOKEN_KEY, TURN } from '../test/test-gateway.js';
 import { GatewayError } from './gateway-error.js';
@@ -88,7 +88,7 @@ describe('a call that is not allowed', () => {
   });
 
   it('is refused with 413 if it is too large', async () => {
-    const large = { ...CHAT, messages: [{ role: 'user', content: 'x'.repeat(8 * 1024 * 1024) }] };
+    const large = { ...CHAT, messages: [{ role: 'user', content: 'x'.repeat(MAX_MODEL_REQUEST_BYTES) }] };
     expect(await errorOf(await gateway.openai(large))).toMatchObject({
       status: 413,
       body: { error: { code: 'body_too_large' } },

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { isPromptFlagged } from '@uswarm/service-kit';
 import type { ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import type { ProviderCall, ProviderClient, ProviderResponse } from './provider-client.js';
@@ -6,7 +7,7 @@ import type { ForwardedCall, Protocol } from './protocols/protocol.js';
 
 /** Statuses for a parameter that a server does not know. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
-/** Bytes of an error response that are read to learn which parameter was refused. */
+/** Bytes of an error response that are read to learn what was refused. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A response whose body can also be a part that was read before. */
@@ -41,13 +42,16 @@ export function createSendCall(provider: Pick<ProviderClient, 'send'>): SendCall
 }
 
 /** @throws GatewayError for responses that would show the client something of the platform's account */
-function accepted({ statusCode, headers, body }: ProviderResponse): SentResponse {
+async function accepted({ statusCode, headers, body }: ProviderResponse): Promise<SentResponse> {
   const refuse = (error: GatewayError): never => {
     body.on('error', () => undefined).destroy();
     throw error;
   };
   if (statusCode >= 300 && statusCode < 400) {
     refuse(new GatewayError('provider_redirected', 'The model provider returned a redirect, which is not followed.'));
+  }
+  if (statusCode === 403 && isPromptFlagged(await readStart(body).catch(() => ''))) {
+    refuse(new GatewayError('content_filter', 'The model provider refused the content of the request.'));
   }
   if (statusCode === 401 || statusCode === 403) {
     refuse(new GatewayError('provider_credentials_rejected', 'The model provider rejected the key of this service.'));

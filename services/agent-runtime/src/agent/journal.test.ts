@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
 import { ACTION_CARD_TOOL } from '@uswarm/contract/agent-tools';
 import { type Entry, EntryKind, EntrySchema, Outcome, ToolState } from '@uswarm/runtime-proto';
+import { MAX_TURN_IMAGE_BYTES } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { answer, end, request, run, search, searchTool, text, usage } from '../../test/scripted-turn.js';
 import type { StepEvent, StepRequest, ToolCall } from '../models/port.js';
@@ -186,6 +187,40 @@ describe('the journal of a turn', () => {
       expect(read.includes('AAAA')).toBe(example.hasImage);
       expect(read.includes('no longer available')).toBe(!example.hasImage);
     }
+  });
+
+  it.each([
+    { what: 'is not stored', turn: {} },
+    {
+      what: 'has ended',
+      turn: { journaled: true, journalLimits: { entryBytes: 1024, journalBytes: LARGE.journalBytes } },
+    },
+    {
+      what: 'is larger than that of this release',
+      turn: {
+        journaled: true,
+        journalLimits: { entryBytes: 2 * MAX_TURN_IMAGE_BYTES, journalBytes: 4 * MAX_TURN_IMAGE_BYTES },
+      },
+    },
+  ])('limits the images of a model request if the journal $what', async ({ turn }) => {
+    const tools = searchTool(({ query }) => ({
+      text: query === 'a' ? 'x'.repeat(2048) : 'a chart',
+      failed: false,
+      ...(query === 'a' ? {} : { parts: [image(MAX_TURN_IMAGE_BYTES / 3)] }),
+    }));
+    const calls = ['a', 'b', 'c', 'd', 'e'].map((id) => request(callOf(id)));
+    const { asked, done } = await run([...calls, answer('done')], {
+      tools,
+      turn: { limits: { images: true }, ...turn },
+    });
+    const sizes = asked.map(
+      ({ prompt }) =>
+        JSON.stringify(prompt)
+          .match(/A{1000,}/g)
+          ?.join('').length ?? 0,
+    );
+    expect(sizes).toEqual([0, 0, 1, 2, 2, 2].map((images) => (images * MAX_TURN_IMAGE_BYTES) / 3));
+    expect(done.text).toBe('done');
   });
 
   it('invariant 2: has what an entry produces in the entry, so that it is committed with it', async () => {

@@ -7,6 +7,7 @@ import {
   type Tool,
   type Usage,
 } from '@uswarm/runtime-proto';
+import { JOURNAL_IMAGES, MAX_TURN_IMAGE_BYTES } from '@uswarm/service-kit';
 import { entryEvent, messageEvent, toolEvent, usageEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
 import {
@@ -20,8 +21,6 @@ import {
 
 /** For orchestrators without other limits. */
 const SMALL = { entryBytes: 128 * 1024, journalBytes: 2 * 1024 * 1024 };
-/** The part of a journal that images may have, so that the rest of the turn has space. */
-const IMAGES = 3 / 4;
 
 const NO_IMAGE = '[The image is no longer available. Call the tool again if you still need it.]';
 
@@ -66,7 +65,10 @@ export interface Produced {
 export interface Journal {
   /** Whether later entries are not stored. */
   readonly ended: boolean;
-  /** The result as later model calls of the turn read it: without its images if they are too large for the journal. */
+  /**
+   * The result as later model calls of the turn read it: without its images if they are too large for the journal, or for a
+   * model request.
+   */
   kept(result: ResultEntry): ResultEntry;
   /**
    * Resolves when the entry is committed if the step has tool calls, which run next, unless all of them are announced: the
@@ -95,6 +97,9 @@ export function createJournal(
 ): Journal {
   const { journaled, journal, journalLimits } = request;
   const limits = journalLimits ?? SMALL;
+  const imageBytes = journaled
+    ? Math.min(limits.journalBytes * JOURNAL_IMAGES, MAX_TURN_IMAGE_BYTES)
+    : MAX_TURN_IMAGE_BYTES;
   let number = journal.length;
   let bytes = journal.reduce((sum, { body }) => sum + bytesOf(body), 0);
   let ended = !journaled;
@@ -118,17 +123,20 @@ export function createJournal(
     if (barrier) await committed();
   }
 
-  function hasSpaceForImages(result: ResultEntry): boolean {
+  function kept(result: ResultEntry): ResultEntry {
+    if (result.part.output.type !== 'content') return result;
     const size = bytesOf(JSON.stringify(result));
-    return size <= limits.entryBytes && bytes + size <= limits.journalBytes * IMAGES;
+    if ((!ended && size > limits.entryBytes) || bytes + size > imageBytes) return withoutImages(result);
+    // An entry that is stored is counted when it is added.
+    if (ended) bytes += size;
+    return result;
   }
 
   return {
     get ended() {
       return ended;
     },
-    kept: (result) =>
-      ended || result.part.output.type !== 'content' || hasSpaceForImages(result) ? result : withoutImages(result),
+    kept,
     step: (step, { usage, isAnnounced }) => add(EntryKind.STEP, step, step.calls.length > 0 && !isAnnounced, { usage }),
     result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast && !announced, produced),
   };

@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
-import { parseJson } from '@uswarm/service-kit';
+import { isPromptFlagged, parseJson } from '@uswarm/service-kit';
 import { retryAfterOf } from './retry-after.js';
 import { ModelError } from './port.js';
 
@@ -36,6 +36,8 @@ const REJECTS_PARAMETER =
 
 /** The filter of the provider refused the prompt. */
 const FILTERED = /content_filter|content_policy|content management policy|responsibleaipolicyviolation/;
+
+const REFUSED = 'The model declined to answer.';
 
 /** The account of the operator has no credit, which no waiting changes. */
 const NO_CREDIT = /insufficient_quota|billing_hard_limit|credit balance is too low/;
@@ -124,12 +126,16 @@ export function toFailure(error: unknown, optionalParameters: readonly string[],
   if (status === 502 && hasCode(text, GATEWAY_KEY_REJECTED)) {
     return final(new ModelError('model_rejected', `The model provider rejected the request${hint(401)}.`, details));
   }
+  // The response quotes the prompt, which can have the words of any other error.
+  if (status !== undefined && status < 500 && isPromptFlagged(text)) {
+    return final(new ModelError('model_refused', REFUSED, details));
+  }
   if (status === 413 || (status !== undefined && isOverflow(status, text))) {
     const message = 'The conversation is too long for the model.';
     return final(new ModelError('model_rejected', message, { ...details, contextOverflow: true }));
   }
   if (status !== undefined && status < 500 && FILTERED.test(text)) {
-    return final(new ModelError('model_refused', 'The model declined to answer.', details));
+    return final(new ModelError('model_refused', REFUSED, details));
   }
   if (status !== undefined && NO_CREDIT.test(text)) {
     return final(new ModelError('model_rejected', `The model provider rejected the request${hint(status)}.`, details));

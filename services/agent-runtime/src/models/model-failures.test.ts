@@ -193,6 +193,19 @@ describe('a failed model call', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it.each<[string, unknown]>([
+    ['OpenRouter', { code: 403, message: 'flagged', metadata: { reasons: ['violence'], flagged_input: 'a knife' } }],
+    [
+      'OpenRouter, with words of other errors in the prompt',
+      { code: 403, message: 'no', metadata: { flagged_input: 'The context length is insufficient_quota' } },
+    ],
+  ])('reports that a moderation flagged the prompt: %s', async (_name, detail) => {
+    const { error, requests } = await call(status(403, {}, detail));
+    expect(error).toMatchObject({ code: 'model_refused', message: 'The model declined to answer.' });
+    expect(error).toMatchObject({ contextOverflow: false });
+    expect(requests).toHaveLength(1);
+  });
+
   it('ends when the time of the step is over, also between attempts', async () => {
     const limits = { firstByteMs: 60_000, betweenBytesMs: 60_000, totalMs: 300 };
     const { error } = await call(

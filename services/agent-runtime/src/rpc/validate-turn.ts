@@ -6,9 +6,8 @@ import {
   type SummarizeRequest,
   SummaryKind,
 } from '@uswarm/runtime-proto';
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 
-/** The largest journal that an orchestrator stores. */
-const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
 const MAX_HISTORY_MESSAGES = 200;
 const MAX_HISTORY_BYTES = 512 * 1024;
 
@@ -22,7 +21,7 @@ function historyProblem(history: readonly HistoryMessage[]): string | undefined 
 function journalProblem(journal: readonly Entry[]): string | undefined {
   if (journal.some(({ number }, index) => number !== index + 1)) return 'entries of the journal are missing';
   const bytes = journal.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
-  return bytes > MAX_JOURNAL_BYTES ? `journal has more than ${MAX_JOURNAL_BYTES} bytes` : undefined;
+  return bytes > MAX_TURN_JOURNAL_BYTES ? `journal has more than ${MAX_TURN_JOURNAL_BYTES} bytes` : undefined;
 }
 
 function problemOf({ turnId, generation, agent, history, journal }: RunTurnRequest): string | undefined {

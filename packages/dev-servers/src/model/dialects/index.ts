@@ -91,6 +91,7 @@ import { equalRoles } from './messages/equal-roles.js';
 import { nameSplit } from './calls/name-split.js';
 import { paymentRequired } from './http/payment-required.js';
 import { forbidden } from './http/forbidden.js';
+import { moderation } from './http/moderation.js';
 import { notFound } from './http/not-found.js';
 import { requestTimeout } from './http/request-timeout.js';
 import { conflict } from './http/conflict.js';
@@ -235,6 +236,7 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     unauthorized,
     paymentRequired,
     forbidden,
+    moderation,
     notFound,
     requestTimeout,
     conflict,
