@@ -80,6 +80,7 @@ describe('the serving role', () => {
     const entries = [
       { actor: 'user', action: 'account.sign_in', days: 100 },
       { actor: 'user', action: 'account.logout', days: 100 },
+      { actor: 'user', action: 'account.logout_all', days: 100 },
       { actor: 'user', action: 'account.sign_in', days: 80 },
       { actor: 'user', action: 'account.sign_in', days: 10 },
       { actor: 'user', action: 'account.delete', days: 100 },
@@ -91,7 +92,7 @@ describe('the serving role', () => {
     }
     const left = async () => (await audit.list(10)).map(({ action }) => action).toSorted();
     expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 1)).toBe(1);
-    expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 10)).toBe(1);
+    expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 10)).toBe(2);
     expect(await left()).toEqual(['account.delete', 'account.sign_in', 'account.sign_in', 'user.ban']);
     expect(await audit.pruneSessions(new Date(), 10)).toBe(1);
     expect(await left()).toEqual(['account.delete', 'account.sign_in', 'user.ban']);
