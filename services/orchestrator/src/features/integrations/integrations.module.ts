@@ -16,7 +16,7 @@ import { createIntegrationStore } from './integrations.store.js';
 import { createOAuthClient } from './oauth-client.js';
 import { createOAuthStates } from './oauth-states.js';
 import { createProviderClients } from './provider-clients.js';
-import { createTokenReencryption, TOKEN_REENCRYPTION_ID, TOKEN_REENCRYPTION_JOB } from './token-reencryption.js';
+import { createTokenReencryption, TOKEN_REENCRYPTION_JOB, tokenReencryption } from './token-reencryption.js';
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
 import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
 import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
@@ -67,8 +67,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   ];
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
     // Enqueue at every start: a process cannot tell whether it is the first one with a new key.
-    const job = { kind: TOKEN_REENCRYPTION_JOB, subjectId: TOKEN_REENCRYPTION_ID, workspaceId: TOKEN_REENCRYPTION_ID };
-    await withTransaction((tx) => jobs.enqueue(job, tx));
+    await withTransaction((tx) => jobs.enqueue(tokenReencryption(cipher.keyId), tx));
   }
   const accessTokens = (from: Database) => createAccessTokens({ store: createIntegrationStore(from), cipher, clock });
   return {

@@ -19,8 +19,10 @@ import {
 import { allRows } from '../../../test/database-rows.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { createMaintenanceWorkers } from '../../jobs/maintenance-workers.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createIntegrationsModule, type IntegrationsModule } from './integrations.module.js';
+import { TOKEN_REENCRYPTION_JOB } from './token-reencryption.js';
 import { REFRESH_JOB } from './token-refresh.js';
 
 const HOUR_MS = 3_600_000;
@@ -236,7 +238,8 @@ describe('stored tokens', () => {
     keep(integrations);
     expect(await finalRowsOf('integration_revocations')).toEqual([]);
     expect(await server.accepts(token)).toBe(false);
-    expect(await finalRowsOf('work')).toEqual([]);
+    const jobs = async () => (await rowsOf('work')).filter((row) => !row.includes(TOKEN_REENCRYPTION_JOB));
+    expect(await eventually(jobs, { until: (rows) => rows.length === 0 })).toEqual([]);
   });
 
   it('are revoked after an account deletion even if the provider was unavailable, and no data of the user remains', async () => {
@@ -324,15 +327,22 @@ describe('stored tokens', () => {
         ...(await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` })),
         jobs: await reencryptionOnly(`${newer},${older}`),
       });
-      const keys = async () =>
-        [...(await rowsOf('integrations')), ...(await rowsOf('integration_revocations'))].map(
-          (row) => (JSON.parse(row) as { key_id: string }).key_id,
-        );
       expect(await eventually(keys, { until: (ids) => ids.every((id) => id === 'newer') })).toEqual(
         users.map(() => 'newer'),
       );
       const after = await open({ INTEGRATION_TOKEN_KEYS: newer });
       expect(await tokenOf(after, staying)).toBe(token);
+    });
+
+    it('are encrypted with the first key of the newest replica although an older one handles the job first', async () => {
+      const before = await open({ INTEGRATION_TOKEN_KEYS: `${older},${newer}` });
+      await connect(before, await newUser());
+      await sql`TRUNCATE work`.execute(db.database);
+      const after = await reencryptionOnly(`${newer},${older}`);
+      const claimed = await stores.jobs.claim(TOKEN_REENCRYPTION_JOB, 8, HOUR_MS);
+      for (const job of claimed) await handleAs(before.jobs, job);
+      keep({ ...before, jobs: after });
+      expect(await eventually(keys, { until: (ids) => ids.every((id) => id === 'newer') })).toEqual(['newer']);
     });
 
     it('can be decrypted by replicas that know both keys while others still encrypt with the older key', async () => {
@@ -345,23 +355,19 @@ describe('stored tokens', () => {
       expect(await server.accepts(await tokenOf(both, userId))).toBe(true);
     });
 
-    it('remain unchanged if their key is missing', async () => {
-      const before = await open({ INTEGRATION_TOKEN_KEYS: older });
-      const userId = await newUser();
-      await connect(before, userId);
-      const stored = await rowsOf('integrations');
-      keep(await open({ INTEGRATION_TOKEN_KEYS: newer }));
-      expect(
-        await eventually(async () => (await rowsOf('work')).filter((row) => row.includes('rekey')), {
-          until: (rows) => rows.length === 0,
-        }),
-      ).toEqual([]);
-      expect(await rowsOf('integrations')).toEqual(stored);
-    });
-
     const reencryptionOnly = async (keys: string): Promise<IntegrationsModule['jobs']> => {
       const { jobs } = await open({ INTEGRATION_TOKEN_KEYS: keys });
-      return jobs.filter(({ type }) => type === 'integration-rekey');
+      return jobs.filter(({ type }) => type === TOKEN_REENCRYPTION_JOB);
     };
+    /** Handles a job as the worker of a replica would; it is due again immediately. */
+    const handleAs = async (jobs: IntegrationsModule['jobs'], job: LeasedJob): Promise<void> => {
+      const definition = jobs.find(({ type }) => type === TOKEN_REENCRYPTION_JOB);
+      const result = await definition?.handle(job, new AbortController().signal);
+      await (result !== undefined && 'done' in result ? stores.jobs.complete(job) : stores.jobs.release(job, 0));
+    };
+    const keys = async () =>
+      [...(await rowsOf('integrations')), ...(await rowsOf('integration_revocations'))].map(
+        (row) => (JSON.parse(row) as { key_id: string }).key_id,
+      );
   });
 });

@@ -1,12 +1,21 @@
+import { createHash } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
+import type { LeasedJob, NewJob } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import type { IntegrationStore, SealedTable } from './integrations.store.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
-/** Job type that re-encrypts all tokens that are encrypted with an older key. */
+/** Job type that re-encrypts all tokens that are encrypted with another key than the one that the job is for. */
 export const TOKEN_REENCRYPTION_JOB = 'integration-rekey';
-/** Fixed subject id: one job exists per installation. */
-export const TOKEN_REENCRYPTION_ID = '00000000-0000-0000-0000-000000000001';
+/** The jobs belong to no workspace. */
+const NO_WORKSPACE = '00000000-0000-0000-0000-000000000001';
+
+/** The job for a key: its subject is a hash of the key id, so each key has one job. */
+export function tokenReencryption(keyId: string): NewJob {
+  const hash = createHash('sha256').update(keyId).digest('hex');
+  const subjectId = hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+  return { kind: TOKEN_REENCRYPTION_JOB, subjectId, workspaceId: NO_WORKSPACE };
+}
 
 export interface TokenReencryptionDeps {
   store: Pick<IntegrationStore, 'sealedOtherwise' | 'reseal'>;
@@ -15,6 +24,11 @@ export interface TokenReencryptionDeps {
 }
 
 const BATCH = 200;
+const ROUND_MS = 60_000;
+/** Replicas with another current key store tokens while they run, so there are rounds for half an hour after the last start. */
+const ROUNDS = 30;
+/** A day: after that, no replica has the key any more. */
+const UNHANDLED_ROUNDS = 1_440;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const TABLES: readonly SealedTable[] = ['integrations', 'integration_revocations'];
 
@@ -39,12 +53,26 @@ export function createTokenReencryption({ store, cipher, logger }: TokenReencryp
     }
   }
 
-  return async (_work: unknown, signal: AbortSignal): Promise<JobResult> => {
+  /** @returns how many tokens were re-encrypted, and how many cannot be */
+  async function reencryptAll(signal: AbortSignal): Promise<{ done: number; lost: number }> {
+    const total = { done: 0, lost: 0 };
     for (const table of TABLES) {
       const { done, lost } = await reencrypt(table, signal);
       if (done > 0) logger.info({ table, count: done }, 'tokens re-encrypted with the current key');
       if (lost > 0) logger.error({ table, count: lost }, 'tokens cannot be decrypted; is a key missing?');
+      total.done += done;
+      total.lost += lost;
     }
+    return total;
+  }
+
+  const own = tokenReencryption(cipher.keyId);
+  return async ({ subjectId, attempts }: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    // The job for another key is left for the replicas that encrypt with it.
+    if (subjectId !== own.subjectId) return attempts < UNHANDLED_ROUNDS ? { againInMs: ROUND_MS } : { done: true };
+    const { done, lost } = await reencryptAll(signal);
+    if (attempts < ROUNDS || done > 0) return { againInMs: ROUND_MS };
+    if (lost === 0) logger.info({ key: cipher.keyId }, 'all tokens are encrypted with the current key');
     return { done: true };
   };
 }
