@@ -23,16 +23,22 @@ export interface ExportBuildingDeps {
   clock: Clock;
 }
 
-/** Attempts after which an export is marked as failed. */
+/** Failed attempts after which an export is marked as failed. */
 const FAILURES = 5;
 
 class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
+/** The process that built the archive has lost its lease, probably by a crash. Counts as a failure: the export may be the cause. */
+class AttemptLost extends Error {
+  override name = 'AttemptLost';
+}
+
 /**
  * Handles the job of an export from creation to deletion. Each attempt writes a separate object, which the next attempt
- * removes. Only the lease holder can publish its object as the archive.
+ * removes. Only the lease holder can publish its object as the archive. Throws if an attempt failed, and once after each attempt
+ * that ended without a result.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
   const { withTransaction, store, jobs, objects, content, keptMs, clock } = deps;
@@ -90,7 +96,9 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
     const leftMs = row.expires_at === null ? Infinity : row.expires_at.getTime() - clock.now().getTime();
     if (row.user_id === null || leftMs <= 0) return remove(leased, row);
     if (row.status === 'ready' || row.status === 'failed') return { againInMs: leftMs };
-    if (leased.failures >= FAILURES) return fail(leased, row);
+    const isLost = leased.takenOver && row.status === 'running';
+    if (leased.failures + Number(isLost) >= FAILURES) return fail(leased, row);
+    if (isLost) throw new AttemptLost();
     try {
       return await build(leased, row, row.user_id, signal);
     } catch (error) {

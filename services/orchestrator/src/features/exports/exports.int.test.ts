@@ -15,7 +15,7 @@ import type {
 } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
-import { createTestDatabase } from '@uswarm/testkit';
+import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { strFromU8, unzipSync } from 'fflate';
 import { sql } from 'kysely';
@@ -277,59 +277,80 @@ describe('an export', () => {
 describe('an export whose process is killed', () => {
   let objects: string;
   let programs: EntryPoint[];
+  let issuer: Awaited<ReturnType<typeof startOidcIssuer>>;
+  let testDatabase: TestDatabase;
+  let database: pg.Client;
   beforeEach(async () => {
     objects = await mkdtemp(join(tmpdir(), 'uswarm-export-'));
     programs = [];
+    [issuer, testDatabase] = [await startOidcIssuer(), await createTestDatabase()];
+    database = new pg.Client({ connectionString: testDatabase.url });
+    await database.connect();
   });
   afterEach(async () => {
+    await database.end();
     await Promise.all(programs.map((program) => program.stop()));
+    await issuer.close();
+    await testDatabase.drop();
     await rm(objects, { recursive: true });
   });
 
-  it('is finished by another replica, and exactly one archive is left', async () => {
-    const [issuer, testDatabase] = [await startOidcIssuer(), await createTestDatabase()];
+  async function run(): Promise<[EntryPoint, string]> {
     const environment = {
       ...testEnvironment(testDatabase.url, issuer),
       OBJECT_DIRECTORY: objects,
       UPKEEP_WORKERS: '1',
     };
-    const run = async (): Promise<[EntryPoint, string]> => {
-      const program = startEntryPoint('main', environment);
-      programs.push(program);
-      return [program, await program.listening];
-    };
-    const locker = new pg.Client({ connectionString: testDatabase.url });
-    await locker.connect();
+    const program = startEntryPoint('main', environment);
+    programs.push(program);
+    return [program, await program.listening];
+  }
+
+  /** Kills the process that builds an archive, whose job has failed this often, and returns the export and a token of its user. */
+  async function killDuringExport(failures: number): Promise<{ id: string; token: string }> {
     const [killed, url] = await run();
     const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
     const user = createApiClient(url, { 'x-token': token });
     await user.post('/v1/auth/sign-up', undefined, 204);
-
     // The lock stops the archive halfway, at the memories of the first agent.
-    await locker.query('BEGIN');
-    await locker.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
     const { id } = await start(user);
     const partial = await eventually(() => filesIn(objects), {
       until: (names) => names.some((name) => name.endsWith('.part')),
     });
     expect(partial).toHaveLength(1);
     await killed.kill();
-    await locker.query('ROLLBACK');
+    await database.query('ROLLBACK');
     // Expire the lease of the killed process.
-    await locker.query("UPDATE work SET lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL");
+    await database.query(
+      "UPDATE work SET failures = $1, lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL",
+      [failures],
+    );
+    return { id, token };
+  }
 
-    const [, otherUrl] = await run();
-    const state = await ready(createApiClient(otherUrl, { 'x-token': token }), id);
-    const { bytes } = await download(otherUrl, state.url ?? '');
+  it('is finished by another replica, and exactly one archive is left', async () => {
+    const { id, token } = await killDuringExport(0);
+    const [, url] = await run();
+    const state = await ready(createApiClient(url, { 'x-token': token }), id);
+    const { bytes } = await download(url, state.url ?? '');
     expect(Object.keys(unzipSync(new Uint8Array(bytes)))).toContain('manifest.json');
     expect(bytes.length).toBe(state.size);
-    const { rows } = await locker.query<{ object_id: string }>('SELECT object_id FROM exports');
+    const { rows } = await database.query<{ object_id: string }>('SELECT object_id FROM exports');
     expect(await filesIn(objects)).toEqual(rows.map(({ object_id }) => object_id));
     expect(rows).toHaveLength(1);
+  });
 
-    await locker.end();
-    await Promise.all(programs.map((program) => program.stop()));
-    await issuer.close();
-    await testDatabase.drop();
+  it('is failed after the fifth time, and no part of its archive is left', async () => {
+    const { id, token } = await killDuringExport(4);
+    const [, url] = await run();
+    const user = createApiClient(url, { 'x-token': token });
+    const isEnded = ({ status }: Export): boolean => status === 'ready' || status === 'failed';
+    expect(await eventually(() => stateOf(user, id), { until: isEnded })).toMatchObject({
+      status: 'failed',
+      url: null,
+    });
+    expect(await filesIn(objects)).toEqual([]);
   });
 });
