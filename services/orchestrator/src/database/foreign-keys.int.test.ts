@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
+import { toApiError } from '../http/errors.js';
 import type { Database } from './database.js';
 
 /** Foreign keys, as `table.columns`, without a valid non-partial index that begins with their columns. */
@@ -21,6 +22,35 @@ async function unindexedForeignKeys(database: Database): Promise<string[]> {
     ORDER BY 1`.execute(database);
   return rows.map(({ key }) => key);
 }
+
+/** Foreign keys to a table. */
+async function foreignKeysTo(parent: string, database: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT conname AS name FROM pg_constraint WHERE contype = 'f' AND confrelid = ${parent}::regclass`.execute(
+    database,
+  );
+  return rows.map(({ name }) => name);
+}
+
+describe('foreignKeysTo', () => {
+  let db: MigratedDatabase;
+  beforeAll(async () => {
+    db = await createMigratedDatabase();
+  });
+  afterAll(() => db.close());
+
+  it.each([
+    ['users', 'user_deleted'],
+    ['workspaces', 'workspace_not_found'],
+    ['conversations', 'conversation_not_found'],
+    ['agents', 'agent_not_found'],
+  ])('finds keys to %s whose violation clients see as %s', async (parent, code) => {
+    const names = await foreignKeysTo(parent, db.database);
+    expect(names.length).toBeGreaterThan(0);
+    const codes = names.map((constraint) => toApiError({ code: '23503', constraint }).code);
+    expect(codes).toEqual(names.map(() => code));
+  });
+});
 
 describe('unindexedForeignKeys', () => {
   let db: MigratedDatabase;

@@ -28,7 +28,18 @@ describe('toApiError', () => {
     expect(toApiError(error)).toMatchObject({ code: 'service_unavailable', retryable: true, cause: error });
   });
 
-  it.each([new Error('a bug'), withCode('23505'), 'a text', undefined, null, 7])(
+  it.each([
+    ['legal_acceptances_user_id_fkey', 'user_deleted'],
+    ['workspaces_owner_id_fkey', 'user_deleted'],
+    ['artifacts_workspace_id_fkey', 'workspace_not_found'],
+    ['workflows_conversation_id_fkey', 'conversation_not_found'],
+    ['agent_memories_agent_id_fkey', 'agent_not_found'],
+    ['message_attachments_upload_id_fkey', 'internal_error'],
+  ])('maps a violation of the foreign key %s to %s', (constraint, code) => {
+    expect(toApiError(Object.assign(withCode('23503'), { constraint })).code).toBe(code);
+  });
+
+  it.each([new Error('a bug'), withCode('23503'), withCode('23505'), 'a text', undefined, null, 7])(
     'maps %p to internal_error',
     (thrown) => {
       expect(toApiError(thrown).code).toBe('internal_error');

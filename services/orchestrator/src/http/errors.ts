@@ -27,6 +27,17 @@ const UNAVAILABLE = new Set([
   '40P01', // deadlock_detected
 ]);
 
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** What a row of another table refers to, by the column of the foreign key, with which the name of its constraint ends. */
+const PARENTS: readonly [column: string, code: ErrorCode][] = [
+  ['user_id', 'user_deleted'],
+  ['owner_id', 'user_deleted'],
+  ['workspace_id', 'workspace_not_found'],
+  ['conversation_id', 'conversation_not_found'],
+  ['agent_id', 'agent_not_found'],
+];
+
 /** Messages of the Postgres driver and its pool for errors without a code. */
 const NO_CONNECTION = [
   'Connection terminated',
@@ -61,13 +72,21 @@ export class ClientGone extends Error {
   }
 }
 
+/** The error of a request whose user, workspace, conversation or agent was deleted after the request had found it. */
+function deletedParent({ code, constraint }: { code?: unknown; constraint?: unknown }): ErrorCode | undefined {
+  if (code !== FOREIGN_KEY_VIOLATION || typeof constraint !== 'string') return undefined;
+  return PARENTS.find(([column]) => constraint.endsWith(`_${column}_fkey`))?.[1];
+}
+
 /** Maps any thrown value to an error of the catalogue. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const { code, type } = (error ?? {}) as { code?: unknown; type?: unknown };
-  const parserError =
-    PARSER_ERRORS.get(type) ?? (typeof code === 'string' && UNPACK_ERROR.test(code) ? 'malformed_json' : undefined);
-  if (parserError !== undefined) return new ApiError(parserError, { cause: error });
+  const { code, type, constraint } = (error ?? {}) as { code?: unknown; type?: unknown; constraint?: unknown };
+  const requestError =
+    PARSER_ERRORS.get(type) ??
+    (typeof code === 'string' && UNPACK_ERROR.test(code) ? 'malformed_json' : undefined) ??
+    deletedParent({ code, constraint });
+  if (requestError !== undefined) return new ApiError(requestError, { cause: error });
   const message = error instanceof Error ? error.message : '';
   const unavailable =
     (typeof code === 'string' && UNAVAILABLE.has(code)) || NO_CONNECTION.some((start) => message.startsWith(start));
