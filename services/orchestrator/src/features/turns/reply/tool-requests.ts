@@ -105,6 +105,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   let waiting = new Map<string, Request>();
   /** The numbers of the events of requests whose outcome the runtime does not have, by the id of the call. */
   const unacknowledged = new Map<string, number>();
+  /** The calls that clients were told to run. */
+  const begun = new Set<string>();
 
   /** A request whose arguments are parsed. */
   interface Requested {
@@ -131,7 +133,14 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return { request, tool, input: parseArguments(json), call };
   }
 
+  function showStart(tool: string, callId: string, seq: number): void {
+    begun.add(callId);
+    live.tool({ tool, running: true }, seq);
+  }
+
   function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
+    // Calls that are refused, that failed before they ran, or that another process or agent has executed.
+    if (!begun.delete(callId)) live.tool({ tool, running: true }, seq);
     live.tool({ tool, running: false, failed }, seq);
     requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
   }
@@ -181,7 +190,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     if ('recipient' in tool) return await choose({ ...request, tool });
     const { sent, approval: approved } = stored;
     const markSent: SendCallDeps['markSent'] = (receipt) => writer.markSent(receipt, lineDescription(tool, input));
-    live.tool({ tool: tool.name, running: true }, lastSeq());
+    showStart(tool.name, call.id, lastSeq());
     const commit =
       'prepare' in tool
         ? withReceipt(request, await prepareCall(tool, input, call, logger))
@@ -282,6 +291,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     restart() {
       requests.resolutions = [];
       unacknowledged.clear();
+      begun.clear();
       requests.recipient = undefined;
       waiting = new Map();
     },
