@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { BusEnvelope } from '@uswarm/contract';
+import { type BusEnvelope, LIMITS } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { io } from 'socket.io-client';
 import { messageNew, WORKSPACE } from '../test/envelopes.js';
@@ -107,12 +107,45 @@ describe('the gateway', () => {
     expect(await status(`${gateway.url}/socket.io/socket.io.js`)).toBe(400);
   });
 
-  it('closes the connection of a client that sends a message above the size limit, and serves other clients', async () => {
+  it.each(['websocket', 'polling'])(
+    'refuses a payload above the size limit with payload_too_large over %s',
+    async (name) => {
+      await start();
+      const client = await gateway.connect({ transports: [name] });
+      const payload = { local_id: 'l', text: 'x'.repeat(LIMITS.bodyBytes) };
+      expect(await client.ask('message.send', payload)).toMatchObject({
+        code: 'payload_too_large',
+        message: 'The payload is larger than 262144 bytes.',
+      });
+      expect(await client.next('message.send.error')).toMatchObject({
+        local_id: 'l',
+        code: 'payload_too_large',
+        retryable: false,
+        stored: 'no',
+      });
+      expect(await client.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
+    },
+  );
+
+  it('closes the connection of a client that sends a larger packet, with the code of WebSocket, and serves other clients', async () => {
     await start();
     const [greedy, other] = [await gateway.connect(), await gateway.connect()];
-    greedy.socket.emit('message.send', { text: 'x'.repeat(300 * 1024) });
-    await greedy.disconnected;
+    const closed = new Promise((resolve) =>
+      greedy.socket.once('disconnect', (_reason, details) => resolve((details as { context?: unknown }).context)),
+    );
+    greedy.socket.emit('message.send', { text: 'x'.repeat(LIMITS.packetBytes) });
+    expect(await closed).toMatchObject({ code: 1009 });
     expect(await other.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
+  });
+
+  it('closes the connection of a polling client that sends a larger packet, with status 413', async () => {
+    await start();
+    const greedy = await gateway.connect({ transports: ['polling'] });
+    const closed = new Promise((resolve) =>
+      greedy.socket.once('disconnect', (_reason, details) => resolve((details as { context?: unknown }).context)),
+    );
+    greedy.socket.emit('message.send', { text: 'x'.repeat(LIMITS.packetBytes) });
+    expect(await closed).toMatchObject({ status: 413 });
   });
 
   it('answers an unknown event with validation_failed', async () => {

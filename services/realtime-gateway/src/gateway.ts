@@ -178,7 +178,7 @@ function openServer(
     serveClient: false,
     perMessageDeflate: false,
     httpCompression: false,
-    maxHttpBufferSize: LIMITS.bodyBytes,
+    maxHttpBufferSize: LIMITS.packetBytes,
     connectTimeout: CONNECT_TIMEOUT_MS,
     ...(adapter !== undefined && { adapter }),
     ...(settings.corsOrigins.length > 0 && { cors: corsOf(settings.corsOrigins) }),

@@ -156,7 +156,10 @@ export const SERVER_EVENTS = {
     payload: z.strictObject({ ...durable, conversation_id: Id, message_id: Id }).meta({ id: 'MessageDeleted' }),
   },
   'agent.tool': {
-    summary: 'An agent uses a tool.',
+    summary:
+      'An agent uses a tool. The `running` of a call is sent before its `done`, but a client that does not receive all events, ' +
+      'such as one that subscribes in between, can receive `done` alone, or no `done`. Both can repeat after a failure of ' +
+      'the service. The message of the call (`tool_status`, `delegation`) has its state.',
     payload: z
       .strictObject({
         ...ephemeral,
@@ -255,7 +258,7 @@ export const SERVER_EVENTS = {
           subscriptions: z.int().positive(),
           events_per_second: z.number().nonnegative().meta({ description: '0 means unlimited.' }),
           events_burst: z.int().positive(),
-          event_bytes: z.int().positive(),
+          event_bytes: z.int().positive().meta({ description: 'UTF-8 bytes of the payload of an event, as JSON.' }),
           unread_bytes: z.int().positive(),
         }),
       })

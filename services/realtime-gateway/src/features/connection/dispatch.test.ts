@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiError, ErrorBody } from '@uswarm/contract';
+import { ApiError, ErrorBody, LIMITS } from '@uswarm/contract';
 import { Registry, silentLogger } from '@uswarm/service-kit';
 import { createGatewayMetrics } from '../../gateway-metrics.js';
 import { type ClientEventHandler, createDispatch, type DispatchDeps } from './dispatch.js';
@@ -47,6 +47,20 @@ describe('the dispatch of client events', () => {
     const answer = ErrorBody.parse(await ask('message.send', 'payload'));
     expect(answer).toMatchObject({ code: 'workspace_not_found', extra: { hint: 'h', request_id: expect.any(String) } });
     expect(refusals).toEqual([{ error: answer, payload: 'payload' }]);
+  });
+
+  it('refuses a payload above the size limit before it is queued, and accepts one of exactly the limit', async () => {
+    const { promise: first, resolve: finishFirst } = Promise.withResolvers<void>();
+    const { ask } = setUp(async ({ acknowledge }) => {
+      await first;
+      acknowledge({});
+    });
+    // With its quotes.
+    const largest = 'x'.repeat(LIMITS.bodyBytes - 2);
+    const accepted = ask('message.send', largest);
+    expect(await ask('message.send', `${largest}x`)).toMatchObject({ code: 'payload_too_large' });
+    finishFirst();
+    expect(await accepted).toEqual({ ok: true });
   });
 
   it('rejects a payload with 100,000 levels and does not call the handler', async () => {

@@ -41,6 +41,17 @@ export interface DispatchDeps {
 /** Retry time for a full queue, in milliseconds. */
 const QUEUE_RETRY_MS = 1_000;
 
+/** Why a payload is refused. Checked before it is queued, so that a queue holds no larger ones. */
+function problemOf(payload: unknown): ApiError | undefined {
+  // First, because encoding the payload is recursive.
+  if (exceedsDepth(payload, LIMITS.jsonDepth)) {
+    const message = `The payload is nested deeper than ${LIMITS.jsonDepth} levels.`;
+    return new ApiError('validation_failed', { message });
+  }
+  if (Buffer.byteLength(JSON.stringify(payload) ?? '') <= LIMITS.bodyBytes) return undefined;
+  return new ApiError('payload_too_large', { message: `The payload is larger than ${LIMITS.bodyBytes} bytes.` });
+}
+
 /**
  * Handles the events of one socket one at a time and in order: a subscribe applies to a send that follows it, and messages
  * keep their order. An acknowledgement callback always gets `{ok: true, …}` or the error object; no error stops the
@@ -78,10 +89,6 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
     };
     const run = async (known: ClientEventHandler): Promise<void> => {
       try {
-        if (exceedsDepth(payload, LIMITS.jsonDepth)) {
-          const message = `The payload is nested deeper than ${LIMITS.jsonDepth} levels.`;
-          throw new ApiError('validation_failed', { message });
-        }
         const acknowledge = (fields: Record<string, unknown>): void => callback?.({ ok: true, ...fields });
         await known.handle({ payload, requestId, acknowledge });
       } catch (error) {
@@ -94,6 +101,10 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
       if (throttle('rate')) refuse(limited(waitMs));
     } else if (handler === undefined) {
       refuse(new ApiError('validation_failed', { message: 'Unknown event.' }));
-    } else if (!queue.add(() => run(handler)) && throttle('queue')) refuse(limited(QUEUE_RETRY_MS));
+    } else {
+      const problem = problemOf(payload);
+      if (problem !== undefined) refuse(problem);
+      else if (!queue.add(() => run(handler)) && throttle('queue')) refuse(limited(QUEUE_RETRY_MS));
+    }
   };
 }
