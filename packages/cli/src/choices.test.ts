@@ -42,7 +42,7 @@ describe('the choices of a chat', () => {
           expect(choices.size).toBe(all.length);
           for (const [one, known] of open)
             expect(known.map((number) => choices.find(number))).toEqual(
-              known.map((_, index) => ({ messageId: id(one), actionId: `action-${index}` })),
+              known.map((_, index) => ({ messageId: id(one), actionId: `action-${index}`, label: `Action ${index}` })),
             );
         }
       }),

@@ -4,6 +4,7 @@ import { type AnyMessage, isOpenCard } from './turn.js';
 export interface Choice {
   messageId: string;
   actionId: string;
+  label: string;
 }
 
 /** An action of an open card, and the number with which the user chooses it. */
@@ -51,7 +52,7 @@ export function createChoices(): Choices {
     find(number) {
       for (const [messageId, actions] of cards) {
         const action = actions.find((one) => one.number === number);
-        if (action !== undefined) return { messageId, actionId: action.actionId };
+        if (action !== undefined) return { messageId, actionId: action.actionId, label: action.label };
       }
       return undefined;
     },

@@ -39,7 +39,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   let conversation: string | undefined;
   /** Whether a turn runs. */
   let waiting = false;
-  const known = new Set<string>();
+  /** The revisions of the rendered messages. */
+  const known = new Map<string, number>();
   /** The messages that were rendered since the last one of the user. */
   let ofTurn = new Set<string>();
   /** The last lines of messages. */
@@ -79,15 +80,20 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   function card(message: AnyMessage, content: MessageData['content'] & { type: 'action_card' }): void {
     const open = choices.update(message);
     const chosen = content.actions.find(({ id }) => id === content.selected_action_id);
-    if (chosen !== undefined && lines.has(message.id)) chosenLabels.push(chosen.label);
+    const before = lines.get(message.id);
     print(message.id, cardLines(content, open), open.length > 0 ? 'yellow' : 'dim');
+    // Listed again after missed events, it is the same choice.
+    if (chosen !== undefined && before !== undefined && before !== lines.get(message.id))
+      chosenLabels.push(chosen.label);
   }
 
   /** Renders a new or changed message. */
   function render(message: AnyMessage): void {
-    const { id, content, role } = message;
+    const { id, content, role, rev = 0 } = message;
     const isNew = !known.has(id);
-    known.add(id);
+    // Events and responses can arrive in any order.
+    if (rev < (known.get(id) ?? 0)) return;
+    known.set(id, rev);
     ofTurn.add(id);
     if (role === 'user') return isNew ? fromUser(message) : undefined;
     if (content.type === 'system') return print(id, [`· ${oneLine(content.text)}`]);
@@ -154,6 +160,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   }
 
   function deleted(id: string): void {
+    known.set(id, Infinity);
     choices.remove(id);
     progress.remove(id);
     replies.remove(id);

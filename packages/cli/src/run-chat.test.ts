@@ -1,14 +1,12 @@
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Artifact, ListedMessage } from '@uswarm/contract';
 import { parseChatArguments } from './chat-arguments.js';
 import { runChat } from './run-chat.js';
-import { startFakeUswarm, type FakeOptions } from '../test/fake-uswarm.js';
+import { chat, chatWithInput, fakeUswarm } from '../test/chats.js';
+import type { FakeOptions } from '../test/fake-uswarm.js';
 import {
   answerWith,
   begin,
@@ -28,49 +26,6 @@ import {
   type Script,
   type ScriptContext,
 } from '../test/script.js';
-
-let cleanup = new AsyncDisposableStack();
-afterEach(async () => {
-  await cleanup.disposeAsync();
-  cleanup = new AsyncDisposableStack();
-});
-
-async function fakeUswarm(script: Script, options?: FakeOptions) {
-  const fake = await startFakeUswarm(script, options);
-  cleanup.defer(fake.close);
-  return fake;
-}
-
-/** Starts the command against a fake server. */
-function chatWithInput(url: string, args: string[], stdin: PassThrough) {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const printed = { out: '', err: '' };
-  stdout.setEncoding('utf8').on('data', (piece: string) => void (printed.out += piece));
-  stderr.setEncoding('utf8').on('data', (piece: string) => void (printed.err += piece));
-  async function run() {
-    const dataDir = await mkdtemp(join(tmpdir(), 'uswarm-chat-'));
-    cleanup.defer(() => rm(dataDir, { recursive: true }));
-    await writeFile(
-      join(dataDir, 'local.json'),
-      JSON.stringify({ url, issuer: `${url}/issuer`, e2e_token: 'x', pid: process.pid }),
-    );
-    const parsed = parseChatArguments([...args, '--data-dir', dataDir], {});
-    const code = await runChat(parsed, { stdin, stdout, stderr, env: {} }, new AbortController().signal);
-    await setImmediate();
-    return { code, ...printed };
-  }
-  async function seen(text: string): Promise<void> {
-    while (!printed.out.includes(text)) await once(stdout, 'data');
-  }
-  return { ended: run(), printed: seen };
-}
-
-/** Runs the command against a fake server and returns its output. */
-function chat(url: string, args: string[], input?: string) {
-  const stdin = new PassThrough();
-  stdin.end(input);
-  return chatWithInput(url, args, stdin).ended;
-}
 
 describe('npm run chat', () => {
   it('sends one message and prints the answer while it is streamed', async () => {
@@ -234,6 +189,11 @@ describe('npm run chat', () => {
       });
     });
     await expect(chat(url, ['Why?'])).rejects.toThrow('The message was rejected: Too many requests. (rate_limited)');
+  });
+
+  it('does not send a message that is too long', async () => {
+    const { url } = await fakeUswarm(answerWith('Because.'));
+    await expect(chat(url, ['x'.repeat(32_001)])).rejects.toThrow('The message is longer than 32000 characters.');
   });
 
   it('reports in one sentence that uswarm is not running', async () => {

@@ -1,14 +1,15 @@
-import type { ListedMessage, MessageSend } from '@uswarm/contract';
+import { LIMITS, type MessageSend } from '@uswarm/contract';
 import type { Choice } from './choices.js';
 import { Failure } from './failure.js';
 import { rejectOnAbort, type Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
-import { applyEvent, applyHistory, newTurn, type Outcome, outcomeOf, type Turn } from './turn.js';
+import { loadTurn } from './load-turn.js';
+import { applyEvent, applyHistory, type ChosenAction, newTurn, type Outcome, outcomeOf, type Turn } from './turn.js';
 import type { SavedTurn, TurnFile } from './saved-turn.js';
 import type { Session } from './session.js';
 
 export interface TurnDeps {
-  session: Pick<Session, 'latestMessages' | 'choose' | 'stop'>;
+  session: Pick<Session, 'latestMessages' | 'messagePage' | 'choose' | 'stop'>;
   realtime: Pick<Realtime, 'send' | 'onEvent' | 'onGap' | 'position' | 'rejected'>;
   renderer: Pick<Renderer, 'sent' | 'chosen' | 'messages' | 'printed' | 'settled'>;
   /** Saves the turn of a message, so that a later chat continues it. */
@@ -19,9 +20,6 @@ export interface TurnDeps {
   /** Whether a turn ends with the workflows that it starts. */
   waitsForWorkflows: boolean;
 }
-
-/** Messages that are loaded after missed events: the user message and all messages of one turn. */
-const HISTORY_LIMIT = 50;
 
 /** The action of a card about a spent budget that ends the reply. No other reply follows. */
 const STOP_ACTION = 'stop';
@@ -34,8 +32,11 @@ export interface RunningTurn {
   stop(): Promise<void>;
 }
 
-/** Sends a message and renders what agents do, until the turn ends. */
+/** Sends a message and renders what agents do, until the turn ends. @throws Failure if the message is too long */
 export function sendMessage(deps: TurnDeps, text: string, signal: AbortSignal): RunningTurn {
+  // The server closes the connection instead of rejecting a much longer one.
+  if (text.length > LIMITS.messageText)
+    throw new Failure(`The message is longer than ${LIMITS.messageText} characters.`);
   const message = draft(deps, deps.newId(), text);
   deps.renderer.sent(message);
   return followMessage(deps, message, text, signal, false);
@@ -83,16 +84,19 @@ function followMessage(
 }
 
 /** Chooses an action of a card and renders what follows. */
-export function chooseAction(deps: TurnDeps, { messageId, actionId }: Choice, signal: AbortSignal): RunningTurn {
-  const { session, workspaceId } = deps;
+export function chooseAction(deps: TurnDeps, { messageId, actionId, label }: Choice, signal: AbortSignal): RunningTurn {
+  const { session, workspaceId, conversationId } = deps;
   deps.renderer.chosen();
   let sent = false;
   return followTurn(
     deps,
-    newTurn(deps.conversationId, undefined, deps.waitsForWorkflows),
-    async () => {
+    newTurn(conversationId, undefined, deps.waitsForWorkflows),
+    async (chosen) => {
       if (sent) return undefined;
       sent = true;
+      // An earlier choice can have the same label.
+      const [last] = await session.latestMessages(workspaceId, conversationId, 1);
+      chosen({ label, after: last?.position ?? '' });
       await session.choose(workspaceId, messageId, actionId);
       return actionId === STOP_ACTION ? 'delivered' : undefined;
     },
@@ -107,15 +111,18 @@ interface FollowOptions {
   changed: () => void;
 }
 
-/** Starts a turn and waits for its end. `start` can be called again after missed events. It returns an outcome if nothing follows. */
+/** Starts a turn. Before it chooses an action, it tells which one. @returns an outcome if nothing follows */
+type StartTurn = (chosen: (choice: ChosenAction) => void) => void | Promise<Outcome | undefined>;
+
+/** Starts a turn and waits for its end. `start` can be called again after missed events. */
 function followTurn(
   deps: TurnDeps,
   first: Turn,
-  start: () => void | Promise<Outcome | undefined>,
+  start: StartTurn,
   signal: AbortSignal,
   { resumes, changed }: FollowOptions = { resumes: false, changed: () => undefined },
 ): RunningTurn {
-  const { session, realtime, renderer, workspaceId, conversationId } = deps;
+  const { session, realtime, renderer, workspaceId } = deps;
   const ended = Promise.withResolvers<Outcome>();
   let turn = first;
 
@@ -128,11 +135,11 @@ function followTurn(
       ended.reject(new Failure(`The message was rejected: ${turn.rejection.error} (${turn.rejection.code})`));
   }
   async function begin(): Promise<void> {
-    const outcome = await start();
+    const outcome = await start((choice) => update({ ...turn, choice }));
     if (outcome !== undefined) ended.resolve(outcome);
   }
   async function catchUp(): Promise<void> {
-    const messages: ListedMessage[] = await session.latestMessages(workspaceId, conversationId, HISTORY_LIMIT);
+    const messages = await loadTurn(session, workspaceId, turn);
     const next = applyHistory(turn, messages);
     renderer.messages(messages, next.messageId);
     update(next);

@@ -5,7 +5,9 @@ import {
   type Artifact,
   type ArtifactSummary,
   type Conversation,
+  LIMITS,
   type ListedMessage,
+  type MessagePage,
   type OperationId,
   type RouteAnswer,
   type RouteDefinition,
@@ -27,6 +29,8 @@ export interface Session {
   swarmConversation(workspaceId: string): Promise<Conversation>;
   /** Newest first. */
   latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<ListedMessage[]>;
+  /** A page of messages, newest first; without a `scrollId`, of the newest ones. */
+  messagePage(workspaceId: string, conversationId: string, scrollId?: string): Promise<MessagePage>;
   /** Chooses an action of a card. */
   choose(workspaceId: string, messageId: string, actionId: string): Promise<void>;
   /** Stops all replies to a user message. */
@@ -83,6 +87,15 @@ export function createSession({ http, idTokens, url }: SessionDeps): Session {
       const query = { limit: String(limit), direction: 'backward' };
       return (await call('listMessages', { params: { workspaceId, id }, query })).data;
     },
+    messagePage: (workspaceId, id, scrollId) =>
+      call('listMessages', {
+        params: { workspaceId, id },
+        query: {
+          limit: String(LIMITS.pageMaximum),
+          direction: 'backward',
+          ...(scrollId !== undefined && { scrollId }),
+        },
+      }),
     async choose(workspaceId, id, actionId) {
       await call('chooseAction', { params: { workspaceId, id }, body: { action_id: actionId } });
     },

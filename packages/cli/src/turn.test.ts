@@ -19,6 +19,7 @@ interface MessageParts {
   local_id?: string | null;
   agent?: typeof agent | typeof other;
   rev?: number;
+  position?: string;
 }
 
 function message({
@@ -43,7 +44,7 @@ function message({
     created_at: at,
     updated_at: at,
     rev,
-    position: '0000000000000001b',
+    position: rest.position ?? '0000000000000001b',
     error: null,
     edited_at: null,
   };
@@ -98,6 +99,10 @@ const card = (selected: string | null, status: 'delivered' | 'failed' = 'deliver
   },
   status,
 });
+/** The turn of the action “A”, which was chosen after the message at position 5. */
+const choiceOfA: Turn = { ...newTurn(conversation, undefined), choice: { label: 'A', after: '5' } };
+const chosen = (last: number, value: string, position: string, local_id: string | null = null) =>
+  ({ id: id(last), role: 'user', content: text(value), position, local_id }) as const;
 /** The events of a whole reply. */
 const reply = (last: number, status: MessageStatus = 'delivered', value = 'Because.'): ServerEvent[] => [
   created({ id: id(last), content: loading }),
@@ -218,12 +223,20 @@ describe('a turn that events update', () => {
 
   it('belongs to the choice of an action, which becomes a user message', () => {
     const turn = [
-      created({ id: question, role: 'user', content: text('A') }),
-      created({ id: id(71), role: 'user', content: text('B') }),
+      created(chosen(70, 'A', '4')),
+      created(chosen(71, 'B', '6')),
+      created(chosen(72, 'A', '7', 'of another device')),
+      created(chosen(10, 'A', '8')),
+      created(chosen(73, 'A', '9')),
       ...reply(11),
-    ].reduce(applyEvent, newTurn(conversation, undefined));
+    ].reduce(applyEvent, choiceOfA);
     expect(turn.messageId).toBe(question);
     expect(outcomeOf(turn)).toBe('delivered');
+  });
+
+  it('belongs to no message before it is known which action is chosen', () => {
+    const turn = applyEvent(newTurn(conversation, undefined), created(chosen(10, 'A', '8')));
+    expect(turn.messageId).toBeUndefined();
   });
 
   it.each([
@@ -274,13 +287,21 @@ describe('a turn that the history updates', () => {
   });
 
   it('finds the choice of an action', () => {
-    const choice = listed({ id: question, role: 'user', content: text('A'), status: 'read' });
-    const turn = applyHistory(newTurn(conversation, undefined), [
+    const turn = applyHistory(choiceOfA, [
       listed({ id: answer, content: text('Because.'), status: 'delivered' }),
-      choice,
+      listed({ ...chosen(10, 'A', '6'), status: 'read' }),
       before,
     ]);
+    expect(turn.messageId).toBe(question);
     expect(outcomeOf(turn)).toBe('delivered');
+  });
+
+  it('does not belong to an earlier choice of an action with the same label', () => {
+    const earlier = [
+      listed({ id: answer, content: text('Because.'), status: 'delivered' }),
+      listed({ ...chosen(10, 'A', '5'), status: 'read' }),
+    ];
+    expect(applyHistory(choiceOfA, earlier)).toBe(choiceOfA);
   });
 
   it('stays open while one of several answers is loading', () => {

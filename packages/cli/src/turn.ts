@@ -17,11 +17,21 @@ interface Produced {
   readonly ended: boolean;
 }
 
+/** What identifies the user message of a choice, which has no local id. */
+export interface ChosenAction {
+  /** The text of the message. */
+  readonly label: string;
+  /** The position of the last message before it. */
+  readonly after: string;
+}
+
 /** The known state of a user message and of everything that agents do because of it. */
 export interface Turn {
   readonly conversationId: string;
   /** Undefined for the choice of an action, which the server turns into a user message. */
   readonly localId: string | undefined;
+  /** The action that was chosen. */
+  readonly choice?: ChosenAction;
   /** The user message, once it is stored. */
   readonly messageId?: string;
   /** The messages of agents, by id, in the order of their creation. */
@@ -82,9 +92,16 @@ function applyEnd(turn: Turn, messageId: string, status: Outcome): Turn {
   return { ...turn, produced: new Map(turn.produced).set(messageId, { ...reply, status: exact, ended: true }) };
 }
 
-/** The choice of an action becomes a user message, which has no local id. */
-const isUserMessage = (turn: Turn, { role, local_id: localId }: AnyMessage): boolean =>
-  role === 'user' && turn.messageId === undefined && localId === (turn.localId ?? null);
+function isUserMessage({ messageId, localId, choice }: Turn, message: AnyMessage): boolean {
+  if (message.role !== 'user' || messageId !== undefined) return false;
+  if (localId !== undefined) return message.local_id === localId;
+  if (choice === undefined || message.local_id !== null || message.position <= choice.after) return false;
+  return contentText(message.content) === choice.label;
+}
+
+/** Whether the user message of a turn is among these messages. */
+export const hasUserMessage = (turn: Turn, messages: readonly AnyMessage[]): boolean =>
+  messages.some((message) => message.id === turn.messageId || isUserMessage(turn, message));
 
 const exactStatus = (message: AnyMessage): Status =>
   'extended_status' in message ? message.extended_status : message.status;
@@ -153,7 +170,7 @@ export function contentText(content: MessageContent): string | undefined {
 /** Applies the newest messages of the conversation. They replace events that were missed. */
 export function applyHistory(turn: Turn, messages: readonly ListedMessage[]): Turn {
   const ordered = inCreationOrder(messages);
-  const index = ordered.findLastIndex((message) => message.id === turn.messageId || isUserMessage(turn, message));
+  const index = ordered.findIndex((message) => message.id === turn.messageId || isUserMessage(turn, message));
   const userMessage = ordered[index];
   if (userMessage === undefined) return turn;
   const stored: Turn = { ...turn, messageId: userMessage.id };

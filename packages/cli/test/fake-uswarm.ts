@@ -33,6 +33,8 @@ export interface FakeOptions {
   onSubscribe?: (emit: ScriptContext['emit']) => void;
   /** Called for POST requests about a message: `<message id>/action` with the action, `<message id>/stop`. */
   onPost?: (path: string, body: { action_id?: string }, emit: ScriptContext['emit']) => void;
+  /** Called after each response with messages. */
+  onList?: (emit: ScriptContext['emit']) => void;
   artifact?: Artifact;
 }
 
@@ -41,10 +43,17 @@ const ONE_PAGE = { next_scroll_id: null, prev_scroll_id: null, has_next: false, 
 const errorBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
 
 /** A server that runs the script for each user message. Its responses and events are checked against the contract. */
-export async function startFakeUswarm(
-  script: Script,
-  { workspaces = [ready], rejectWith, rejectSubscribe, conversations, onSubscribe, onPost, artifact }: FakeOptions = {},
-) {
+export async function startFakeUswarm(script: Script, options: FakeOptions = {}) {
+  const {
+    workspaces = [ready],
+    rejectWith,
+    rejectSubscribe,
+    conversations,
+    onSubscribe,
+    onPost,
+    onList,
+    artifact,
+  } = options;
   let stored: ListedMessage[] = [];
   const routes = routesOf({ workspaces, conversations, artifact, stored: () => stored });
   const requests: string[] = [];
@@ -61,7 +70,7 @@ export async function startFakeUswarm(
 
   function respond(request: IncomingMessage, response: ServerResponse): void {
     const { method = 'GET', url = '/' } = request;
-    const { pathname: path } = new URL(url, 'http://localhost');
+    const { pathname: path, searchParams: query } = new URL(url, 'http://localhost');
     requests.push(`${method} ${path}`);
     if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
     const about = path.split('/messages/')[1];
@@ -70,9 +79,10 @@ export async function startFakeUswarm(
     const [status, body] = authenticated
       ? (routes[`${method} ${path}`] ?? [404, () => errorBody('route_not_found')])
       : ([401, () => errorBody('token_missing')] as const);
-    const checked = { method, path, status, body: body() };
+    const checked = { method, path, status, body: body(query) };
     checkResponse(checked);
     response.writeHead(status).end(checked.body === undefined ? undefined : JSON.stringify(checked.body));
+    if (path.endsWith('/messages')) response.once('finish', () => onList?.(emitToAll));
   }
 
   const server = createServer(respond);
@@ -95,7 +105,23 @@ interface RestState {
   stored: () => ListedMessage[];
 }
 
-function routesOf({ workspaces, conversations, artifact, stored }: RestState): Record<string, [number, () => unknown]> {
+/** A page of messages; a scroll id is the number of the messages before it. */
+function pageOf(messages: readonly ListedMessage[], query: URLSearchParams) {
+  const start = Number(query.get('scrollId') ?? 0);
+  const end = start + Number(query.get('limit'));
+  const has_next = end < messages.length;
+  return {
+    data: messages.slice(start, end),
+    pagination: { ...ONE_PAGE, has_next, next_scroll_id: has_next ? String(end) : null },
+  };
+}
+
+function routesOf({
+  workspaces,
+  conversations,
+  artifact,
+  stored,
+}: RestState): Record<string, [number, (query: URLSearchParams) => unknown]> {
   const conversation = {
     id: conversationId,
     type: 'swarm',
@@ -119,7 +145,7 @@ function routesOf({ workspaces, conversations, artifact, stored }: RestState): R
     [`POST /v1/workspaces/${workspaceId}/conversations`]: [201, () => ({ data: conversation })],
     [`GET /v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`]: [
       200,
-      () => ({ data: stored(), pagination: ONE_PAGE }),
+      (query) => pageOf(stored(), query),
     ],
     [`GET /v1/workspaces/${workspaceId}/artifacts`]: [
       200,
