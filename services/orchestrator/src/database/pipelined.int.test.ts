@@ -73,7 +73,7 @@ describe('pipelined statements', () => {
     const building = withTransaction((tx) =>
       pipelined(tx, (sender) => [(async () => sender.selectFrom('users').selectAll().execute())()]),
     );
-    await expect(building).rejects.toThrow(TypeError);
+    await expect(building).rejects.toMatchObject({ name: 'TypeError' });
   });
 });
 
