@@ -18,6 +18,7 @@ export {
   words,
   textOf,
 } from './model/model-script.js';
+export { countTokens } from './model/count-tokens.js';
 export { dialects } from './model/dialects/index.js';
 export type { Dialect, DialectCall, DialectResult } from './model/dialects/dialect.js';
 export { type ModelServer, type ModelUsage, startModelServer } from './model/model-server.js';

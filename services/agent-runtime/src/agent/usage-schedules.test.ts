@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ModelStep, startModelServer } from '@uswarm/dev-servers';
+import { countTokens, type ModelStep, startModelServer } from '@uswarm/dev-servers';
 import { HistoryRole } from '@uswarm/runtime-proto';
+import { TOKENS_IN_FLIGHT } from '@uswarm/service-kit';
 import fc from 'fast-check';
 import { COUNTED_TEXTS } from '../../test/counted-texts.js';
 import { portOf, PROVIDERS, turnsWith } from '../../test/real-turn.js';
@@ -13,10 +14,11 @@ const PARTS = COUNTED_TEXTS.flatMap(({ text }) => {
   const characters = Array.from(text);
   return Array.from({ length: 8 }, (_, part) => characters.slice(part * 12, (part + 1) * 12).join(''));
 });
-const words = fc.array(
-  fc.constantFrom(...PARTS).map((text): ModelStep => ({ text })),
-  { maxLength: 12 },
-);
+/** The server sends a response at once, so it has all of it in flight. */
+const words = fc
+  .array(fc.constantFrom(...PARTS), { maxLength: 12 })
+  .filter((parts) => parts.reduce((sum, part) => sum + countTokens(part), 0) <= TOKENS_IN_FLIGHT)
+  .map((parts) => parts.map((text): ModelStep => ({ text })));
 const failure = fc.constantFrom<ModelStep>(
   { disconnect: true },
   { streamError: { status: 529, type: 'overloaded_error', message: 'Overloaded' } },
