@@ -14,7 +14,7 @@ const PARTS = COUNTED_TEXTS.flatMap(({ text }) => {
   const characters = Array.from(text);
   return Array.from({ length: 8 }, (_, part) => characters.slice(part * 12, (part + 1) * 12).join(''));
 });
-/** The server sends a response at once, so it has all of it in flight. */
+/** The server sends a response without a pause, so it has all of it in flight. */
 const words = fc
   .array(fc.constantFrom(...PARTS), { maxLength: 12 })
   .filter((parts) => parts.reduce((sum, part) => sum + countTokens(part), 0) <= TOKENS_IN_FLIGHT)
