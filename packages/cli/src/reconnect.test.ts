@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import type { ListedMessage, MessageContent } from '@uswarm/contract';
-import { chat, chatWithInput, fakeUswarm } from '../test/chats.js';
+import type { ListedMessage } from '@uswarm/contract';
+import { chat, chatWithInput, choiceCard, fakeUswarm } from '../test/chats.js';
 import {
   begin,
   finish,
@@ -18,18 +18,8 @@ import { chunk, created, deleted, ended, loading, transcript, turn, updated } fr
 
 const position = (seq: number) => `${String(seq).padStart(16, '0')}b`;
 const delivered = { status: 'delivered', extended_status: 'delivered' } as const;
-const card = (selected: string | null): MessageContent & { type: 'action_card' } => ({
-  type: 'action_card',
-  title: 'Which one?',
-  description: '',
-  actions: [
-    { id: 'a', label: 'The first', style: 'primary' },
-    { id: 'b', label: 'The second', style: 'secondary' },
-  ],
-  selected_action_id: selected,
-});
 const cardMessage = (selected: string | null, rev: number) =>
-  ({ ...delivered, id: id(30), content: card(selected), rev, position: position(30) }) as const;
+  ({ ...delivered, id: id(30), content: choiceCard(selected), rev, position: position(30) }) as const;
 const choice = (last: number) =>
   ({
     id: id(last),
@@ -153,10 +143,10 @@ describe('a transcript of messages that are listed after missed events', () => {
   ];
   const question = { role: 'user', agent: null, status: 'read' } as const;
   const events = [
-    created(30, card(null), { rev: 3 }),
+    created(30, choiceCard(null), { rev: 3 }),
     loading,
     ...ended('Because.', 'delivered'),
-    updated(30, card('b'), { rev: 5 }),
+    updated(30, choiceCard('b'), { rev: 5 }),
     created(40, textContent('The second'), question),
     created(41, { type: 'loading' }, { status: 'pending' }),
     chunk('Good', 1, { last: 41 }),
@@ -199,7 +189,7 @@ describe('a transcript of messages that are listed after missed events', () => {
 
   it('does not show a deleted message again if the list is older than the deletion', () => {
     const text = transcript((renderer) => {
-      turn(created(30, card(null), { rev: 3 }), deleted(id(30)))(renderer);
+      turn(created(30, choiceCard(null), { rev: 3 }), deleted(id(30)))(renderer);
       renderer.messages([message(cardMessage(null, 3))], id(30));
     });
     expect(text).toBe('? Which one?\n  [1] The first\n  [2] The second\n· a message was deleted\n');

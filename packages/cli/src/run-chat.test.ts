@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Artifact, ListedMessage } from '@uswarm/contract';
 import { parseChatArguments } from './chat-arguments.js';
 import { runChat } from './run-chat.js';
-import { chat, chatWithInput, fakeUswarm } from '../test/chats.js';
+import { chat, chatWithInput, choiceCard, fakeUswarm } from '../test/chats.js';
 import type { FakeOptions } from '../test/fake-uswarm.js';
 import {
   answerWith,
@@ -220,16 +220,7 @@ describe('npm run chat', () => {
 
   const card = (selected: string | null): Partial<ListedMessage> => ({
     id: id(30),
-    content: {
-      type: 'action_card',
-      title: 'Which one?',
-      description: '',
-      actions: [
-        { id: 'a', label: 'The first', style: 'primary' },
-        { id: 'b', label: 'The second', style: 'secondary' },
-      ],
-      selected_action_id: selected,
-    },
+    content: choiceCard(selected),
     status: 'delivered',
     extended_status: 'delivered',
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach } from '@jest/globals';
+import type { MessageContent } from '@uswarm/contract';
 import { parseChatArguments } from '../src/chat-arguments.js';
 import { runChat } from '../src/run-chat.js';
 import { type FakeOptions, startFakeUswarm } from './fake-uswarm.js';
@@ -53,3 +54,15 @@ export function chat(url: string, args: string[], input?: string) {
   stdin.end(input);
   return chatWithInput(url, args, stdin).ended;
 }
+
+/** The content of a card with two actions, of which one can be chosen. */
+export const choiceCard = (selected: string | null): MessageContent & { type: 'action_card' } => ({
+  type: 'action_card',
+  title: 'Which one?',
+  description: '',
+  actions: [
+    { id: 'a', label: 'The first', style: 'primary' },
+    { id: 'b', label: 'The second', style: 'secondary' },
+  ],
+  selected_action_id: selected,
+});

@@ -1,6 +1,6 @@
 const MIB = 1024 * 1024;
 
-/** Bytes of the largest journal of a turn. */
+/** Bytes of the bodies of all entries in the journal of a turn. A runtime and an orchestrator have 512 MiB, and hold several copies of it. */
 export const MAX_TURN_JOURNAL_BYTES = 16 * MIB;
 /** The part of a journal that images may have, so that the rest of the turn has space. */
 export const JOURNAL_IMAGES = 3 / 4;

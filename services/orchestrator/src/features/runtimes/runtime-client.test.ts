@@ -6,9 +6,9 @@ import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, EntryKind, type RunTurnRequest, RunTurnRequestSchema } from '@uswarm/runtime-proto';
-import { createCallTokenVerifier, generateCallKeys } from '@uswarm/service-kit';
+import { createCallTokenVerifier, generateCallKeys, MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from '../turns/journal/journal.store.js';
+import { MAX_ENTRY_BYTES } from '../turns/journal/journal.store.js';
 import { createRuntimeClient, type RuntimeClient } from './runtime-client.js';
 
 describe('connections to runtimes', () => {
@@ -50,7 +50,7 @@ describe('a turn with a large journal', () => {
     const body = 'x'.repeat(MAX_ENTRY_BYTES);
     let received = 0;
     const adapter = connectNodeAdapter({
-      readMaxBytes: 2 * MAX_JOURNAL_BYTES,
+      readMaxBytes: 2 * MAX_TURN_JOURNAL_BYTES,
       routes: (router) =>
         router.service(AgentRuntime, {
           async *runTurn({ journal }) {
@@ -63,7 +63,7 @@ describe('a turn with a large journal', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = createRuntimeClient([generateCallKeys().privateKey]);
     try {
-      const sizes = [MAX_ENTRY_BYTES, MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES - 2 * MAX_ENTRY_BYTES];
+      const sizes = [MAX_ENTRY_BYTES, MAX_ENTRY_BYTES, MAX_TURN_JOURNAL_BYTES - 2 * MAX_ENTRY_BYTES];
       const journal = sizes.map((size, index) => ({ number: index + 1, body: 'x'.repeat(size) }));
       // The largest history, in addition.
       const history = [{ text: 'x'.repeat(512 * 1024) }];
@@ -73,7 +73,7 @@ describe('a turn with a large journal', () => {
       for await (const { event } of client.runTurn(target, request, new AbortController().signal)) {
         if (event.case === 'entry') read.push(event.value.body.length);
       }
-      expect({ received, read }).toEqual({ received: MAX_JOURNAL_BYTES, read: [MAX_ENTRY_BYTES] });
+      expect({ received, read }).toEqual({ received: MAX_TURN_JOURNAL_BYTES, read: [MAX_ENTRY_BYTES] });
     } finally {
       client.close();
       await new Promise((resolve) => server.close(resolve));

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import { CHARGED_CALL } from '../../../../test/charged-call.js';
 import { useTurnFixture } from '../../../../test/turn-fixture.js';
 import type { OfferedContent } from '../reply/agent-content-schema.js';
-import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from './journal.store.js';
+import { MAX_ENTRY_BYTES } from './journal.store.js';
 import type { EntryParts } from './turn-entries.js';
 import { LeaseLost } from '../writer/fenced-writes.js';
 
@@ -69,10 +70,10 @@ describe('the journal of a turn', () => {
 
   it('refuses entries above the limit of the journal, wherever their bodies are', async () => {
     const { writer, entries } = await begin();
-    const most = Math.floor(MAX_JOURNAL_BYTES / MAX_ENTRY_BYTES);
+    const most = Math.floor(MAX_TURN_JOURNAL_BYTES / MAX_ENTRY_BYTES);
     for (let number = 1; number <= most; number += 1) await writer.entry(1, large(number, MAX_ENTRY_BYTES));
     expect(await writer.judge(1, { number: most + 1, size: MAX_ENTRY_BYTES })).toBe('refused');
-    const rest = MAX_JOURNAL_BYTES - most * MAX_ENTRY_BYTES;
+    const rest = MAX_TURN_JOURNAL_BYTES - most * MAX_ENTRY_BYTES;
     expect((await writer.entry(1, large(most + 1, rest))).verdict).toBe('new');
     expect((await writer.entry(1, step(most + 2, 'x'))).verdict).toBe('refused');
     expect(await entries()).toHaveLength(most + 1);

@@ -1,3 +1,4 @@
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../database/database.js';
 import { answersUser } from '../answers-user.js';
@@ -38,8 +39,6 @@ export interface JournalEntry {
 export const MAX_ROW_BYTES = 128 * 1024;
 /** Bytes of the body of an entry: the result of a tool with four images of 1 MiB. */
 export const MAX_ENTRY_BYTES = 6 * 1024 * 1024;
-/** Bytes of the bodies of all entries of a turn. A runtime and an orchestrator have 512 MiB, and hold several copies of it. */
-export const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
 
 /**
  * `new`: it is the next entry; `known`: it was appended before; `refused`: an entry before it is missing, or the journal would be
@@ -86,7 +85,7 @@ const verdictOn = ({ turnId, generation, number, size }: EntryPosition): RawBuil
     WHEN t.generation <> ${generation} THEN 'stale'
     WHEN ${number} <= coalesce(max(e.number), 0) THEN 'known'
     WHEN ${number} = coalesce(max(e.number), 0) + 1
-      AND coalesce(sum(coalesce(e.size, octet_length(e.body))), 0) + ${size} <= ${MAX_JOURNAL_BYTES} THEN 'new'
+      AND coalesce(sum(coalesce(e.size, octet_length(e.body))), 0) + ${size} <= ${MAX_TURN_JOURNAL_BYTES} THEN 'new'
     ELSE 'refused' END AS verdict
   FROM turns t LEFT JOIN turn_entries e ON e.turn_id = t.id WHERE t.id = ${turnId} GROUP BY t.id`;
 

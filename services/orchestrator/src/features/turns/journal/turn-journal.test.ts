@@ -1,8 +1,9 @@
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
 import { EntryKind } from '@uswarm/runtime-proto';
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import { ANSWERED, type Call, chunk, createTurnHarness, done, entry, failure } from '../../../../test/turn-harness.js';
-import { MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES, MAX_ROW_BYTES } from './journal.store.js';
+import { MAX_ENTRY_BYTES, MAX_ROW_BYTES } from './journal.store.js';
 
 const FEATURES = ['journal.1'];
 const lost = failure(Code.NotFound);
@@ -102,7 +103,7 @@ describe('a journal with large entries', () => {
     expect(recorded.journal[0]).toMatchObject({ size: Buffer.byteLength(body) });
     expect(recorded.requests[2]).toMatchObject({
       journal: [{ number: 1, body }],
-      journalLimits: { entryBytes: MAX_ENTRY_BYTES, journalBytes: MAX_JOURNAL_BYTES },
+      journalLimits: { entryBytes: MAX_ENTRY_BYTES, journalBytes: MAX_TURN_JOURNAL_BYTES },
     });
   });
 

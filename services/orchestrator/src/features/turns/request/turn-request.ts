@@ -18,12 +18,13 @@ import {
   type Resolution,
   type RunTurnRequest,
 } from '@uswarm/runtime-proto';
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import type { SwarmMember } from '../../agents/agents.store.js';
 import type { AgentContext } from '../../agents/agent-context.js';
 import type { ModelLimits } from '../../core/models.js';
 import type { PlatformTool } from '../../tools/platform-tool.js';
 import type { HistoryRow } from './history.store.js';
-import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES, MAX_JOURNAL_BYTES } from '../journal/journal.store.js';
+import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
 import { instructionsOf } from './skills.js';
 import type { TurnContext } from './turn-contexts.store.js';
 import type { TurnRow } from '../turns.store.js';
@@ -130,7 +131,10 @@ function journalOf(input: TurnRequestInput) {
   );
   const large = isLarge
     ? {
-        journalLimits: create(JournalLimitsSchema, { entryBytes: MAX_ENTRY_BYTES, journalBytes: MAX_JOURNAL_BYTES }),
+        journalLimits: create(JournalLimitsSchema, {
+          entryBytes: MAX_ENTRY_BYTES,
+          journalBytes: MAX_TURN_JOURNAL_BYTES,
+        }),
         recentCalls: boundedCalls(input.recentCalls).map((call) => create(CallRecordSchema, call)),
       }
     : {};
