@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from './database.js';
+import { pipelined } from './pipelined.js';
 
 export interface ReadBounds {
   /** Milliseconds that all statements together may take. */
@@ -16,6 +17,7 @@ export class ReadTimeout extends Error {
 
 /**
  * Runs read-only statements on one connection with separate bounds. Postgres cancels a statement that exceeds them.
+ * `run` can send statements that are written with `sql` together, as with `pipelined`.
  *
  * @throws ReadTimeout; the reason of the signal if it is aborted; errors of `run`
  */
@@ -33,10 +35,11 @@ export function createBoundedRead(database: Database): BoundedRead {
         .transaction()
         .setAccessMode('read only')
         .execute(async (tx) => {
-          // The statement timeout also applies if this process cannot send a cancel request.
-          const { rows } = await sql<{ pid: number }>`
-            SELECT pg_backend_pid() AS pid, set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
-          return cancellable(database, rows[0]?.pid ?? 0, AbortSignal.any([signal, timeout]), () => run(tx));
+          const [, result] = await pipelined(tx, (db) => {
+            const pid = bound(db, timeoutMs);
+            return [pid, cancellable(database, pid, AbortSignal.any([signal, timeout]), () => run(db))];
+          });
+          return result;
         });
     } catch (error) {
       signal.throwIfAborted();
@@ -47,14 +50,28 @@ export function createBoundedRead(database: Database): BoundedRead {
   };
 }
 
+/** The statement timeout also applies if this process cannot send a cancel request. @returns the process id of the server */
+async function bound(db: Database, timeoutMs: number): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`
+    SELECT pg_backend_pid() AS pid, set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(db);
+  return rows[0]?.pid ?? 0;
+}
+
 /** Awaits the last cancel request, so that it never cancels a statement of the connection's next user. */
-async function cancellable<T>(database: Database, pid: number, ended: AbortSignal, run: () => Promise<T>): Promise<T> {
+async function cancellable<T>(
+  database: Database,
+  pid: Promise<number>,
+  ended: AbortSignal,
+  run: () => Promise<T>,
+): Promise<T> {
   ended.throwIfAborted();
   let settled = false;
   let cancelling: Promise<void> | undefined;
   const cancel = async (): Promise<void> => {
-    while (!settled) {
-      await sql`SELECT pg_cancel_backend(${pid}::int)`.execute(database).catch(() => undefined);
+    // Without a connection, the running statement fails too.
+    const backend = await pid.catch(() => undefined);
+    while (!settled && backend !== undefined) {
+      await sql`SELECT pg_cancel_backend(${backend}::int)`.execute(database).catch(() => undefined);
       if (!settled) await sleep(CANCEL_AGAIN_MS);
     }
   };

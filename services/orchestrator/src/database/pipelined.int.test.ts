@@ -69,6 +69,22 @@ describe('pipelined statements', () => {
     expect(actions).toEqual(['ran']);
   });
 
+  it('are separate transactions on one connection without a transaction', async () => {
+    const backend = async (db: Database): Promise<number | undefined> => {
+      const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(db);
+      return rows[0]?.pid;
+    };
+    const failing = pipelined(database, (sender) => [
+      sql`INSERT INTO notes (text) VALUES (${'a'})`.execute(sender),
+      sql`INSERT INTO notes (text) VALUES (${'a'})`.execute(sender),
+      sql`INSERT INTO notes (text) VALUES (${'b'})`.execute(sender),
+    ]);
+    await expect(failing).rejects.toMatchObject({ code: '23505' });
+    expect(await texts(database)).toEqual(['a', 'b']);
+    const backends = await pipelined(database, (sender) => [backend(sender), backend(sender), backend(sender)]);
+    expect(new Set(backends).size).toBe(1);
+  });
+
   it('cannot be built with the query builder, which does not send them together', async () => {
     const building = withTransaction((tx) =>
       pipelined(tx, (sender) => [(async () => sender.selectFrom('users').selectAll().execute())()]),

@@ -1,23 +1,24 @@
-import type { Transaction } from './database.js';
+import type { Database } from './database.js';
 
 type Settled<Promises extends readonly unknown[]> = { -readonly [Index in keyof Promises]: Awaited<Promises[Index]> };
 
 /**
- * Sends the statements of concurrent functions together. The server executes them in the order in which they were sent,
- * so that locks are taken in this order. Only for statements that are written with `sql`.
+ * Sends the statements of concurrent functions together, on one connection. The server executes them in the order in which they
+ * were sent, so that locks are taken in this order. Only for statements that are written with `sql`.
  *
- * @param run calls functions with the given transaction, and returns their promises
+ * @param db a transaction; otherwise each statement is a separate transaction
+ * @param run calls functions with the given database, and returns their promises
  * @throws the error of the first promise in the list that rejects, when all have settled
  */
-export async function pipelined<const Promises extends readonly Promise<unknown>[]>(
-  tx: Transaction,
-  run: (tx: Transaction) => Promises,
+export async function pipelined<Db extends Database, const Promises extends readonly Promise<unknown>[]>(
+  db: Db,
+  run: (db: Db) => Promises,
 ): Promise<Settled<Promises>> {
-  const executor = tx.getExecutor();
+  const executor = db.getExecutor();
   return executor.provideConnection(async (connection) => {
     // The executor of a transaction sends a statement when the one before it has its result.
     const sending = executor.withConnectionProvider({ provideConnection: (consumer) => consumer(connection) });
-    const sender = Object.assign(Object.create(tx) as Transaction, { getExecutor: () => sending });
+    const sender = Object.assign(Object.create(db) as Db, { getExecutor: () => sending });
     return allInOrder(run(sender));
   });
 }

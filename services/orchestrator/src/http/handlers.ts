@@ -1,4 +1,5 @@
 import type { OperationId, RouteAnswer, RouteInput, RouteOf } from '@uswarm/contract';
+import type { Database } from '../database/database.js';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import type { DocumentAnswer } from './document-answer.js';
 import type { FileAnswer } from './file-answer.js';
@@ -27,5 +28,21 @@ type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | '
 
 export type Handler<Operation extends OperationId> = (input: HandlerInput<Operation>) => Promise<AnswerOf<Operation>>;
 
+/** A handler of a route with a position, which it reads together with its data instead of before them. */
+export interface PositionedHandler<Operation extends OperationId> {
+  /** @param readPosition has to be sent before the statements that read the data: the answer then contains all events up to the position */
+  handle(
+    input: HandlerInput<Operation>,
+    readPosition: ReadRoutePosition,
+  ): Promise<{ answer: AnswerOf<Operation>; position: string | undefined }>;
+}
+
+/** Reads the position of the workspace of a request; undefined if it does not exist. */
+export type ReadRoutePosition = (db?: Database) => Promise<string | undefined>;
+
 /** The handlers of all routes of the contract. A missing handler is a compile error. */
-export type Handlers = { [Operation in OperationId]: Handler<Operation> };
+export type Handlers = {
+  [Operation in OperationId]:
+    | Handler<Operation>
+    | (RouteOf<Operation> extends { position: unknown } ? PositionedHandler<Operation> : never);
+};

@@ -10,6 +10,7 @@ import {
 } from '@uswarm/contract';
 import { currentContext, currentTraceId, inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
+import type { Database } from '../database/database.js';
 import { isId } from '../database/id.js';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
@@ -17,14 +18,14 @@ import { clientGone } from './client-gone.js';
 import { DocumentAnswer, sendDocument } from './document-answer.js';
 import { FileAnswer, sendFile } from './file-answer.js';
 import { incomingForm, type IncomingForm } from './form.js';
-import type { Handlers } from './handlers.js';
+import type { Handlers, ReadRoutePosition } from './handlers.js';
 import { parseInput } from './input.js';
 
 /** Resolves the caller of a request, or throws the error that the caller gets. */
 export type Authenticate = (request: Request, auth: Exclude<RouteAuth, 'public'>) => Promise<UserActor | IdentityActor>;
 
 /** Reads the position of a workspace; undefined if it does not exist. */
-export type ReadPosition = (of: RoutePosition['of'], id: string) => Promise<string | undefined>;
+export type ReadPosition = (of: RoutePosition['of'], id: string, db?: Database) => Promise<string | undefined>;
 
 export interface RouteServices {
   authenticate: Authenticate;
@@ -35,7 +36,7 @@ interface AnyAnswer {
   status: number;
   body?: unknown;
 }
-type AnyHandler = (input: {
+interface AnyInput {
   params: Record<string, string>;
   query: unknown;
   headers: unknown;
@@ -43,7 +44,15 @@ type AnyHandler = (input: {
   form: IncomingForm | undefined;
   signal: AbortSignal;
   actor: UserActor | IdentityActor | undefined;
-}) => Promise<AnyAnswer | FileAnswer | DocumentAnswer>;
+}
+type Answer = AnyAnswer | FileAnswer | DocumentAnswer;
+interface Positioned {
+  answer: Answer;
+  position: string | undefined;
+}
+type AnyHandler =
+  | ((input: AnyInput) => Promise<Answer>)
+  | { handle(input: AnyInput, readPosition: ReadRoutePosition): Promise<Positioned> };
 
 /** Mounts all routes of the contract. Each has the same checks in the same order. */
 export function createRoutes(handlers: Handlers, services: RouteServices): Router {
@@ -93,9 +102,14 @@ async function serve(
   const body = await readBody(route, request, response);
   const form = route.multipart === undefined ? undefined : incomingForm(request);
   const { position: at } = route;
-  // Before the handler reads: the response then contains all events up to the position.
-  const position = at === undefined ? undefined : await readPosition(at.of, params[at.parameter] ?? '');
-  const answer = await handler({ params, query, headers, body, form, signal: clientGone(response), actor });
+  const readOwn: ReadRoutePosition = async (db) =>
+    at === undefined ? undefined : readPosition(at.of, params[at.parameter] ?? '', db);
+  const input = { params, query, headers, body, form, signal: clientGone(response), actor };
+  const { position, answer } =
+    typeof handler === 'function'
+      ? // Before the handler reads: the response then contains all events up to the position.
+        { position: await readOwn(), answer: await handler(input) }
+      : await handler.handle(input, readOwn);
   if (answer instanceof FileAnswer) {
     await sendFile(answer, request, response);
     return;
@@ -107,7 +121,15 @@ async function serve(
   if (position !== undefined) response.set(POSITION_HEADER, position);
   response.status(answer.status);
   if (answer.body === undefined) response.end();
-  else response.json(answer.body);
+  else sendJson(response, answer.body);
+}
+
+/** As `response.json`, in one system call: express writes the headers and large bodies separately. */
+function sendJson(response: Response, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
 }
 
 /** A malformed id has the same error as an id that does not exist. */

@@ -61,6 +61,7 @@ export interface ConversationStore {
     userId: string,
     workspaceId: string,
     conversationId: string,
+    db?: Database,
   ): Promise<{ workspace: boolean; conversation: boolean }>;
   /** Returns the agent that receives messages of a conversation. */
   findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
@@ -133,11 +134,11 @@ export function createConversationStore(database: Database): ConversationStore {
         .execute();
     },
 
-    async findAccess(userId, workspaceId, conversationId) {
+    async findAccess(userId, workspaceId, conversationId, db = database) {
       const { rows } = await sql<{ conversation: boolean }>`
         SELECT c.id IS NOT NULL AS conversation
         FROM workspaces w LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
-        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(database);
+        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(db);
       return { workspace: rows.length === 1, conversation: rows[0]?.conversation ?? false };
     },
 

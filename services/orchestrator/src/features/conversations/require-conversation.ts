@@ -1,12 +1,14 @@
 import { ApiError } from '@uswarm/contract';
+import type { Database } from '../../database/database.js';
 import type { ConversationStore } from './conversations.store.js';
 
 /** @throws ApiError `workspace_not_found`, `conversation_not_found` */
 export async function requireConversation(
   store: Pick<ConversationStore, 'findAccess'>,
   { userId, workspaceId, conversationId }: { userId: string; workspaceId: string; conversationId: string },
+  db?: Database,
 ): Promise<void> {
-  const found = await store.findAccess(userId, workspaceId, conversationId);
+  const found = await store.findAccess(userId, workspaceId, conversationId, db);
   if (!found.workspace) throw new ApiError('workspace_not_found');
   if (!found.conversation) throw new ApiError('conversation_not_found');
 }

@@ -19,7 +19,7 @@ export interface PositionStore {
   /** Deleted workspaces are absent. Does not check the owner. */
   heads(workspaceIds: readonly string[], db?: Database): Promise<Heads>;
   /** The head of the workspace of an agent. Does not check the owner. */
-  headOfAgent(agentId: string): Promise<Heads>;
+  headOfAgent(agentId: string, db?: Database): Promise<Heads>;
 }
 
 export function createPositionStore(database: Database, epochs: Epochs): PositionStore {
@@ -37,6 +37,6 @@ export function createPositionStore(database: Database, epochs: Epochs): Positio
 
   return {
     heads: (workspaceIds, db) => read(sql`w.id = ANY(${[...workspaceIds]}::uuid[])`, db),
-    headOfAgent: (agentId) => read(sql`w.id = (SELECT a.workspace_id FROM agents a WHERE a.id = ${agentId})`),
+    headOfAgent: (agentId, db) => read(sql`w.id = (SELECT a.workspace_id FROM agents a WHERE a.id = ${agentId})`, db),
   };
 }

@@ -105,7 +105,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     attachments,
     createViewContext,
   });
-  const service = createMessageService({ store, conversations, send, access, cursors, createViewContext });
+  const service = createMessageService({ database, store, conversations, send, access, cursors, createViewContext });
   const search = createMessageSearch({
     store: createMessageSearchStore(database),
     conversations,

@@ -1,4 +1,4 @@
-import type { Handler } from '../../http/handlers.js';
+import type { Handler, PositionedHandler } from '../../http/handlers.js';
 import type { StopService } from '../turns/cancellation/stop.service.js';
 import type { ActionService } from './actions.service.js';
 import type { MessageDeletion } from './message-deletion.js';
@@ -15,18 +15,24 @@ export function messageHandlers(
   deletion: MessageDeletion,
   revision: MessageRevision,
 ) {
-  const listMessages: Handler<'listMessages'> = async ({ actor, params, query }) => ({
-    status: 200,
-    body: await service.list(actor.userId, params.workspaceId, params.id, query),
-  });
+  const listMessages: PositionedHandler<'listMessages'> = {
+    async handle({ actor, params, query }, readPosition) {
+      const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+      const { page, position } = await service.list(context, query, readPosition);
+      return { answer: { status: 200, body: page }, position };
+    },
+  };
   const sendMessage: Handler<'sendMessage'> = async ({ actor, params, body }) => {
     const { local_id: localId, ...draft } = body;
     const target = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id, localId };
     return { status: 201, body: { data: await service.send(target, draft) } };
   };
-  const searchMessages: Handler<'searchMessages'> = async ({ actor, params, query, signal }) => {
-    const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
-    return { status: 200, body: await search(context, query, signal) };
+  const searchMessages: PositionedHandler<'searchMessages'> = {
+    async handle({ actor, params, query, signal }, readPosition) {
+      const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+      const { page, position } = await search(context, query, readPosition, signal);
+      return { answer: { status: 200, body: page }, position };
+    },
   };
   const getMessage: Handler<'getMessage'> = async ({ actor, params }) => ({
     status: 200,

@@ -1,4 +1,7 @@
 import { ApiError, type ListedMessage, type MessagePage, type MessageListQuery } from '@uswarm/contract';
+import type { Database } from '../../database/database.js';
+import { pipelined } from '../../database/pipelined.js';
+import type { ReadRoutePosition } from '../../http/handlers.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { requireConversation } from '../conversations/require-conversation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -9,6 +12,7 @@ import { type PageOptions, readPage } from './page.js';
 import type { SendMessage } from './send-message.js';
 
 export interface MessageServiceDeps {
+  database: Database;
   store: Pick<MessageStore, 'find' | 'page' | 'hasAny'>;
   conversations: Pick<ConversationStore, 'findAccess'>;
   send: SendMessage;
@@ -17,35 +21,54 @@ export interface MessageServiceDeps {
   createViewContext: CreateViewContext;
 }
 
+export interface MessageListContext {
+  userId: string;
+  workspaceId: string;
+  conversationId: string;
+}
+
 export interface MessageService {
   /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `message_not_found`, `cursor_invalid` */
-  list(userId: string, workspaceId: string, conversationId: string, query: MessageListQuery): Promise<MessagePage>;
+  list(
+    context: MessageListContext,
+    query: MessageListQuery,
+    readPosition: ReadRoutePosition,
+  ): Promise<{ page: MessagePage; position: string | undefined }>;
   /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
   get(userId: string, workspaceId: string, messageId: string): Promise<ListedMessage>;
   send: SendMessage;
 }
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { store, conversations, access, createViewContext } = deps;
+  const { database, store, conversations, access, createViewContext } = deps;
 
   /** The start of a page that is requested by `around`, `after` or `before`. */
   async function startOf(
     conversationId: string,
     { around, after, before }: MessageListQuery,
+    db: Database,
   ): Promise<PageOptions['start']> {
     const id = around ?? after ?? before;
     if (id === undefined) return undefined;
-    const [row] = await store.find([id]);
+    const [row] = await store.find([id], db);
     if (row?.conversation_id !== conversationId) throw new ApiError('message_not_found');
     return { row, pageDirection: around !== undefined ? 'around' : after !== undefined ? 'newer' : 'older' };
   }
 
   return {
-    async list(userId, workspaceId, conversationId, query) {
-      await requireConversation(conversations, { userId, workspaceId, conversationId });
-      const start = await startOf(conversationId, query);
-      const where = { userId, conversationId };
-      return readPage({ store, cursors: deps.cursors }, query, where, createViewContext(), { start, resumable: true });
+    async list(context, query, readPosition) {
+      const { userId, conversationId } = context;
+      const read = async (db: Database): Promise<MessagePage> => {
+        const options = { start: await startOf(conversationId, query, db), resumable: true };
+        const where = { userId, conversationId };
+        return readPage({ store, db, cursors: deps.cursors }, query, where, createViewContext(), options);
+      };
+      const [position, , page] = await pipelined(database, (db) => [
+        readPosition(db),
+        requireConversation(conversations, context, db),
+        read(db),
+      ]);
+      return { position, page };
     },
 
     async get(userId, workspaceId, messageId) {

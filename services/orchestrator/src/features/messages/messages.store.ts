@@ -67,8 +67,9 @@ export interface MessageStore {
     pageDirection: PageDirection,
     position: Position | null,
     limit: number,
+    db?: Database,
   ): Promise<PageRow[]>;
-  hasAny(conversationId: string, pageDirection: PageDirection, position: Position): Promise<boolean>;
+  hasAny(conversationId: string, pageDirection: PageDirection, position: Position, db?: Database): Promise<boolean>;
 }
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
@@ -209,21 +210,21 @@ export function createMessageStore(database: Database): MessageStore {
       return rows[0]?.id;
     },
 
-    async page(conversationId, pageDirection, position, limit) {
+    async page(conversationId, pageDirection, position, limit, db = database) {
       const messages = sql`
         SELECT ${BOUNDED_COLUMNS} FROM messages m
         WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
         ORDER BY ${listOrder(pageDirection)} LIMIT ${limit}`;
-      if (position === null) return selectPage(messages, pageDirection, database);
+      if (position === null) return selectPage(messages, pageDirection, db);
       const opposite = pageDirection === 'older' ? 'newer' : 'older';
       const behind = firstOf(conversationId, keysetBehind(pageDirection, position), opposite);
-      return selectPage(messages, pageDirection, database, sql`${behind} IS NOT NULL`);
+      return selectPage(messages, pageDirection, db, sql`${behind} IS NOT NULL`);
     },
 
-    async hasAny(conversationId, pageDirection, position) {
+    async hasAny(conversationId, pageDirection, position, db = database) {
       const first = firstOf(conversationId, keysetAfter(pageDirection, position), pageDirection);
       const { rows } = await sql<{ found: boolean }>`
-        ${FORCE_CUSTOM_PLAN} SELECT ${first} IS NOT NULL AS found`.execute(database);
+        ${FORCE_CUSTOM_PLAN} SELECT ${first} IS NOT NULL AS found`.execute(db);
       return rows[0]?.found ?? false;
     },
   };

@@ -1,6 +1,8 @@
 import { ApiError, LIMITS, type MessagePage, type PageQuery } from '@uswarm/contract';
 import { type BoundedRead, ReadTimeout } from '../../database/bounded-read.js';
 import type { Database } from '../../database/database.js';
+import { allInOrder } from '../../database/pipelined.js';
+import type { ReadRoutePosition } from '../../http/handlers.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { requireConversation } from '../conversations/require-conversation.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
@@ -31,22 +33,42 @@ export interface MessageSearchDeps {
   createViewContext: CreateViewContext;
 }
 
+export interface FoundMessages {
+  page: MessagePage;
+  /** The position of the workspace that was read before them. */
+  position: string | undefined;
+}
+
 /**
  * Finds messages whose text contains every word of `q`, newest first. The search is case-insensitive.
  *
  * @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid`, `validation_failed`,
  *   `rate_limited`, `search_timeout`; the abort reason if the signal aborts
  */
-export type MessageSearch = (context: SearchContext, query: SearchQuery, signal: AbortSignal) => Promise<MessagePage>;
+export type MessageSearch = (
+  context: SearchContext,
+  query: SearchQuery,
+  readPosition: ReadRoutePosition,
+  signal: AbortSignal,
+) => Promise<FoundMessages>;
 
 const RETRY_MS = 1_000;
 
 export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
   const { store, conversations, rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
 
-  async function page(context: SearchContext, { q, ...query }: SearchQuery, db: Database): Promise<MessagePage> {
+  async function find(
+    context: SearchContext,
+    { q, ...query }: SearchQuery,
+    readPosition: ReadRoutePosition,
+    db: Database,
+  ): Promise<FoundMessages> {
     const { userId, conversationId } = context;
-    const words = await store.lockSearches(userId, q, db);
+    const [position, , words] = await allInOrder([
+      readPosition(db),
+      requireConversation(conversations, context, db),
+      store.lockSearches(userId, q, db),
+    ]);
     if (words.length === 0) throw invalid('q', 'must not be blank');
     if (words.length > LIMITS.searchWords)
       throw invalid('q', `must have at most ${LIMITS.searchWords} different words`);
@@ -56,17 +78,17 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     };
     // The cursor is bound to the normalized words, so it stays valid for any query with the same results.
     const where = { userId, conversationId, filter: words.join(' ') };
-    return readPage({ store: found, cursors }, { ...query, direction: 'backward' }, where, createViewContext());
+    const pageOf = { ...query, direction: 'backward' as const };
+    return { position, page: await readPage({ store: found, cursors }, pageOf, where, createViewContext()) };
   }
 
-  return async (context, query, signal) => {
+  return async (context, query, readPosition, signal) => {
     await rates.search(context.userId);
     const waiting = AbortSignal.timeout(timeoutMs);
     try {
-      return await slots.run(context.userId, AbortSignal.any([signal, waiting]), async () => {
-        await requireConversation(conversations, context);
-        return read({ timeoutMs, signal }, (db) => page(context, query, db));
-      });
+      return await slots.run(context.userId, AbortSignal.any([signal, waiting]), () =>
+        read({ timeoutMs, signal }, (db) => find(context, query, readPosition, db)),
+      );
     } catch (error) {
       if (!(error instanceof ReadTimeout) && error !== waiting.reason) throw error;
       throw new ApiError('search_timeout', { cause: error, extra: { retry_after_ms: RETRY_MS } });

@@ -7,6 +7,8 @@ import { insertAgentData, insertMessages, insertWorkspaces } from '../../../test
 import { statementsOf } from '../../../test/query-plans.js';
 import { currentViewContext } from '../../../test/view-context.js';
 import type { Database, WithTransaction } from '../../database/database.js';
+import { pipelined } from '../../database/pipelined.js';
+import type { ReadRoutePosition } from '../../http/handlers.js';
 import { createStores } from '../../../test/stores.js';
 import { createConversationCursors } from '../conversations/conversation-cursor.js';
 import { createConversationService } from '../conversations/conversations.service.js';
@@ -22,6 +24,7 @@ import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceService } from './workspaces.service.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
+const noPosition = async (): Promise<undefined> => undefined;
 const never = (): never => {
   throw new Error('reading does not do that');
 };
@@ -31,7 +34,7 @@ function services(database: Database) {
   const access = createWorkspaceAccess(stores.workspaces);
   // The recorded statements.
   const withTransaction: WithTransaction = (run) => run(withoutAfterCommit(database));
-  const shared = { ...stores, withTransaction, access, createViewContext: currentViewContext };
+  const shared = { ...stores, database, withTransaction, access, createViewContext: currentViewContext };
   return {
     workspaces: createWorkspaceService({ store: stores.workspaces, clock: systemClock }),
     conversations: createConversationService({
@@ -51,7 +54,10 @@ function services(database: Database) {
       ...shared,
       store: stores.messageSearch,
       rates: { search: async () => undefined },
-      read: (_bounds, run) => run(database),
+      async read(_bounds, run) {
+        const [result] = await pipelined(database, (sender) => [run(sender)]);
+        return result;
+      },
       slots: createSearchSlots(1),
       timeoutMs: 60_000,
       cursors: createCursorCodec('k'.repeat(32)),
@@ -105,12 +111,7 @@ describe('the number of statements does not depend on the amount of data', () =>
       ({ conversations }, { userId, workspaceId, conversationId }) =>
         conversations.get(userId, workspaceId, conversationId),
     ],
-    [
-      'a page of messages',
-      2,
-      ({ messages }, { userId, workspaceId, conversationId }) =>
-        messages.list(userId, workspaceId, conversationId, query),
-    ],
+    ['a page of messages', 2, ({ messages }, context) => messages.list(context, query, noPosition)],
   ])('is for %s: %i', async (_what, count, use) => {
     expect(contexts).toHaveLength(2);
     for (const context of contexts) {
@@ -119,11 +120,33 @@ describe('the number of statements does not depend on the amount of data', () =>
     }
   });
 
+  it.each<[string, (of: Services, context: Context, readPosition: ReadRoutePosition) => Promise<unknown>]>([
+    ['a page of messages', ({ messages }, context, readPosition) => messages.list(context, query, readPosition)],
+    [
+      'a search',
+      ({ search }, context, readPosition) =>
+        search(context, { q: 'hi', limit: 10 }, readPosition, new AbortController().signal),
+    ],
+  ])('reads the position of %s before its messages', async (_what, use) => {
+    const [context] = contexts;
+    if (context === undefined) throw new Error('there is no workspace');
+    const statements = await statementsOf(db.database, (database) => {
+      const positions = createPositionStore(database, createEpochs());
+      return use(services(database), context, async (connection) => {
+        const { heads } = await positions.heads([context.workspaceId], connection);
+        return String(heads[0]?.lastSeq);
+      });
+    });
+    const [first, ...others] = statements.map(({ sql: text }) => text);
+    expect(first).toContain('last_seq');
+    expect(others.join()).toContain('FROM messages m');
+  });
+
   it.each<[string, number, (of: Services, context: Context) => Promise<unknown>]>([
     [
       'a search',
       8,
-      ({ search }, context) => search(context, { q: 'hi there', limit: 10 }, new AbortController().signal),
+      ({ search }, context) => search(context, { q: 'hi there', limit: 10 }, noPosition, new AbortController().signal),
     ],
     ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, '0')],
   ])('is for %s: at most %i', async (_what, most, use) => {
