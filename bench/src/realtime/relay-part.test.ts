@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { textOf } from './run-realtime.js';
-import { relayResult } from './relay-part.js';
+import { middleRate, relayResult } from './relay-part.js';
 
 it('the table of the relay compares replicas and judges the goals', () => {
   const rates = [
@@ -10,4 +10,16 @@ it('the table of the relay compares replicas and judges the goals', () => {
   const text = textOf({ title: 'Relay' }, relayResult({ rates, quiet: [10, 20, 600] }));
   expect(text).toContain('| 0.3 ms, 0.25 cores per replica | 4000 | 7200 | 1.80 |');
   expect(text.match(/(yes|NO) \|$/gm)).toEqual(['yes |', 'NO |', 'yes |', 'NO |', 'NO |']);
+});
+
+it('the rate of the relay is that of the middle half of the backlog', () => {
+  const samples = [
+    { at: 0, left: 1_000 },
+    { at: 500, left: 1_000 },
+    { at: 1_000, left: 740 },
+    { at: 3_000, left: 240 },
+    { at: 9_000, left: 0 },
+  ];
+  expect(middleRate(samples, 1_000)).toBe(250);
+  expect(middleRate(samples.slice(0, 3), 1_000)).toBeUndefined();
 });
