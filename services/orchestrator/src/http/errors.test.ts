@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '@uswarm/contract';
-import { runInContext } from '@uswarm/service-kit';
-import { errorBody, toApiError } from './errors.js';
+import { createLogger, runInContext } from '@uswarm/service-kit';
+import type { Request, Response } from 'express';
+import { createErrorHandler, errorBody, toApiError } from './errors.js';
 
 const withCode = (code: string) => Object.assign(new Error('x'), { code });
 
@@ -65,5 +66,31 @@ describe('errorBody', () => {
       code: 'rate_limited',
       extra: { retry_after_ms: 5, request_id: 'r-1' },
     });
+  });
+});
+
+describe('the error handler', () => {
+  const logged = (thrown: unknown): unknown[] => {
+    const lines: unknown[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const response = { locals: {}, status: () => response, json: () => response };
+    const handle = createErrorHandler(createLogger({ service: 'test', destination }));
+    void handle(thrown, {} as Request, response as unknown as Response, () => undefined);
+    return lines;
+  };
+
+  it('logs a row that refers to a deleted one, because a wrong id of our own has the same error', () => {
+    const violation = Object.assign(withCode('23503'), { constraint: 'artifacts_workspace_id_fkey' });
+    expect(logged(violation)).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        code: 'workspace_not_found',
+        err: expect.objectContaining({ constraint: 'artifacts_workspace_id_fkey' }),
+      }),
+    ]);
+  });
+
+  it('does not log other errors of clients', () => {
+    expect(logged(new ApiError('workspace_not_found'))).toEqual([]);
   });
 });

@@ -72,9 +72,13 @@ export class ClientGone extends Error {
   }
 }
 
+const isForeignKeyViolation = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === FOREIGN_KEY_VIOLATION;
+
 /** The error of a request whose user, workspace, conversation or agent was deleted after the request had found it. */
-function deletedParent({ code, constraint }: { code?: unknown; constraint?: unknown }): ErrorCode | undefined {
-  if (code !== FOREIGN_KEY_VIOLATION || typeof constraint !== 'string') return undefined;
+function deletedParent(error: { code?: unknown; constraint?: unknown }): ErrorCode | undefined {
+  const { constraint } = error;
+  if (!isForeignKeyViolation(error) || typeof constraint !== 'string') return undefined;
   return PARENTS.find(([column]) => constraint.endsWith(`_${column}_fkey`))?.[1];
 }
 
@@ -112,6 +116,9 @@ export function createErrorHandler(logger: Logger): ErrorRequestHandler {
     response.locals['code'] = error.code;
     if (error.status >= 500) {
       logger.error({ err: error.cause ?? thrown, code: error.code }, 'a request failed');
+    } else if (isForeignKeyViolation(thrown)) {
+      // Also what a wrong id in our code looks like.
+      logger.warn({ err: thrown, code: error.code }, 'a request referred to a deleted row');
     }
     if (response.headersSent) {
       next(thrown);
