@@ -14,11 +14,11 @@ export interface RequeueStore {
   reopen(turnId: string, tx: Transaction): Promise<boolean>;
 }
 
-/** @param wakeTurns notifies the turn workers after the commit */
-export function createRequeueStore(wakeTurns: () => void): RequeueStore {
+/** @param notifyTurns notifies the turn workers after the commit */
+export function createRequeueStore(notifyTurns: () => void): RequeueStore {
   return {
     async release(turnId, tx) {
-      tx.afterCommit(wakeTurns);
+      tx.afterCommit(notifyTurns);
       const result = await tx
         .updateTable('work')
         .set({ lease_id: null, lease_expires_at: null, run_at: sql`now()`, attempts: 0, failures: 0 })
@@ -38,7 +38,7 @@ export function createRequeueStore(wakeTurns: () => void): RequeueStore {
     },
 
     async reopen(turnId, tx) {
-      tx.afterCommit(wakeTurns);
+      tx.afterCommit(notifyTurns);
       // Turns are queued only under the lock of their workspace: the deletion of messages relies on it.
       await sql`
         SELECT FROM workspaces WHERE id = (SELECT workspace_id FROM turns WHERE id = ${turnId}) FOR NO KEY UPDATE`.execute(

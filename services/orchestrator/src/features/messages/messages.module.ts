@@ -85,13 +85,13 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
     ...CONTEXTS,
   });
-  const wakeTurns = jobSignals.notifier(TURN_JOB);
+  const notifyTurns = jobSignals.notifier(TURN_JOB);
   const groups = createSendGroups({
     store: createSendGroupStore(database),
     stored(messages) {
       for (const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } of messages)
         onCommitted({ workspaceId, type: 'message.new', subjectId, seq, createdAt, ageS: 0 });
-      wakeTurns();
+      notifyTurns();
     },
   });
   const send = createSendMessage({
