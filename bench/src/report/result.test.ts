@@ -41,7 +41,7 @@ describe('the result of measurements', () => {
       { promise: 'history page p99 ≤ 20 ms at 100/s', measured: '18.0 ms at 100/s', met: true },
       { promise: 'search p95 ≤ 60 ms at 20/s', measured: '65.0 ms at 20/s', met: false },
       { promise: 'send → durable ack p99 ≤ 50 ms at 300/s', measured: '40.0 ms at 200/s', met: false },
-      { promise: "send-most requests/s ≥ 0.6 of the floor's", measured: '0.70', met: true },
+      { promise: "send-most requests/s ≥ 0.85 of the floor's", measured: '0.70', met: false },
     ]);
   });
 });
