@@ -112,8 +112,10 @@ interface Sample {
 }
 
 /**
- * Events per second while the middle half of a backlog is published: a second relay finds the backlog up to a second after
- * the first, and they do not end at the same time. Undefined if there is no sample in between. Pure.
+ * Computes the events per second in the middle half of a backlog. Then all relays publish: one relay can find the backlog a second
+ * later than another, and can finish later. Pure.
+ *
+ * @returns undefined if there are no two samples in the middle half
  */
 export function middleRate(samples: readonly Sample[], events: number): number | undefined {
   const from = samples.find(({ left }) => left <= events * 0.75);

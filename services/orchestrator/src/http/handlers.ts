@@ -30,7 +30,7 @@ export type Handler<Operation extends OperationId> = (input: HandlerInput<Operat
 
 /** A handler of a route with a position, which it reads together with its data instead of before them. */
 export interface PositionedHandler<Operation extends OperationId> {
-  /** @param readPosition has to be sent before the statements that read the data: the answer then contains all events up to the position */
+  /** Calls `readPosition` before it sends the statements that read the data: the answer then contains all events up to the position. */
   handle(
     input: HandlerInput<Operation>,
     readPosition: ReadRoutePosition,

@@ -2,10 +2,17 @@ import { ApiError } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import type { ConversationStore } from './conversations.store.js';
 
+/** A conversation as a request names it. */
+export interface RequestedConversation {
+  userId: string;
+  workspaceId: string;
+  conversationId: string;
+}
+
 /** @throws ApiError `workspace_not_found`, `conversation_not_found` */
 export async function requireConversation(
   store: Pick<ConversationStore, 'findAccess'>,
-  { userId, workspaceId, conversationId }: { userId: string; workspaceId: string; conversationId: string },
+  { userId, workspaceId, conversationId }: RequestedConversation,
   db?: Database,
 ): Promise<void> {
   const found = await store.findAccess(userId, workspaceId, conversationId, db);

@@ -1,10 +1,17 @@
-import type { Handler, PositionedHandler } from '../../http/handlers.js';
+import type { Handler, HandlerInput, PositionedHandler } from '../../http/handlers.js';
 import type { StopService } from '../turns/cancellation/stop.service.js';
 import type { ActionService } from './actions.service.js';
 import type { MessageDeletion } from './message-deletion.js';
 import type { MessageRevision } from './message-revision.js';
 import type { MessageService } from './messages.service.js';
+import type { PositionedPage } from './page.js';
 import type { MessageSearch } from './search.service.js';
+
+function requestedConversation({ actor, params }: Pick<HandlerInput<'listMessages'>, 'actor' | 'params'>) {
+  return { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+}
+
+const positioned = ({ page, position }: PositionedPage) => ({ answer: { status: 200 as const, body: page }, position });
 
 // REST-032 to REST-035
 export function messageHandlers(
@@ -16,22 +23,18 @@ export function messageHandlers(
   revision: MessageRevision,
 ) {
   const listMessages: PositionedHandler<'listMessages'> = {
-    async handle({ actor, params, query }, readPosition) {
-      const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
-      const { page, position } = await service.list(context, query, readPosition);
-      return { answer: { status: 200, body: page }, position };
+    async handle(input, readPosition) {
+      return positioned(await service.list(requestedConversation(input), input.query, readPosition));
     },
   };
   const sendMessage: Handler<'sendMessage'> = async ({ actor, params, body }) => {
     const { local_id: localId, ...draft } = body;
-    const target = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id, localId };
+    const target = { ...requestedConversation({ actor, params }), localId };
     return { status: 201, body: { data: await service.send(target, draft) } };
   };
   const searchMessages: PositionedHandler<'searchMessages'> = {
-    async handle({ actor, params, query, signal }, readPosition) {
-      const context = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
-      const { page, position } = await search(context, query, readPosition, signal);
-      return { answer: { status: 200, body: page }, position };
+    async handle(input, readPosition) {
+      return positioned(await search(requestedConversation(input), input.query, readPosition, input.signal));
     },
   };
   const getMessage: Handler<'getMessage'> = async ({ actor, params }) => ({

@@ -3,12 +3,12 @@ import type { Database } from '../../database/database.js';
 import { pipelined } from '../../database/pipelined.js';
 import type { ReadRoutePosition } from '../../http/handlers.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import { requireConversation } from '../conversations/require-conversation.js';
+import { type RequestedConversation, requireConversation } from '../conversations/require-conversation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { listedMessageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import { type PageOptions, readPage } from './page.js';
+import { type PageDeps, type PageOptions, type PositionedPage, readPage } from './page.js';
 import type { SendMessage } from './send-message.js';
 
 export interface MessageServiceDeps {
@@ -21,19 +21,13 @@ export interface MessageServiceDeps {
   createViewContext: CreateViewContext;
 }
 
-export interface MessageListContext {
-  userId: string;
-  workspaceId: string;
-  conversationId: string;
-}
-
 export interface MessageService {
   /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `message_not_found`, `cursor_invalid` */
   list(
-    context: MessageListContext,
+    requested: RequestedConversation,
     query: MessageListQuery,
     readPosition: ReadRoutePosition,
-  ): Promise<{ page: MessagePage; position: string | undefined }>;
+  ): Promise<PositionedPage>;
   /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
   get(userId: string, workspaceId: string, messageId: string): Promise<ListedMessage>;
   send: SendMessage;
@@ -56,16 +50,20 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   }
 
   return {
-    async list(context, query, readPosition) {
-      const { userId, conversationId } = context;
+    async list(requested, query, readPosition) {
+      const { userId, conversationId } = requested;
       const read = async (db: Database): Promise<MessagePage> => {
         const options = { start: await startOf(conversationId, query, db), resumable: true };
         const where = { userId, conversationId };
-        return readPage({ store, db, cursors: deps.cursors }, query, where, createViewContext(), options);
+        const pages: PageDeps['store'] = {
+          page: (id, pageDirection, from, limit) => store.page(id, pageDirection, from, limit, db),
+          hasAny: (id, pageDirection, from) => store.hasAny(id, pageDirection, from, db),
+        };
+        return readPage({ store: pages, cursors: deps.cursors }, query, where, createViewContext(), options);
       };
       const [position, , page] = await pipelined(database, (db) => [
         readPosition(db),
-        requireConversation(conversations, context, db),
+        requireConversation(conversations, requested, db),
         read(db),
       ]);
       return { position, page };

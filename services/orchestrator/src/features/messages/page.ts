@@ -1,5 +1,4 @@
 import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
 import { fitting, jsonBytes, surelyFits } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
 import { listedMessageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
@@ -8,9 +7,14 @@ import type { PageDirection } from './position.js';
 
 export interface PageDeps {
   store: Pick<MessageStore, 'page' | 'hasAny'>;
-  /** The database that the store reads; its own one by default. */
-  db?: Database;
   cursors: CursorCodec;
+}
+
+/** A page, and the position of its workspace, which was read before it. */
+export interface PositionedPage {
+  page: MessagePage;
+  /** Undefined if the workspace does not exist. */
+  position: string | undefined;
 }
 
 export interface PageOptions {
@@ -45,7 +49,7 @@ const storedBytesOf = (rows: readonly PageRow[]): number =>
  * limit is shortened.
  */
 export async function readPage(
-  { store, db, cursors }: PageDeps,
+  { store, cursors }: PageDeps,
   query: PageQuery,
   where: Omit<CursorScope, 'direction'>,
   viewContext: ViewContext,
@@ -67,13 +71,13 @@ export async function readPage(
   /** The messages after a cursor, or from the start. */
   async function slice(from: Cursor | undefined): Promise<Slice> {
     const pageDirection = from?.pageDirection ?? nextDirection;
-    const found = await store.page(conversationId, pageDirection, from ?? null, query.limit + 1, db);
+    const found = await store.page(conversationId, pageDirection, from ?? null, query.limit + 1);
     const fitted = fittingRows(found.slice(0, query.limit), storedBytesOf(found));
     const more = fitted.length < foundIn(found);
     const rows = pageDirection === nextDirection ? fitted : fitted.toReversed();
     // The first message found is the next one after the start, so what is behind it is what is behind the start.
     const hasMore = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
-      one !== undefined && (found[0]?.behind ?? (await store.hasAny(conversationId, side, one.row, db)));
+      one !== undefined && (found[0]?.behind ?? (await store.hasAny(conversationId, side, one.row)));
     return {
       rows,
       hasNext: pageDirection === nextDirection ? more : await hasMore(rows.at(-1), nextDirection),
@@ -85,8 +89,8 @@ export async function readPage(
   /** A message with equally many on either side. If one side has too few, the other side has more. */
   async function sliceAround(row: MessageRow): Promise<Slice> {
     const others = query.limit - 1;
-    const before = await store.page(conversationId, prevDirection, row, query.limit, db);
-    const after = await store.page(conversationId, nextDirection, row, query.limit, db);
+    const before = await store.page(conversationId, prevDirection, row, query.limit);
+    const after = await store.page(conversationId, nextDirection, row, query.limit);
     const half = Math.floor(others / 2);
     const taken = Math.min(before.length, Math.max(half, others - after.length));
     const rest = Math.min(after.length, others - taken);

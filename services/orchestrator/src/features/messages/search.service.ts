@@ -1,25 +1,19 @@
-import { ApiError, LIMITS, type MessagePage, type PageQuery } from '@uswarm/contract';
+import { ApiError, LIMITS, type PageQuery } from '@uswarm/contract';
 import { type BoundedRead, ReadTimeout } from '../../database/bounded-read.js';
 import type { Database } from '../../database/database.js';
 import { allInOrder } from '../../database/pipelined.js';
 import type { ReadRoutePosition } from '../../http/handlers.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import { requireConversation } from '../conversations/require-conversation.js';
+import { type RequestedConversation, requireConversation } from '../conversations/require-conversation.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { CursorCodec } from './cursor.js';
 import { invalid } from './draft.js';
 import type { CreateViewContext } from './message-view.js';
-import { type PageDeps, readPage } from './page.js';
+import { type PageDeps, type PositionedPage, readPage } from './page.js';
 import type { SearchSlots } from './search-slots.js';
 import type { MessageSearchStore } from './search.store.js';
 
 export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
-
-export interface SearchContext {
-  userId: string;
-  workspaceId: string;
-  conversationId: string;
-}
 
 export interface MessageSearchDeps {
   store: MessageSearchStore;
@@ -33,12 +27,6 @@ export interface MessageSearchDeps {
   createViewContext: CreateViewContext;
 }
 
-export interface FoundMessages {
-  page: MessagePage;
-  /** The position of the workspace that was read before them. */
-  position: string | undefined;
-}
-
 /**
  * Finds messages whose text contains every word of `q`, newest first. The search is case-insensitive.
  *
@@ -46,11 +34,11 @@ export interface FoundMessages {
  *   `rate_limited`, `search_timeout`; the abort reason if the signal aborts
  */
 export type MessageSearch = (
-  context: SearchContext,
+  requested: RequestedConversation,
   query: SearchQuery,
   readPosition: ReadRoutePosition,
   signal: AbortSignal,
-) => Promise<FoundMessages>;
+) => Promise<PositionedPage>;
 
 const RETRY_MS = 1_000;
 
@@ -58,15 +46,15 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
   const { store, conversations, rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
 
   async function find(
-    context: SearchContext,
+    requested: RequestedConversation,
     { q, ...query }: SearchQuery,
     readPosition: ReadRoutePosition,
     db: Database,
-  ): Promise<FoundMessages> {
-    const { userId, conversationId } = context;
+  ): Promise<PositionedPage> {
+    const { userId, conversationId } = requested;
     const [position, , words] = await allInOrder([
       readPosition(db),
-      requireConversation(conversations, context, db),
+      requireConversation(conversations, requested, db),
       store.lockSearches(userId, q, db),
     ]);
     if (words.length === 0) throw invalid('q', 'must not be blank');
@@ -82,12 +70,12 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     return { position, page: await readPage({ store: found, cursors }, pageOf, where, createViewContext()) };
   }
 
-  return async (context, query, readPosition, signal) => {
-    await rates.search(context.userId);
+  return async (requested, query, readPosition, signal) => {
+    await rates.search(requested.userId);
     const waiting = AbortSignal.timeout(timeoutMs);
     try {
-      return await slots.run(context.userId, AbortSignal.any([signal, waiting]), () =>
-        read({ timeoutMs, signal }, (db) => find(context, query, readPosition, db)),
+      return await slots.run(requested.userId, AbortSignal.any([signal, waiting]), () =>
+        read({ timeoutMs, signal }, (db) => find(requested, query, readPosition, db)),
       );
     } catch (error) {
       if (!(error instanceof ReadTimeout) && error !== waiting.reason) throw error;

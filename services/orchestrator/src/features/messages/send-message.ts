@@ -1,5 +1,6 @@
 import { ApiError, type MessageData, type MessageDraft } from '@uswarm/contract';
 import type { WithTransaction } from '../../database/database.js';
+import { isForeignKeyViolation } from '../../http/errors.js';
 import { titleOf } from '../conversations/title.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { Attachments } from '../uploads/attachments.js';
@@ -37,7 +38,6 @@ export interface SendMessageDeps {
  */
 export type SendMessage = (target: SendTarget, draft: MessageDraft, deadline?: SendDeadline) => Promise<MessageData>;
 
-const FOREIGN_KEY_VIOLATION = '23503';
 /** For callers without a deadline. */
 const DEADLINE_MS = 10_000;
 
@@ -125,7 +125,7 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
       const firstMessage = await findDuplicate((await findSendContext(target))?.sent, hash);
       if (firstMessage !== undefined) return firstMessage;
       // The conversation was deleted in the meantime.
-      if ((error as { code?: unknown }).code === FOREIGN_KEY_VIOLATION) throw new ApiError('conversation_not_found');
+      if (isForeignKeyViolation(error)) throw new ApiError('conversation_not_found');
       throw error;
     }
   };

@@ -129,7 +129,7 @@ describe('the number of statements does not depend on the amount of data', () =>
     ],
   ])('reads the position of %s before its messages', async (_what, use) => {
     const [context] = contexts;
-    if (context === undefined) throw new Error('there is no workspace');
+    if (context === undefined) throw new Error('The database has no workspace.');
     const statements = await statementsOf(db.database, (database) => {
       const positions = createPositionStore(database, createEpochs());
       return use(services(database), context, async (connection) => {
