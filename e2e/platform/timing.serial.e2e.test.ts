@@ -20,6 +20,8 @@ const ROUNDS = 10;
 const TOGETHER = 20;
 const PAIRS = 5;
 const TOGETHER_LIMIT_MS = 180_000;
+/** Between rounds: the cluster still removes what belonged to the deleted pods. */
+const SETTLE_MS = 5_000;
 /** Suspended runtimes that a message wakes, in turn. */
 const WAKES = 10;
 
@@ -171,11 +173,15 @@ it(`writes down how long ${TOGETHER} UserSwarms take together beside as many bar
   const sample = await session.create();
   await session.ready(sample);
   const { deployment } = await session.children(sample);
+  // It receives the pods of UserSwarms, but not the bare ones.
+  session.pods.stop();
   const pods = await watchPods();
   const timings: Timings = { userSwarm: [], deployment: [] };
   try {
     for (let pair = 0; pair < PAIRS; pair += 1) {
+      await sleep(SETTLE_MS);
       timings.userSwarm.push(await liveTogetherAsUserSwarms(pods));
+      await sleep(SETTLE_MS);
       timings.deployment.push(await liveTogetherAsDeployments(pods, deployment!));
     }
   } finally {

@@ -135,6 +135,60 @@ describe('createStore', () => {
     expect(changes).toEqual(['-→1', '2→3', '3→-']);
   });
 
+  describe('a write that is in flight', () => {
+    const createWrite = () => {
+      const changes: string[] = [];
+      const version = (state: KubernetesObject | undefined): string => state?.metadata.resourceVersion ?? '-';
+      const store = createStore({
+        onChange: ({ before, after }) => changes.push(`${version(before)}→${version(after)}`),
+      });
+      const { promise, resolve, reject } = Promise.withResolvers<KubernetesObject>();
+      return { store, changes, answer: resolve, fail: reject, done: store.write('ns/a', () => promise) };
+    };
+
+    it('causes no notification if its watch event arrives before its response', async () => {
+      const { answer, changes, done, store } = createWrite();
+      store.put(object('a', 2));
+      expect(store.get('ns/a')).toEqual(object('a', 2));
+      answer(object('a', 2));
+      expect(await done).toEqual(object('a', 2));
+      expect(changes).toEqual([]);
+      store.put(object('a', 3));
+      expect(changes).toEqual(['2→3']);
+    });
+
+    it('delays notifications of other changes of the object until its response', async () => {
+      const { answer, changes, done, store } = createWrite();
+      for (const version of [1, 2, 3]) store.put(object('a', version));
+      store.put(object('b', 4));
+      store.remove(object('a', 5));
+      expect(changes).toEqual(['-→4']);
+      answer(object('a', 2));
+      await done;
+      expect(changes).toEqual(['-→4', '-→1', '2→3', '3→-']);
+      expect(store.get('ns/a')).toBeUndefined();
+    });
+
+    it('delays them until the last of several responses', async () => {
+      const { answer, changes, done, store } = createWrite();
+      store.put(object('a', 1));
+      await store.write('ns/a', async () => object('a', 2));
+      expect(changes).toEqual([]);
+      answer(object('a', 3));
+      await done;
+      expect(changes).toEqual(['-→1']);
+      expect(store.get('ns/a')).toEqual(object('a', 3));
+    });
+
+    it('loses no notification if it fails', async () => {
+      const { changes, done, fail, store } = createWrite();
+      store.put(object('a', 2));
+      fail(new Error('no response'));
+      await expect(done).rejects.toThrow('no response');
+      expect(changes).toEqual(['-→2']);
+    });
+  });
+
   it('keeps our own writes during a list request', () => {
     const store = createStore();
     store.written(object('a', 12));

@@ -27,6 +27,13 @@ export interface Store {
    * than the response, it was deleted in the meantime.
    */
   written(object: KubernetesObject): void;
+  /**
+   * Sends our own write of an object and stores its response, as `written`. The watch event of the write, which can arrive
+   * before the response, causes no notification. Notifications of other changes of the object wait for the response.
+   *
+   * @throws the error of the request
+   */
+  write(key: string, send: () => Promise<KubernetesObject>): Promise<KubernetesObject>;
   /** Removes an object that we deleted. Later events of the same object are stale. */
   deleted(object: KubernetesObject): void;
   clear(): void;
@@ -52,6 +59,8 @@ export function createStore(options: StoreOptions = {}): Store {
   const index = new Map<string, Set<string>>();
   /** Objects that we deleted and whose watch event is pending. */
   const deletedUids = new Set<string>();
+  /** Objects with own writes in flight, and the changes of which nobody was notified yet. */
+  const inFlight = new Map<string, { writes: number; ownVersions: Set<string | undefined>; changes: Change[] }>();
   /** The version up to which the cache is complete. */
   let completeTo: string | undefined;
   const advanceTo = (version: string | undefined): void => {
@@ -66,9 +75,11 @@ export function createStore(options: StoreOptions = {}): Store {
       objects.set(key, after);
       addIndex(index, indexBy(after), key);
     }
-    if (notify && before !== after) {
-      onChange({ ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) });
-    }
+    if (!notify || before === after) return;
+    const change = { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+    const writing = inFlight.get(key);
+    if (writing === undefined) onChange(change);
+    else writing.changes.push(change);
   };
   const put = (object: KubernetesObject, notify: boolean): void => {
     if (object.metadata.uid !== undefined && deletedUids.has(object.metadata.uid)) return;
@@ -80,6 +91,10 @@ export function createStore(options: StoreOptions = {}): Store {
   };
   const removeAll = (filter: (object: KubernetesObject, key: string) => boolean): void => {
     for (const [key, object] of objects) if (filter(object, key)) set(key, undefined, true);
+  };
+
+  const written = (object: KubernetesObject): void => {
+    if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, completeTo)) put(object, false);
   };
 
   return {
@@ -114,8 +129,26 @@ export function createStore(options: StoreOptions = {}): Store {
         else put(item, true);
       }
     },
-    written(object) {
-      if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, completeTo)) put(object, false);
+    written,
+    async write(key, send) {
+      const writing = inFlight.get(key) ?? { writes: 0, ownVersions: new Set(), changes: [] };
+      inFlight.set(key, writing);
+      writing.writes += 1;
+      try {
+        const object = await send();
+        writing.ownVersions.add(object.metadata.resourceVersion);
+        written(object);
+        return object;
+      } finally {
+        writing.writes -= 1;
+        if (writing.writes === 0) {
+          inFlight.delete(key);
+          for (const change of writing.changes) {
+            if (change.after === undefined || !writing.ownVersions.has(change.after.metadata.resourceVersion))
+              onChange(change);
+          }
+        }
+      }
     },
     deleted({ metadata }) {
       const key = keyOf({ metadata });

@@ -143,6 +143,22 @@ describe('the controller with the webhook', () => {
     expect(requests.at(-1)?.parent.spec.suspend).toBe(true);
   });
 
+  it('calls the webhook for a new UserSwarm once before its pod is ready and once after', async () => {
+    await start();
+    api.put(USER_SWARMS, userSwarm());
+    await eventually(allCreated);
+    await waitForIdle();
+    expect(phase()).toBe('Progressing');
+    expect(requests).toHaveLength(1);
+    api.put(PODS, runtimePod());
+    await eventually(() => phase() === 'Ready');
+    await waitForIdle();
+    expect(requests).toHaveLength(2);
+    becomeAvailable();
+    await waitForIdle();
+    expect(requests).toHaveLength(2);
+  });
+
   it('HOOK-007 creates the children with an owner reference to the UserSwarm', async () => {
     await start();
     api.put(USER_SWARMS, userSwarm());

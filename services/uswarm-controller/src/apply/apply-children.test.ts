@@ -3,7 +3,7 @@ import type { ChildGroup } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
 import { createStore, KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import type { Observed } from '../sync/request.js';
-import { type AppliedViews, applyChildren, type ChildStep, planChildren } from './apply-children.js';
+import { type AppliedViews, applyChildren, type ChildStep, isFirstStart, planChildren } from './apply-children.js';
 import type { ChildWriter } from './child-writer.js';
 import { desiredChild, ownerReferenceTo } from './desired.js';
 
@@ -31,6 +31,27 @@ const [account, service, deployment] = ['ServiceAccount', 'Service', 'Deployment
   KubernetesObject,
 ];
 const all = [account, service, deployment];
+
+describe('isFirstStart', () => {
+  const steps = (observed: Observed, replicas?: number): ChildStep[] =>
+    planChildren(
+      [account, child('Service', { type: 'ClusterIP' }), child('Deployment', { replicas })],
+      observed,
+      new Map(),
+    );
+  const outdated = seen(child('Service', { type: 'NodePort' }));
+
+  it.each([
+    ['all children', steps(NONE, 1), true],
+    ['a Deployment', steps(observe(seen(account), seen(child('Service', { type: 'ClusterIP' }))), 1), true],
+    ['a Deployment without pods', steps(NONE, 0), false],
+    ['a Service', planChildren([service], NONE, new Map()), false],
+    ['nothing', [], false],
+    ['a Deployment, beside an update', steps(observe(outdated), 1), false],
+  ])('is right for steps that create %s', (_what, planned, expected) => {
+    expect(isFirstStart(planned)).toBe(expected);
+  });
+});
 
 describe('planning the children', () => {
   it('creates missing children', () => {

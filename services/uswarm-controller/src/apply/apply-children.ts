@@ -59,6 +59,14 @@ export function planChildren(
   return [...deletions, ...writes];
 }
 
+/**
+ * Whether the steps only create children, one of which runs a pod. Until the state of that pod changes, the webhook would
+ * answer the same again.
+ */
+export const isFirstStart = (steps: readonly ChildStep[]): boolean =>
+  steps.every(({ verb }) => verb === 'create') &&
+  steps.some(({ group, object }) => group === DEPLOYMENT && (object['spec'] as { replicas?: number }).replicas !== 0);
+
 /** Conflicts with other clients over children of one UserSwarm, by group and key. */
 export type Contests = Map<string, Contest>;
 

@@ -3,6 +3,7 @@ import {
   isAlreadyExists,
   isConflict,
   isNotFound,
+  keyOf,
   type KubeClient,
   type KubernetesObject,
   type ObjectName,
@@ -16,7 +17,7 @@ import { pruneForeignFields, union } from './prune-foreign-fields.js';
 
 export interface ChildTarget {
   resource: Resource;
-  store: Pick<Store, 'written' | 'deleted'>;
+  store: Pick<Store, 'write' | 'written' | 'deleted'>;
 }
 
 type Client = Pick<KubeClient, 'get' | 'create' | 'apply' | 'jsonPatch' | 'delete'>;
@@ -49,17 +50,15 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
     const pruned = foreign.length === 0 ? owned : await patchSeen(client, resource, owned, foreign, signal);
     // Without the version, a field that another client adds meanwhile would be remembered as ours.
     const sent = { ...desired, metadata: { ...desired.metadata, uid, ...versionOf(pruned) } };
-    const written = await unlessChanged(live, client.apply(resource, sent, { force: true }, signal));
-    store.written(written);
+    const apply = () => client.apply(resource, sent, { force: true }, signal);
+    const written = await unlessChanged(live, store.write(keyOf(desired), apply));
     return { stored: written, rewrittenBy: lastOtherManager(live.metadata.managedFields ?? [], fieldManager) };
   };
   return {
     update,
     async create(target, desired, signal) {
       try {
-        const written = await client.create(target.resource, desired, signal);
-        target.store.written(written);
-        return written;
+        return await target.store.write(keyOf(desired), () => client.create(target.resource, desired, signal));
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
       }

@@ -78,6 +78,7 @@ describe('syncedChanged', () => {
   const says = (fields: object): Status => ({ conditions: [condition('Synced', 'False', fields)] });
   it.each([
     [undefined, says({}), true],
+    [undefined, withSynced({}, SYNCED, { stored: undefined, generation: 1, now: NOW }), false],
     [says({}), says({}), false],
     [says({ lastTransitionTime: 'a' }), says({ lastTransitionTime: 'b' }), false],
     [says({ observedGeneration: 1 }), says({ observedGeneration: 2 }), false],

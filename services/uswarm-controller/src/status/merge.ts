@@ -64,8 +64,11 @@ export function nextStatus(
   return synced === undefined ? base : withSynced(base, synced, { stored, generation, now });
 }
 
-/** Whether the condition changed, times apart. The webhook must be called again in that case. */
+/**
+ * Whether the condition changed, times apart. The webhook must be called again in that case. A new UserSwarm counts as
+ * synced.
+ */
 export function syncedChanged(before: Status | undefined, after: Status): boolean {
-  const [old, current] = [syncedOf(before), syncedOf(after)];
+  const [old, current] = [syncedOf(before) ?? SYNCED, syncedOf(after)];
   return old?.status !== current?.status || old?.reason !== current?.reason || old?.message !== current?.message;
 }

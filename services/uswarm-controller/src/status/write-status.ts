@@ -1,4 +1,11 @@
-import { isConflict, type KubeClient, type KubernetesObject, type Resource, type Store } from '@uswarm/kube-client';
+import {
+  isConflict,
+  keyOf,
+  type KubeClient,
+  type KubernetesObject,
+  type Resource,
+  type Store,
+} from '@uswarm/kube-client';
 import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 import { canonical } from '../canonical.js';
 import type { Status } from './merge.js';
@@ -32,7 +39,7 @@ export async function writeStatus(
   }: {
     client: Pick<KubeClient, 'get' | 'replace'>;
     resource: Resource;
-    parents: Pick<Store, 'written'>;
+    parents: Pick<Store, 'write' | 'written'>;
     elapsed?: () => number;
   },
   parent: KubernetesObject,
@@ -54,8 +61,7 @@ export async function writeStatus(
     // Sends all metadata: a label or annotation that is missing here would count as removed by this field manager.
     const { managedFields: _managedFields, ...same } = metadata;
     const body = { apiVersion, kind, metadata: same, status } as KubernetesObject;
-    const answer = await client.replace(resource, body, 'status', signal);
-    parents.written(answer);
+    const answer = await parents.write(keyOf(parent), () => client.replace(resource, body, 'status', signal));
     const kept = canonical(answer['status'] ?? {});
     return { sent: { sent, stored: kept, at, overwrites: overwrites + (contested ? 1 : 0) }, written: true };
   } catch (error) {

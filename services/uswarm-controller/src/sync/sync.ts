@@ -14,6 +14,7 @@ import {
   type ChildStep,
   type Contests,
   countRound,
+  isFirstStart,
   planChildren,
   withoutContested,
 } from '../apply/apply-children.js';
@@ -124,15 +125,12 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
   }
 }
 
-async function ensureFinalizer(
-  deps: SyncDeps,
+const ensureFinalizer = (
+  { caches, client, resource }: SyncDeps,
   cached: KubernetesObject,
   signal: AbortSignal,
-): Promise<KubernetesObject> {
-  const held = await addFinalizer(deps.client, deps.resource, cached, signal);
-  deps.caches.parents.written(held);
-  return held;
-}
+): Promise<KubernetesObject> =>
+  caches.parents.write(keyOf(cached), () => addFinalizer(client, resource, cached, signal));
 
 async function reconcile(
   deps: SyncDeps,
@@ -160,7 +158,7 @@ async function reconcile(
   }
   options.memory.outageSince = undefined;
   let failure: ApplyError | RequeueError | undefined;
-  let done: Applied = { wrote: false, waitMs: undefined };
+  let done: Applied = { requeue: false, waitMs: undefined };
   try {
     done = await apply(deps, parent, scope, observed, response, options);
     if (finalizing && !orphaned && response.children.length === 0 && scope !== undefined) {
@@ -182,13 +180,13 @@ async function reconcile(
     if (reported === undefined) return busy(failure);
     failure = reported;
   } else options.memory.busySince = undefined;
-  const { wrote, waitMs = 0 } = done;
+  const { waitMs = 0 } = done;
   const result = await finishReconcile(deps, parent, response.status, failure, options);
   const waits = [response.resyncAfterSeconds ?? 0, result.resyncAfterS ?? 0, waitMs / 1_000];
   const due = waits.filter((seconds) => seconds > 0);
   return {
     ...result,
-    requeue: wrote || result.requeue === true,
+    requeue: done.requeue || result.requeue === true,
     ...(due.length === 0 ? {} : { resyncAfterS: Math.min(...due) }),
   };
 }
@@ -262,8 +260,8 @@ const hasPod = ({ children }: SyncResponse): boolean =>
   children.some(({ kind, spec }) => kind === 'Deployment' && (spec as { replicas?: number }).replicas !== 0);
 
 interface Applied {
-  /** Whether a child was written. */
-  wrote: boolean;
+  /** Whether the webhook must observe what was written. */
+  requeue: boolean;
   /** Milliseconds until a contested child may be corrected, if one is in back-off. */
   waitMs: number | undefined;
 }
@@ -279,9 +277,9 @@ async function apply(
 ): Promise<Applied> {
   const children = response.children as KubernetesObject[];
   const namespace = runtimeNamespaceOf(parent);
-  if (scope === undefined) return { wrote: false, waitMs: undefined };
+  if (scope === undefined) return { requeue: false, waitMs: undefined };
   if (scope.state() === 'absent') {
-    if (children.length === 0) return { wrote: false, waitMs: undefined };
+    if (children.length === 0) return { requeue: false, waitMs: undefined };
     throw new ApplyError('NamespaceMissing', `namespace ${namespace} does not exist`);
   }
   const owner = ownerReferenceTo(parent);
@@ -294,7 +292,7 @@ async function apply(
   const deploymentPropagation = finalizing ? 'Background' : 'Foreground';
   const stores = scope.children;
   await applyChildren({ writer, stores, deploymentPropagation, onWritten }, due, memory.applied, signal);
-  return { wrote: due.length > 0, waitMs };
+  return { requeue: due.length > 0 && !isFirstStart(due), waitMs };
 }
 
 /** Writes the resulting status, including `Synced`. */
