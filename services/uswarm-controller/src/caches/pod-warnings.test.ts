@@ -64,6 +64,7 @@ describe('the Events of stuck pods', () => {
     lists = 0;
     found = [];
     warnings = createPodWarnings({
+      stuckMs: 5,
       list: async (pods) => {
         listed.push(...pods.map(({ metadata: { name } }) => name));
         lists += 1;

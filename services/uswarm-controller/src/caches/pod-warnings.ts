@@ -18,7 +18,9 @@ export interface PodWarningsDeps {
   list: (pods: readonly KubernetesObject[], signal: AbortSignal) => Promise<readonly KubernetesObject[]>;
   /** Called when the Events have changed. */
   onFound: (pod: KubernetesObject) => void;
-  /** Milliseconds for which a pod must be stuck before its Events are listed, and between two lists of the same pod. */
+  /** Milliseconds for which a pod must be stuck before its Events are listed. */
+  stuckMs?: number;
+  /** Milliseconds between two lists of the same pod. */
   periodMs?: number;
   /** Minimum milliseconds between any two lists, so that one list serves pods that become stuck together. */
   pauseMs?: number;
@@ -41,23 +43,18 @@ const TELLING: ReadonlySet<unknown> = new Set([
 const MAX_WARNINGS = 5;
 
 export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
-  const { list, onFound, periodMs = 4_000, pauseMs = 2_000 } = deps;
-  /** By uid, in order of their due time. */
+  const { list, onFound, stuckMs = 7_000, periodMs = 4_000, pauseMs = 2_000 } = deps;
+  /** By uid. */
   const stuck = new Map<string, Stuck>();
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
   let lastListed = -Infinity;
 
-  /** Moves the entries that are due to the end of the order. */
   const takeDue = (): Map<string, Stuck> => {
     const now = performance.now();
     const due = new Map([...stuck].filter(([, entry]) => entry.due <= now));
-    for (const [uid, entry] of due) {
-      entry.due = now + periodMs;
-      stuck.delete(uid);
-      stuck.set(uid, entry);
-    }
+    for (const entry of due.values()) entry.due = now + periodMs;
     return due;
   };
   const lookAtDue = async (): Promise<void> => {
@@ -75,9 +72,11 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
     }
   };
   const schedule = (): void => {
-    const [first] = stuck;
-    if (timer !== undefined || first === undefined || stopping.signal.aborted) return;
-    const wait = Math.max(0, Math.ceil(Math.max(first[1].due, lastListed + pauseMs) - performance.now()));
+    if (timer !== undefined || stuck.size === 0 || stopping.signal.aborted) return;
+    let due = Infinity;
+    // No spread: the number of arguments of a call is limited.
+    for (const entry of stuck.values()) due = Math.min(due, entry.due);
+    const wait = Math.max(0, Math.ceil(Math.max(due, lastListed + pauseMs) - performance.now()));
     timer = setTimeout(() => {
       void lookAtDue().finally(() => {
         timer = undefined;
@@ -93,7 +92,7 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
       const known = stuck.get(uid);
       if (after === undefined || !isStuck(after)) stuck.delete(uid);
       else if (known !== undefined) known.pod = after;
-      else stuck.set(uid, { pod: after, due: performance.now() + periodMs, warnings: [] });
+      else stuck.set(uid, { pod: after, due: performance.now() + stuckMs, warnings: [] });
       schedule();
     },
     stop() {
