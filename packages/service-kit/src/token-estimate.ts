@@ -94,19 +94,19 @@ function withoutImages(content: unknown, onImage: (image: JsonObject) => void, d
   });
 }
 
-/** Characters of the messages whose estimates are kept: those of some conversations. */
+/** Characters of the parts of requests whose estimates are kept: those of some conversations. */
 const KEPT_CHARACTERS = 256 * 1024;
 const kept = new Map<string, number>();
 let keptCharacters = 0;
 
-/** Most messages of a request were in the one before it. */
-function estimateMessage(message: string): number {
-  const known = kept.get(message);
+/** As `estimateTokens`, for a part of a request: most messages, and the tools, were in the request before it. */
+function estimateRepeated(part: string): number {
+  const known = kept.get(part);
   if (known !== undefined) return known;
-  const tokens = estimateTokens(message);
-  if (message.length > KEPT_CHARACTERS) return tokens;
-  kept.set(message, tokens);
-  keptCharacters += message.length;
+  const tokens = estimateTokens(part);
+  if (part.length > KEPT_CHARACTERS) return tokens;
+  kept.set(part, tokens);
+  keptCharacters += part.length;
   for (const oldest of kept.keys()) {
     if (keptCharacters <= KEPT_CHARACTERS) break;
     kept.delete(oldest);
@@ -151,9 +151,9 @@ export function withoutImageData(request: JsonObject): ImagelessRequest {
 export function estimateRequestTokens({ body, images }: ImagelessRequest): number {
   const { messages } = body;
   if (!Array.isArray(messages)) return estimateTokens(JSON.stringify(body));
-  let tokens = images.tokens + estimateTokens(JSON.stringify({ ...body, messages: [] }));
+  let tokens = images.tokens + estimateRepeated(JSON.stringify({ ...body, messages: [] }));
   // One more for the comma between two messages.
-  for (const message of messages as unknown[]) tokens += 1 + estimateMessage(JSON.stringify(message));
+  for (const message of messages as unknown[]) tokens += 1 + estimateRepeated(JSON.stringify(message));
   return tokens;
 }
 

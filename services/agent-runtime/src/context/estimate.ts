@@ -118,6 +118,17 @@ const TOOL_INSTRUCTIONS = 350;
 /** The largest images of common models. */
 const IMAGE_TOKENS = 2_000;
 
+/** Estimates by object: the results and tools of a turn are in each of its prompts, and are never changed. */
+const known = new WeakMap<object, number>();
+
+function once<Value extends object>(value: Value, estimate: (value: Value) => number): number {
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  const tokens = estimate(value);
+  known.set(value, tokens);
+  return tokens;
+}
+
 const estimateJson = (value: unknown): number => estimateText(JSON.stringify(value) ?? '');
 
 /** Images count as a constant, other files by their size. */
@@ -126,7 +137,9 @@ function estimateFile(mediaType: string, data: unknown): number {
 }
 
 /** Estimates the result of a tool call, without its id and name. */
-export function estimateOutput(output: ToolOutput): number {
+export const estimateOutput = (output: ToolOutput): number => once(output, outputTokens);
+
+function outputTokens(output: ToolOutput): number {
   switch (output.type) {
     case 'text':
     case 'error-text':
@@ -174,7 +187,9 @@ export function estimateMessage({ content, providerOptions }: PromptMessage): nu
 }
 
 /** Estimates the tokens of the tools that a request offers. Not rounded. */
-export function estimateTools(tools: readonly FunctionTool[]): number {
+export const estimateTools = (tools: readonly FunctionTool[]): number => once(tools, toolsTokens);
+
+function toolsTokens(tools: readonly FunctionTool[]): number {
   if (tools.length === 0) return 0;
   return tools.reduce((sum, tool) => {
     const { name, description = '', inputSchema } = tool;
