@@ -20,6 +20,12 @@ export const account = (namespace = 'ns') => ({
   kind: 'ServiceAccount',
   metadata: { name: 's', namespace },
 });
+export const deployment = (replicas: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'agent-runtime-workspace-a', namespace: 'ns' },
+  spec: { replicas },
+});
 export const owned = (uid = 'u1'): KubernetesObject => ({
   ...account(),
   metadata: {

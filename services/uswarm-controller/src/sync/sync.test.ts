@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { KubeError } from '@uswarm/kube-client';
 import { HookError } from '../hook/hook-error.js';
 import { createSyncFixture, type SyncFixture } from '../../test/sync-fixture.js';
-import { account, dying, owned, runtimePod, userSwarm } from '../../test/userswarm-fixtures.js';
+import { account, deployment, dying, owned, runtimePod, userSwarm } from '../../test/userswarm-fixtures.js';
 import { FINALIZER } from './finalizer.js';
 
 describe('one reconcile', () => {
@@ -28,6 +28,18 @@ describe('one reconcile', () => {
     expect(await fixture.sync()).toEqual({ outcome: 'synced', requeue: false });
     expect(fixture.calls).toEqual(['hook']);
     expect(Object.keys(fixture.requests[1]?.children['ServiceAccount.v1'] ?? {})).toEqual(['ns/s']);
+  });
+
+  it('waits for the pod of a new Deployment, but observes again if it can adopt one', async () => {
+    const start = (created: SyncFixture) => {
+      created.parents.put(userSwarm());
+      created.respond = () => ({ status: { phase: 'Progressing' }, children: [account(), deployment(1)] });
+      return created.sync();
+    };
+    expect(await start(fixture)).toEqual({ outcome: 'synced', requeue: false });
+    const other = createSyncFixture();
+    other.pods.put(runtimePod());
+    expect(await start(other)).toEqual({ outcome: 'synced', requeue: true });
   });
 
   it('sends exactly the children that this UserSwarm controls', async () => {

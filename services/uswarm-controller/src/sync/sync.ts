@@ -292,7 +292,9 @@ async function apply(
   const deploymentPropagation = finalizing ? 'Background' : 'Foreground';
   const stores = scope.children;
   await applyChildren({ writer, stores, deploymentPropagation, onWritten }, due, memory.applied, signal);
-  return { requeue: due.length > 0 && !isFirstStart(due), waitMs };
+  // A pod that exists may not change any more: a new Deployment adopts it.
+  const waitsForPod = isFirstStart(due) && podsOf(parent, scope).length === 0;
+  return { requeue: due.length > 0 && !waitsForPod, waitMs };
 }
 
 /** Writes the resulting status, including `Synced`. */
