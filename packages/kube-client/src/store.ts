@@ -59,7 +59,7 @@ export function createStore(options: StoreOptions = {}): Store {
   const index = new Map<string, Set<string>>();
   /** Objects that we deleted and whose watch event is pending. */
   const deletedUids = new Set<string>();
-  /** Objects with own writes in flight, and the changes of which nobody was notified yet. */
+  /** Objects with own writes in flight, and their changes without a notification so far. */
   const inFlight = new Map<string, { writes: number; ownVersions: Set<string | undefined>; changes: Change[] }>();
   /** The version up to which the cache is complete. */
   let completeTo: string | undefined;
