@@ -55,6 +55,30 @@ describe('the first connection to a runtime', () => {
     expect(connections).toMatchObject({ opened: [0], discarded: [] });
   });
 
+  it('is replaced if it is refused, if the runtime has just become ready', async () => {
+    const connections = createConnections(['error', 'error', 'idle']);
+    await establish({ ...connections, retryRefused: true });
+    expect(connections).toMatchObject({ opened: [0, 1, 2], discarded: [0, 1] });
+  });
+
+  it('is left to the call after it was refused for about a second', async () => {
+    const connections = createConnections(Array.from({ length: 50 }, () => 'error' as const));
+    await establish({ ...connections, retryRefused: true });
+    expect(connections.opened).toHaveLength(27);
+    expect(connections.discarded).toHaveLength(26);
+  });
+
+  it('is not attempted again after the call was aborted', async () => {
+    const connections = createConnections(['error']);
+    const calling = new AbortController();
+    const open = () => {
+      calling.abort();
+      return connections.open();
+    };
+    await establish({ ...connections, open, retryRefused: true, signal: calling.signal });
+    expect(connections).toMatchObject({ opened: [0] });
+  });
+
   it('is not touched while it is in use', async () => {
     const connections = createConnections(['pending'], 'open');
     await establish(connections);

@@ -45,6 +45,33 @@ describe('connections to runtimes', () => {
   });
 });
 
+describe('a runtime that does not accept connections yet', () => {
+  const identity = { workspaceId: 'w', instanceId: 'i' };
+  const adapter = connectNodeAdapter({
+    routes: (router) => router.service(AgentRuntime, { identify: () => identity }),
+  });
+
+  it('is identified when it does, if it has just become ready, and is refused immediately otherwise', async () => {
+    const reserved = createTcpServer();
+    await new Promise<void>((resolve) => reserved.listen(0, '127.0.0.1', resolve));
+    const { port } = reserved.address() as AddressInfo;
+    await new Promise((resolve) => reserved.close(resolve));
+    const target = { workspaceId: 'w', address: `http://127.0.0.1:${port}` };
+    const client = createRuntimeClient([generateCallKeys().privateKey]);
+    const server = createServer(adapter);
+    try {
+      await expect(client.identify(target)).rejects.toMatchObject({ code: Code.Unavailable });
+      const identified = client.identify(target, undefined, { becameReady: true });
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+      expect(await identified).toMatchObject({ instanceId: 'i' });
+    } finally {
+      client.close();
+      server.close();
+    }
+  });
+});
+
 describe('a turn with a large journal', () => {
   it('is sent with its whole journal, and its largest entry is read', async () => {
     const body = 'x'.repeat(MAX_ENTRY_BYTES);

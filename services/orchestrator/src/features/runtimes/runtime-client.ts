@@ -25,6 +25,11 @@ export interface RuntimeIdentity {
   features: readonly string[];
 }
 
+export interface IdentifyOptions {
+  /** Whether the platform has just reported the runtime as ready: refused connections are then retried for about a second. */
+  becameReady?: boolean;
+}
+
 /** A turn that a runtime has. */
 export interface TurnInRuntime {
   turnId: string;
@@ -41,7 +46,7 @@ export interface RuntimeActivity {
 /** The gRPC client of runtimes. Errors are ConnectErrors. */
 export interface RuntimeClient {
   /** @throws ConnectError `unavailable` also if the runtime of another workspace responds at the address */
-  identify(target: RuntimeTarget, signal?: AbortSignal): Promise<RuntimeIdentity>;
+  identify(target: RuntimeTarget, signal?: AbortSignal, options?: IdentifyOptions): Promise<RuntimeIdentity>;
   status(target: RuntimeTarget, signal?: AbortSignal): Promise<RuntimeActivity>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Cancels a turn. The stream of `runTurn` still reports its final status. */
@@ -230,8 +235,9 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
   const short = (signal?: AbortSignal) => ({ timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) });
 
   return {
-    async identify(target, signal) {
-      await establish({ open: () => connect(target), discard: (connection) => retire(target, connection) });
+    async identify(target, signal, { becameReady } = {}) {
+      const discard = (connection: Connection): void => retire(target, connection);
+      await establish({ open: () => connect(target), discard, retryRefused: becameReady, signal });
       const identity = await call(target, (client) => client.identify({}, short(signal)));
       if (identity.workspaceId !== target.workspaceId) {
         throw new ConnectError('the runtime of another workspace responds at this address', Code.Unavailable);

@@ -60,7 +60,8 @@ export function createRuntimeObserver({ driver, client, metrics, logger }: Runti
       const observed = await ensure(row, signal);
       if (observed?.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
       const target = { workspaceId: row.workspace_id, address: observed.address };
-      const identity = await client.identify(target, signal).catch(() => null);
+      const becameReady = row.phase !== 'Ready';
+      const identity = await client.identify(target, signal, { becameReady }).catch(() => null);
       return { observed, instanceId: identity?.instanceId ?? null };
     },
   };
