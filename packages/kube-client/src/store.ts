@@ -48,6 +48,13 @@ export interface StoreOptions {
   onChange?: (change: Change) => void;
 }
 
+/** Own writes of one object in flight, and its changes without a notification so far. */
+interface InFlight {
+  writes: number;
+  ownVersions: Set<string | undefined>;
+  changes: Change[];
+}
+
 export const keyOf = ({ metadata }: Pick<KubernetesObject, 'metadata'>): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
@@ -59,8 +66,7 @@ export function createStore(options: StoreOptions = {}): Store {
   const index = new Map<string, Set<string>>();
   /** Objects that we deleted and whose watch event is pending. */
   const deletedUids = new Set<string>();
-  /** Objects with own writes in flight, and their changes without a notification so far. */
-  const inFlight = new Map<string, { writes: number; ownVersions: Set<string | undefined>; changes: Change[] }>();
+  const inFlight = new Map<string, InFlight>();
   /** The version up to which the cache is complete. */
   let completeTo: string | undefined;
   const advanceTo = (version: string | undefined): void => {
@@ -97,6 +103,15 @@ export function createStore(options: StoreOptions = {}): Store {
     if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, completeTo)) put(object, false);
   };
 
+  /** Notifies of the changes of an object that were not our own writes. */
+  const notifyOfOthers = (key: string, { changes, ownVersions }: InFlight): void => {
+    inFlight.delete(key);
+    const others = changes.filter(
+      ({ after }) => after === undefined || !ownVersions.has(after.metadata.resourceVersion),
+    );
+    for (const change of others) onChange(change);
+  };
+
   return {
     get: (key) => objects.get(key),
     list: () => [...objects.values()],
@@ -131,7 +146,7 @@ export function createStore(options: StoreOptions = {}): Store {
     },
     written,
     async write(key, send) {
-      const writing = inFlight.get(key) ?? { writes: 0, ownVersions: new Set(), changes: [] };
+      const writing = inFlight.get(key) ?? { writes: 0, ownVersions: new Set<string>(), changes: [] };
       inFlight.set(key, writing);
       writing.writes += 1;
       try {
@@ -141,13 +156,7 @@ export function createStore(options: StoreOptions = {}): Store {
         return object;
       } finally {
         writing.writes -= 1;
-        if (writing.writes === 0) {
-          inFlight.delete(key);
-          for (const change of writing.changes) {
-            if (change.after === undefined || !writing.ownVersions.has(change.after.metadata.resourceVersion))
-              onChange(change);
-          }
-        }
+        if (writing.writes === 0) notifyOfOthers(key, writing);
       }
     },
     deleted({ metadata }) {

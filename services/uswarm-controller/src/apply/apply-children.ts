@@ -59,13 +59,16 @@ export function planChildren(
   return [...deletions, ...writes];
 }
 
+/** Whether a child is a Deployment with a pod. */
+export const runsPod = (child: Pick<KubernetesObject, 'kind'> & { spec?: unknown }): boolean =>
+  child.kind === 'Deployment' && (child.spec as { replicas?: number }).replicas !== 0;
+
 /**
  * Whether the steps only create children, one of which runs a pod. Until the state of that pod changes, the webhook would
  * answer the same again.
  */
 export const isFirstStart = (steps: readonly ChildStep[]): boolean =>
-  steps.every(({ verb }) => verb === 'create') &&
-  steps.some(({ group, object }) => group === DEPLOYMENT && (object['spec'] as { replicas?: number }).replicas !== 0);
+  steps.every(({ verb }) => verb === 'create') && steps.some(({ object }) => runsPod(object));
 
 /** Conflicts with other clients over children of one UserSwarm, by group and key. */
 export type Contests = Map<string, Contest>;

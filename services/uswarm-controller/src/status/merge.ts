@@ -70,5 +70,5 @@ export function nextStatus(
  */
 export function syncedChanged(before: Status | undefined, after: Status): boolean {
   const [old, current] = [syncedOf(before) ?? SYNCED, syncedOf(after)];
-  return old?.status !== current?.status || old?.reason !== current?.reason || old?.message !== current?.message;
+  return old.status !== current?.status || old.reason !== current?.reason || old.message !== current?.message;
 }

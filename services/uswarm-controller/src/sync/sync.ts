@@ -16,6 +16,7 @@ import {
   countRound,
   isFirstStart,
   planChildren,
+  runsPod,
   withoutContested,
 } from '../apply/apply-children.js';
 import type { ChildWriter } from '../apply/child-writer.js';
@@ -170,7 +171,7 @@ async function reconcile(
     failure = error;
   }
   // A runtime that did not start releases its start slot.
-  if (starts && !queued && (failure !== undefined || !hasPod(response))) deps.starts.forget(key);
+  if (starts && !queued && (failure !== undefined || !response.children.some(runsPod))) deps.starts.forget(key);
   if (finalizing && response.finalized === true && failure === undefined) {
     await removeFinalizer(deps.client, deps.resource, parent, options.signal);
     return { outcome: 'finalized' };
@@ -255,9 +256,6 @@ async function handleHookFailure(
 
 /** Minimum delay in seconds, so that `Retry-After: 0` does not cause a busy loop. */
 const MIN_BUSY_S = 0.2;
-
-const hasPod = ({ children }: SyncResponse): boolean =>
-  children.some(({ kind, spec }) => kind === 'Deployment' && (spec as { replicas?: number }).replicas !== 0);
 
 interface Applied {
   /** Whether the webhook must observe what was written. */

@@ -19,8 +19,8 @@ export interface EstablishDeps<Connection> {
 
 /**
  * Connects to a runtime that may just have become ready. Cluster networks can drop packets to a new pod for a moment.
- * TCP retransmits the first packet after a second, so a new connection is faster. They can also refuse connections until they
- * know that the pod is ready: kube-proxy updates its rules at most once per second by default. If every attempt fails, the next call
+ * TCP retransmits the first packet after a second, so a new connection is faster. Cluster networks can also refuse connections
+ * until they know that the pod is ready: kube-proxy updates its rules at most once per second by default. If every attempt fails, the next call
  * connects with its own time limit.
  */
 export async function establish<Connection extends { session: Pick<Http2SessionManager, 'state' | 'connect'> }>({

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { freePort } from '@uswarm/dev-servers';
 import { AgentRuntime, EntryKind, type RunTurnRequest, RunTurnRequestSchema } from '@uswarm/runtime-proto';
 import { createCallTokenVerifier, generateCallKeys, MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -52,10 +53,7 @@ describe('a runtime that does not accept connections yet', () => {
   });
 
   it('is identified when it does, if it has just become ready, and is refused immediately otherwise', async () => {
-    const reserved = createTcpServer();
-    await new Promise<void>((resolve) => reserved.listen(0, '127.0.0.1', resolve));
-    const { port } = reserved.address() as AddressInfo;
-    await new Promise((resolve) => reserved.close(resolve));
+    const port = await freePort();
     const target = { workspaceId: 'w', address: `http://127.0.0.1:${port}` };
     const client = createRuntimeClient([generateCallKeys().privateKey]);
     const server = createServer(adapter);
