@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { evaluation, find, type Manifest, ofKind, render } from './support/rendering.js';
+import { container, evaluation, find, type Manifest, ofKind, render } from './support/rendering.js';
 
 interface Rule {
   apiGroups: string[];
@@ -58,6 +58,7 @@ describe('permissions', () => {
       'default/uswarm-controller-events': ['events: create patch'],
       'userswarms/uswarm-controller-children': CHILDREN,
       'team-a/uswarm-controller-children': CHILDREN,
+      'userswarms/uswarm-orchestrator-runtimes': ['endpointslices.discovery.k8s.io: list watch'],
       // Hooks: exist only during an uninstall.
       '*/uswarm-drain': [
         'userswarms.uswarm.dev: get list patch delete',
@@ -84,6 +85,14 @@ describe('permissions', () => {
       ({ metadata }) => metadata.name,
     );
     expect(roles.filter((name) => name.includes('drain'))).toEqual(['uswarm-orchestrator-drain-flag']);
+  });
+
+  it('do not contain EndpointSlices if starting runtimes are not called', async () => {
+    const rendered = await render({ ...TWO_NAMESPACES, orchestrator: { callStartingRuntimes: false } });
+    const names = ofKind(rendered, 'Role').map(({ metadata }) => metadata.name);
+    expect(names.filter((name) => name.includes('orchestrator'))).toEqual(['uswarm-orchestrator-drain-flag']);
+    const { env } = container(rendered, 'uswarm-orchestrator', 'orchestrator');
+    expect(env).toContainEqual({ name: 'CALL_STARTING_RUNTIMES', value: 'false' });
   });
 
   it('are bound to the ServiceAccount of their component in the same namespace', () => {

@@ -69,6 +69,7 @@ describe('the kubernetes driver', () => {
       watch: createWatch(credentials),
       type: cluster.type,
       settings: { ...SETTINGS, ...settings },
+      reportsStarting: false,
       logger: silentLogger,
     });
     // Other tests use the same cluster.

@@ -196,13 +196,22 @@ it(`writes down how long ${TOGETHER} UserSwarms take together beside as many bar
 
 type TestClient = Awaited<ReturnType<typeof signUp>>;
 
-/** Milliseconds from sending a message to a suspended runtime until the first chunk of its answer. */
-async function wake(mobile: TestClient): Promise<number> {
+interface Wake {
+  /** From sending a message to a suspended runtime until the first chunk of its answer. */
+  ms: number;
+  /** Whether the UserSwarm was not Ready then. */
+  early: boolean;
+}
+
+async function wake(mobile: TestClient): Promise<Wake> {
   const known = new Set(mobile.events);
   const sent = Date.now();
   const chunk = mobile
     .saw('message.chunk', (payload) => mobile.events.some((event) => event.payload === payload && !known.has(event)))
-    .then(() => Date.now() - sent);
+    .then(() => {
+      const userSwarm = session.swarms.current(userSwarmName(mobile.workspaceId));
+      return { ms: Date.now() - sent, early: !shows('Ready')(userSwarm) };
+    });
   await mobile.send('Please repeat: awake');
   return chunk;
 }
@@ -216,15 +225,18 @@ it('writes down how long a message takes to wake a runtime beside the start of a
   const suspendedWithin = (IDLE_SUSPEND_AFTER_S + 120) * 1000;
   await Promise.all(names.map((name) => session.shows(name, 'Suspended', 'Suspended', suspendedWithin)));
   const timings: WakeTimings = { wake: [], deployment: [] };
+  let early = 0;
   for (const mobile of mobiles) {
-    timings.wake.push(await wake(mobile));
+    const woken = await wake(mobile);
+    timings.wake.push(woken.ms);
+    if (woken.early) early += 1;
     await pause();
     timings.deployment.push((await liveAsDeployment(deployment!)).ready);
     await pause();
   }
-  const table = wakeTable(timings);
+  const table = `${wakeTable(timings)}\n\nFirst chunks before the UserSwarm was Ready: ${early} of ${WAKES}`;
   console.log(table);
   await mkdir(session.settings.artifacts, { recursive: true });
   await writeFile(path.join(session.settings.artifacts, 'timing-wake.txt'), `${table}\n`);
-  expect(timings.wake).toHaveLength(WAKES);
+  expect(early).toBeGreaterThan(0);
 });

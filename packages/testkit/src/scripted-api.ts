@@ -240,9 +240,11 @@ function notify({ collection, selector, response }: Watcher, event: HistoryEntry
 
 function selected({ metadata }: KubernetesObject, selector: string | null): boolean {
   if (selector === null) return true;
-  const [label = '', value] = selector.split('=');
-  const found = metadata.labels?.[label];
-  return value === undefined ? found !== undefined : found === value;
+  return selector.split(',').every((requirement) => {
+    const [label = '', value] = requirement.split('=');
+    const found = metadata.labels?.[label];
+    return value === undefined ? found !== undefined : found === value;
+  });
 }
 
 /** Approximates a merge patch or an apply of a single writer. */

@@ -160,6 +160,8 @@ export const OrchestratorConfig = z.object({
 
   // With RUNTIME_DRIVER=kubernetes:
   RUNTIME_NAMESPACE: DnsLabel.default(DEFAULT_RUNTIME_NAMESPACE),
+  /** Whether runtimes with a waiting turn are called while their pods start. Needs to list and watch EndpointSlices in that namespace. */
+  CALL_STARTING_RUNTIMES: flag.default(true),
   /** The Secret in that namespace with the environment of runtimes. An empty value means none. */
   RUNTIME_ENV_SECRET: DnsSubdomain.default(SHARED_MODEL_SECRET),
   /** Slug of the model provider of agents that name none. */

@@ -7,7 +7,7 @@ import {
   type RuntimeObservation,
   type RuntimeSpec,
 } from '../src/features/runtimes/drivers/driver.js';
-import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
+import { needsReconcile, specOf } from '../src/features/runtimes/runtime-state.js';
 import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
@@ -24,6 +24,8 @@ const JOB: LeasedJob = {
   takenOver: false,
 };
 export const ADDRESS = 'http://runtime:1';
+/** The address of the pod. */
+export const STARTING_ADDRESS = 'http://10.0.0.1:1';
 export const IDLE_MS = 60_000;
 const NO_LIMIT = createRuntimePool({ places: 0, requestReconcile: () => undefined });
 const START = new Date('2026-11-21T10:00:00Z').getTime();
@@ -39,6 +41,10 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     exists: false,
     suspended: false,
     running: true,
+    /** The pod has an address and responds there, and the platform has not found it ready yet. */
+    starting: false,
+    /** Requests to `ADDRESS` reach the pod. */
+    forwards: true,
     reachable: true,
     suspendedByOperator: false,
     /** The start waits for other runtimes. */
@@ -98,11 +104,16 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     return { ...observeRuntime(), ...(revisionPending ? { rollout } : {}) };
   };
   const observeRuntime = (): RuntimeObservation => {
-    const suspend = platform.suspended || platform.suspendedByOperator;
-    if (suspend) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.running };
+    if (!runs()) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.running };
     if (platform.queued) return { phase: 'Progressing', reason: 'Queued', address: null, current: true };
     if (platform.running) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
-    return { phase: 'Progressing', reason: 'Starting', address: null, current: true };
+    const starting = { phase: 'Progressing', reason: 'Starting', address: null, current: true } as const;
+    return platform.starting ? { ...starting, startingAddress: STARTING_ADDRESS } : starting;
+  };
+  const runs = (): boolean => !platform.suspended && !platform.suspendedByOperator;
+  const respondsAt = (address: string): boolean => {
+    const { running, starting, forwards } = platform;
+    return address === STARTING_ADDRESS ? running || starting : running && forwards;
   };
   /** The rollout request on the platform after it applies the spec. */
   const requestedAfter = ({ suspended, rollout }: RuntimeSpec): boolean => {
@@ -146,14 +157,14 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
       onChange: () => undefined,
     },
     client: {
-      async identify() {
+      async identify({ address }) {
         await gap();
-        if (!platform.running) throw new Error('no runtime is running');
+        if (!respondsAt(address)) throw new Error('no runtime is running');
         return { instanceId: String(platform.instance), features: [] };
       },
-      async status() {
+      async status({ address }) {
         await gap();
-        if (!platform.running) throw new Error('no runtime is running');
+        if (!respondsAt(address)) throw new Error('no runtime is running');
         const busy = platform.busy || platform.turns.length > 0;
         const turns = platform.turns.map((turnId) => ({ turnId, generation: 1 }));
         return { busy, turns, idleMs: busy ? 0 : now - platform.idleSince };
@@ -193,8 +204,8 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
   async function differs(): Promise<boolean> {
     const found = await peek([specOf(row)]).catch(() => undefined);
     if (found === undefined) return false;
-    const turnWaits = row.desired === 'suspended' && recorded.queuedTurns > 0;
-    return turnWaits || !isSettled(row, found.get(row.workspace_id), clock.now());
+    const turnWaits = (row.desired === 'suspended' || row.phase !== 'Ready') && recorded.queuedTurns > 0;
+    return needsReconcile({ ...row, turnWaits }, found.get(row.workspace_id), clock.now());
   }
   const requests = createRuntimeRequests({
     store,
@@ -230,16 +241,21 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     queueTurnOfOldReplica: () => void (recorded.queuedTurns += 1),
     /** Completes the queued turns if the runtime is running. */
     completeTurns() {
-      if (row.phase !== 'Ready' || !platform.running || recorded.queuedTurns === 0) return;
+      if (row.phase !== 'Ready' || !respondsAt(row.address ?? '') || recorded.queuedTurns === 0) return;
       recorded.queuedTurns = 0;
       platform.idleSince = now;
     },
+    /** The platform starts the pod of a runtime that is to run, and has not found it ready yet. */
+    startPod() {
+      if (platform.running || platform.starting || !runs()) return;
+      Object.assign(platform, { starting: true, instance: platform.instance + 1, idleSince: now });
+    },
     /** The platform acts on the desired state. */
     applyOnPlatform() {
-      const runs = !platform.suspended && !platform.suspendedByOperator;
-      if (runs && !platform.running) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });
-      platform.running = runs;
-      if (!runs) platform.revisionPending = false;
+      const isNew = runs() && !platform.running && !platform.starting;
+      if (isNew) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });
+      Object.assign(platform, { running: runs(), starting: false });
+      if (!runs()) platform.revisionPending = false;
     },
     publishRevision: () => void Object.assign(platform, { revisionPending: true, rolloutGranted: false }),
     /** The controller grants a requested rollout, and withdraws a grant that is not requested. */

@@ -75,6 +75,8 @@
   value: kubernetes
 - name: RUNTIME_NAMESPACE
   value: {{ $values.runtime.namespace | quote }}
+- name: CALL_STARTING_RUNTIMES
+  value: {{ .values.callStartingRuntimes | quote }}
 - name: RUNTIME_ENV_SECRET
   value: {{ empty (include "uswarm.gatewayProviders" .root) | ternary (include "uswarm.modelEnvSecret" .root) "" | quote }}
 - name: RUNTIME_DEFAULT_PROVIDER

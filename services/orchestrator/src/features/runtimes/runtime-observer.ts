@@ -1,4 +1,6 @@
 import type { Logger } from '@uswarm/service-kit';
+import type { JobStore } from '../../jobs/job-store.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,
@@ -7,7 +9,7 @@ import {
 } from './drivers/driver.js';
 import type { RuntimeClient } from './runtime-client.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
-import { assumeObservation, NOT_RESPONDING, specOf } from './runtime-state.js';
+import { assumeObservation, NOT_RESPONDING, respondingAt, specOf } from './runtime-state.js';
 import type { RuntimeRow } from './runtimes.store.js';
 
 /** About 20 s of failed checks make a runtime unresponsive. */
@@ -21,7 +23,7 @@ export interface ObservedRuntime {
 }
 
 export interface RuntimeObserver {
-  /** Applies the desired state on the platform, and identifies a runtime that is Ready. */
+  /** Applies the desired state on the platform, and identifies a runtime that is Ready, or that starts and has a turn. */
   observe(row: RuntimeRow, signal: AbortSignal): Promise<ObservedRuntime>;
   /** Applies the desired state on the platform. @returns undefined if nothing is known about the runtime */
   ensure(
@@ -34,11 +36,12 @@ export interface RuntimeObserver {
 export interface RuntimeObserverDeps {
   driver: Pick<RuntimeDriver, 'ensure'>;
   client: Pick<RuntimeClient, 'identify'>;
+  jobs: Pick<JobStore, 'waits'>;
   metrics: Pick<RuntimeMetrics, 'ensureFailed'>;
   logger: Logger;
 }
 
-export function createRuntimeObserver({ driver, client, metrics, logger }: RuntimeObserverDeps): RuntimeObserver {
+export function createRuntimeObserver({ driver, client, jobs, metrics, logger }: RuntimeObserverDeps): RuntimeObserver {
   const ensure: RuntimeObserver['ensure'] = async (row, signal, rollout) => {
     try {
       const unresponsive = row.reason === NOT_RESPONDING && row.failures >= UNRESPONSIVE_AFTER;
@@ -54,15 +57,36 @@ export function createRuntimeObserver({ driver, client, metrics, logger }: Runti
     }
   };
 
+  /** Returns the instance id; null if the runtime does not respond. */
+  function identify(row: RuntimeRow, address: string, signal: AbortSignal): Promise<string | null> {
+    const becameReady = row.phase !== 'Ready' || row.address !== address;
+    const target = { workspaceId: row.workspace_id, address };
+    return client.identify(target, signal, { becameReady }).then(
+      ({ instanceId }) => instanceId,
+      () => null,
+    );
+  }
+
+  /** A starting runtime is called before the platform finds it ready only if a turn waits for it. */
+  const isCalledEarly = async (row: RuntimeRow, startingAddress: string): Promise<boolean> =>
+    row.address === startingAddress || jobs.waits(TURN_JOB, row.workspace_id);
+
   return {
     ensure,
     async observe(row, signal) {
       const observed = await ensure(row, signal);
-      if (observed?.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
-      const target = { workspaceId: row.workspace_id, address: observed.address };
-      const becameReady = row.phase !== 'Ready';
-      const identity = await client.identify(target, signal, { becameReady }).catch(() => null);
-      return { observed, instanceId: identity?.instanceId ?? null };
+      const { startingAddress } = observed ?? {};
+      if (observed === undefined) return { observed, instanceId: null };
+      if (startingAddress !== undefined && (await isCalledEarly(row, startingAddress))) {
+        const instanceId = await identify(row, startingAddress, signal);
+        return { observed: instanceId === null ? observed : respondingAt(observed, startingAddress), instanceId };
+      }
+      if (observed.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
+      const instanceId = await identify(row, observed.address, signal);
+      if (instanceId !== null || row.phase !== 'Ready' || row.address === null) return { observed, instanceId };
+      // A runtime that was called while it started keeps that address until its Service forwards to it.
+      const known = row.address === observed.address ? null : await identify(row, row.address, signal);
+      return { observed: known === null ? observed : { ...observed, address: row.address }, instanceId: known };
     },
   };
 }

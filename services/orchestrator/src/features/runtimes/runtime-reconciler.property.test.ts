@@ -23,7 +23,10 @@ describe('random histories', () => {
     storeMessage: (harness) => harness.storeMessage(),
     queueTurnOfOldReplica: (harness) => harness.queueTurnOfOldReplica(),
     completeTurns: (harness) => harness.completeTurns(),
+    startPod: (harness) => harness.startPod(),
     applyOnPlatform: (harness) => harness.applyOnPlatform(),
+    loseService: (harness) => void (harness.platform.forwards = false),
+    findService: (harness) => void (harness.platform.forwards = true),
     passIdleLimit: (harness) => harness.advance(IDLE_MS),
     passTenSeconds: (harness) => harness.advance(10_000),
     suspendByOperator: (harness) => void (harness.platform.suspendedByOperator = true),
@@ -41,6 +44,7 @@ describe('random histories', () => {
       name: fc.constant('reconcile'),
       interruptedBy: fc.constantFrom(
         'storeMessage',
+        'startPod',
         'applyOnPlatform',
         'suspendByOperator',
         'grantRollout',
@@ -76,7 +80,7 @@ describe('random histories', () => {
         await play(harness, script);
 
         // All faults end: the runtime becomes Ready and completes the queued turns.
-        Object.assign(harness.platform, { suspendedByOperator: false, reachable: true, busy: false });
+        Object.assign(harness.platform, { suspendedByOperator: false, reachable: true, busy: false, forwards: true });
         await harness.storeMessage();
         await reconcileRounds(harness, 6, harness.applyOnPlatform);
         expect(harness.row).toMatchObject({ desired: 'running', phase: 'Ready' });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { ADDRESS, createRuntimeHarness, IDLE_MS, type RuntimeHarness } from '../../../test/runtime-harness.js';
+import {
+  ADDRESS,
+  createRuntimeHarness,
+  IDLE_MS,
+  type RuntimeHarness,
+  STARTING_ADDRESS,
+} from '../../../test/runtime-harness.js';
 
 /** A Ready runtime that has just reached the idle limit. */
 async function idleRuntime(): Promise<RuntimeHarness> {
@@ -111,6 +117,69 @@ describe('an idle runtime', () => {
       exists: false,
       forgotten: ['w'],
     });
+  });
+});
+
+describe('a starting runtime', () => {
+  async function resumedRuntime(): Promise<RuntimeHarness> {
+    const harness = await idleRuntime();
+    await harness.reconcile();
+    await harness.reconcile();
+    harness.applyOnPlatform();
+    return harness;
+  }
+
+  it('is called at its pod for a waiting turn, and at its Service after the platform reports it as ready', async () => {
+    const harness = await resumedRuntime();
+    await harness.storeMessage();
+    await harness.reconcile();
+    harness.startPod();
+    const { turnsMadeDue } = harness.recorded;
+    expect(await harness.reconcileIfDue()).toBe(true);
+    expect(harness.row).toMatchObject({ phase: 'Ready', address: STARTING_ADDRESS, instance_id: '2', failures: 0 });
+    expect(harness.recorded).toMatchObject({ turnsMadeDue: turnsMadeDue + 1, ready: ['first', 'resume'] });
+    // Nothing is left to do until the platform reports a change.
+    harness.advance(9_000);
+    expect(await harness.reconcileIfDue()).toBe(false);
+    harness.applyOnPlatform();
+    expect(await harness.reconcileIfDue()).toBe(true);
+    expect(harness.row).toMatchObject({ phase: 'Ready', address: ADDRESS, instance_id: '2' });
+  });
+
+  it('stays at its pod until its Service forwards to it', async () => {
+    const harness = await resumedRuntime();
+    await harness.storeMessage();
+    await harness.reconcile();
+    harness.startPod();
+    await harness.reconcile();
+    harness.platform.forwards = false;
+    harness.applyOnPlatform();
+    expect(await harness.reconcile()).toEqual({ againInMs: 10_000 });
+    expect(harness.row).toMatchObject({ phase: 'Ready', address: STARTING_ADDRESS, failures: 0 });
+    harness.platform.forwards = true;
+    harness.advance(10_000);
+    expect(await harness.reconcileIfDue()).toBe(true);
+    expect(harness.row).toMatchObject({ phase: 'Ready', address: ADDRESS });
+  });
+
+  it('is not called before the platform reports it as ready without a turn', async () => {
+    const harness = await resumedRuntime();
+    harness.row.desired = 'running';
+    await harness.reconcile();
+    harness.startPod();
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ phase: 'Progressing', reason: 'Starting', address: null });
+  });
+
+  it('is Progressing again when it stops responding before the platform reports it as ready', async () => {
+    const harness = await resumedRuntime();
+    await harness.storeMessage();
+    await harness.reconcile();
+    harness.startPod();
+    await harness.reconcile();
+    harness.platform.starting = false;
+    expect(await harness.reconcileIfDue()).toBe(true);
+    expect(harness.row).toMatchObject({ phase: 'Progressing', reason: 'Starting', address: null });
   });
 });
 

@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { runtimeRow } from '../../../test/runtime-row.js';
 import type { RuntimeObservation } from './drivers/driver.js';
-import { assumeObservation, changesOf, isSettled, nextState, secondsToReady, msUntilIdle } from './runtime-state.js';
+import {
+  assumeObservation,
+  changesOf,
+  isSettled,
+  needsReconcile,
+  nextState,
+  secondsToReady,
+  msUntilIdle,
+} from './runtime-state.js';
 import type { RuntimeRow } from './runtimes.store.js';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
@@ -10,6 +18,7 @@ const ADDRESS = 'http://127.0.0.1:42618';
 const row = (more: Partial<RuntimeRow> = {}): RuntimeRow => runtimeRow(NOW, more);
 const ready: RuntimeObservation = { phase: 'Ready', reason: '', address: ADDRESS, current: true };
 const suspended: RuntimeObservation = { phase: 'Suspended', reason: 'Suspended', address: null, current: true };
+const POD = 'http://10.0.0.1:42618';
 const READY = {
   phase: 'Ready' as const,
   address: ADDRESS,
@@ -163,6 +172,7 @@ describe('isSettled', () => {
   const wasReady = row(READY);
   const isSuspended = row({ desired: 'suspended', phase: 'Suspended' });
   const starting: RuntimeObservation = { phase: 'Progressing', reason: 'Starting', address: null, current: true };
+  const STARTS = { phase: 'Progressing', reason: 'Starting', failures: 1 } as const;
   const rollout = (requested: boolean, granted: boolean) => ({ ...ready, rollout: { requested, granted } });
   it.each<[string, RuntimeRow, RuntimeObservation | undefined, boolean]>([
     ['is true for a Ready runtime at its address', wasReady, ready, true],
@@ -193,6 +203,18 @@ describe('isSettled', () => {
       starting,
       true,
     ],
+    [
+      'is true for a starting runtime that responds at its pod',
+      row({ ...READY, address: POD }),
+      { ...starting, startingAddress: POD },
+      true,
+    ],
+    [
+      'is false for a starting runtime whose pod has another address',
+      row({ ...READY, address: 'http://10.0.0.2:1' }),
+      { ...starting, startingAddress: POD },
+      false,
+    ],
     ['is false when the reason changes', row({ phase: 'Progressing', reason: 'Pulling' }), starting, false],
     ['is false before the rollout of a pending revision is requested', wasReady, rollout(false, false), false],
     ['is true while a requested rollout is not granted', wasReady, rollout(true, false), true],
@@ -205,6 +227,16 @@ describe('isSettled', () => {
     ],
   ])('%s', (_what, before, observed, expected) => {
     expect(isSettled(before, observed, NOW)).toBe(expected);
+  });
+
+  it.each<[string, Partial<RuntimeRow>, boolean, RuntimeObservation, boolean]>([
+    ['a turn waits for a suspended runtime', { desired: 'suspended', phase: 'Suspended' }, true, suspended, true],
+    ['no turn waits for a suspended runtime', { desired: 'suspended', phase: 'Suspended' }, false, suspended, false],
+    ['a turn waits, and the pod has an address', STARTS, true, { ...starting, startingAddress: POD }, true],
+    ['no turn waits, and the pod has an address', STARTS, false, { ...starting, startingAddress: POD }, false],
+    ['a turn waits, and the pod has no address', STARTS, true, starting, false],
+  ])('needs a reconcile or not: %s', (_what, more, turnWaits, observed, expected) => {
+    expect(needsReconcile({ ...row(more), turnWaits }, observed, NOW)).toBe(expected);
   });
 
   it('changesOf returns only the fields that differ, and compares dates by value', () => {

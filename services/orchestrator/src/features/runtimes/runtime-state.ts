@@ -1,5 +1,5 @@
 import type { RuntimeObservation, RuntimeSpec } from './drivers/driver.js';
-import type { RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
+import type { ListedRuntime, RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
 
 /** Derives the stored state of a runtime from its row and an observation. Pure functions. */
 
@@ -35,6 +35,14 @@ export const isSuspendedForRollout = ({ desired, reason }: RuntimeRow): boolean 
 /** Whether the new revision is in place, so that the runtime can be resumed. */
 export const isRolloutComplete = (row: RuntimeRow, observed: RuntimeObservation | undefined): boolean =>
   isSuspendedForRollout(row) && observed?.phase === 'Suspended' && observed.current && observed.rollout === undefined;
+
+/** The observation of a starting runtime that responds: the platform reports it as ready later. */
+export const respondingAt = (observed: RuntimeObservation, address: string): RuntimeObservation => ({
+  ...observed,
+  phase: 'Ready',
+  reason: '',
+  address,
+});
 
 /**
  * The update that an observation causes.
@@ -116,7 +124,16 @@ export function specOf(row: RuntimeRow): RuntimeSpec {
 export function isSettled(row: RuntimeRow, observed: RuntimeObservation | undefined, now: Date): boolean {
   if (row.desired === 'deleted' || observed === undefined || observed.outdated === true) return false;
   if (isRolloutComplete(row, observed) || needsRolloutStep(row, observed)) return false;
-  return Object.keys(changesOf(row, nextState(row, observed, row.instance_id ?? '', now), COMPARED)).length === 0;
+  const { startingAddress } = observed;
+  const isCalled = row.phase === 'Ready' && startingAddress !== undefined && row.address === startingAddress;
+  const responding = isCalled ? respondingAt(observed, startingAddress) : observed;
+  return Object.keys(changesOf(row, nextState(row, responding, row.instance_id ?? '', now), COMPARED)).length === 0;
+}
+
+/** Whether a reconcile would change something, also for a turn that waits for the runtime. */
+export function needsReconcile(row: ListedRuntime, observed: RuntimeObservation | undefined, now: Date): boolean {
+  const waits = row.turnWaits && (row.desired === 'suspended' || observed?.startingAddress !== undefined);
+  return waits || !isSettled(row, observed, now);
 }
 
 const COMPARED = ['phase', 'reason', 'address'] as const;

@@ -5,7 +5,7 @@ import type { JobStore } from '../../jobs/job-store.js';
 import type { RuntimeClient } from './runtime-client.js';
 import { PlatformUnreachable, type RuntimeDriver } from './drivers/driver.js';
 import type { DifferenceFound, RuntimeMetrics } from './runtime-metrics.js';
-import { isSettled, specOf } from './runtime-state.js';
+import { needsReconcile, specOf } from './runtime-state.js';
 import { RUNTIME_JOB } from './runtime-requests.js';
 import type { ListedRuntime, RuntimeStore } from './runtimes.store.js';
 
@@ -54,7 +54,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
       const observed = seen.get(row.workspace_id);
       // During a roll-out, replicas have different settings: they must not overwrite each other's changes in a loop.
       const relevant = found === 'event' && observed !== undefined ? { ...observed, outdated: false } : observed;
-      return row.turnWaits || !isSettled(row, relevant, now);
+      return needsReconcile(row, relevant, now);
     };
     return new Set(rows.filter(differs).map((row) => row.workspace_id));
   }

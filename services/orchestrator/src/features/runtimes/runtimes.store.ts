@@ -39,7 +39,7 @@ export type RuntimeUpdate = Partial<
   >
 >;
 
-/** `turnWaits`: a turn waits although the desired state is `suspended`. */
+/** `turnWaits`: a turn waits although the runtime is not Ready, or is to be suspended. */
 export type ListedRuntime = RuntimeRow & { turnWaits: boolean };
 
 export interface RuntimeStore {
@@ -68,7 +68,7 @@ const LISTED = sql`
   FROM runtimes r
   LEFT JOIN LATERAL (
     SELECT w.subject_id AS turn FROM work w WHERE w.workspace_id = r.workspace_id AND w.kind = ${TURN_JOB} LIMIT 1
-  ) waiting ON r.desired = 'suspended'`;
+  ) waiting ON r.desired = 'suspended' OR r.phase <> 'Ready'`;
 
 export function createRuntimeStore(database: Database): RuntimeStore {
   const one = (workspaceId: string, db: Database = database) =>

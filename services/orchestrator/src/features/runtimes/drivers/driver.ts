@@ -17,6 +17,11 @@ export interface RuntimeObservation {
   reason: string;
   /** `http://host:port`; null if the runtime has none. */
   address: string | null;
+  /**
+   * `http://host:port` of a starting runtime that the platform has not found ready yet. It may respond there; undefined
+   * if the platform does not report this.
+   */
+  startingAddress?: string;
   /** False while the platform has not acted on the latest desired state. */
   current: boolean;
   /** Set by `peek` only: `ensure` would change something. */

@@ -9,6 +9,12 @@ import { createKubernetesDriver, type KubernetesDriver } from './kubernetes-driv
 import type { RuntimeSpec } from '../driver.js';
 
 const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
+const ENDPOINTS = '/apis/discovery.k8s.io/v1/namespaces/n/endpointslices';
+const SLICE_LABELS = {
+  'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+  'app.kubernetes.io/managed-by': 'uswarm-controller',
+  'app.kubernetes.io/instance': 'workspace-a',
+};
 const spec = (workspaceId: string) => ({ workspaceId, userId: 'u', suspended: false });
 
 describe('the kubernetes driver', () => {
@@ -29,11 +35,12 @@ describe('the kubernetes driver', () => {
       watch: createWatch(credentials),
       type: USERSWARMS,
       settings: { namespace: 'n', envSecret: undefined, defaultProvider: undefined, defaultModel: undefined },
+      reportsStarting: true,
       drain: { raised: async () => draining },
       logger: silentLogger,
     });
     driver.onChange((workspaceId) => changes.push(workspaceId));
-    await eventually(() => server.watches() === 1);
+    await eventually(() => server.watches() === 2);
   });
   afterEach(async () => {
     await driver.close();
@@ -79,6 +86,61 @@ describe('the kubernetes driver', () => {
     server.remove(USER_SWARMS, 'workspace-a');
     await eventually(() => changes.length === 2);
     expect(changes).toEqual(['a', 'a']);
+  });
+
+  describe('of a runtime whose pod has an address', () => {
+    const putSlice = (endpoints: object[]) =>
+      server.put(ENDPOINTS, {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: 'agent-runtime-workspace-a-x', namespace: 'n', labels: SLICE_LABELS },
+        endpoints,
+        ports: [{ port: 42618 }],
+      });
+    const putStatus = (phase: string, reason: string, generation = 0) => {
+      const swarm = server.get(USER_SWARMS, 'workspace-a')!;
+      const conditions = [{ type: 'Ready', status: 'False', reason }];
+      const observedGeneration = Number(swarm.metadata.generation) - generation;
+      server.put(USER_SWARMS, { ...swarm, status: { phase, conditions, observedGeneration } });
+    };
+    const startingAddress = async () =>
+      (await driver.peek([spec('a')]).catch(() => undefined))?.get('a')?.startingAddress;
+    const POD = { addresses: ['10.0.0.1'], conditions: { ready: false } };
+
+    beforeEach(async () => {
+      await ensure('a');
+      putStatus('Progressing', 'Starting');
+      await eventually(() => changes.length > 0);
+      changes.length = 0;
+    });
+
+    it('reports the address and the change while the runtime starts', async () => {
+      putSlice([POD]);
+      await eventually(() => changes.length > 0);
+      expect(await startingAddress()).toBe('http://10.0.0.1:42618');
+      expect(await ensure('a')).toMatchObject({ phase: 'Progressing', startingAddress: 'http://10.0.0.1:42618' });
+    });
+
+    it('reports no change for another change of the slice', async () => {
+      putSlice([POD]);
+      await eventually(() => changes.length === 1);
+      putSlice([{ ...POD, conditions: { ready: true } }]);
+      putSlice([]);
+      await eventually(async () => (await startingAddress()) === undefined);
+      expect(changes).toEqual(['a']);
+    });
+
+    it.each([
+      ['after the runtime is queued again', 'Progressing', 'Queued', 0],
+      ['after the runtime is ready', 'Ready', 'Available', 0],
+      ['until the controller has acted on the latest specification', 'Progressing', 'Starting', 1],
+    ])('does not report it %s', async (_what, phase, reason, generation) => {
+      putSlice([POD]);
+      await eventually(startingAddress);
+      putStatus(phase, reason, generation);
+      const gone = (address: string | undefined): boolean => address === undefined;
+      expect(await eventually(startingAddress, { until: gone })).toBeUndefined();
+    });
   });
 
   describe('peek', () => {

@@ -3,15 +3,18 @@ import { isConflict, isRefusal, type KubeClient, type Resource, type Watch } fro
 import type { Logger } from '@uswarm/service-kit';
 import type { DrainFlag } from './drain-flag.js';
 import { PlatformUnreachable, type RuntimeDriver, type RuntimeObservation, type RuntimeSpec } from '../driver.js';
+import { watchRuntimeEndpoints } from './runtime-endpoints.js';
 import { openUserSwarms } from './userswarm-api.js';
 import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
-import { isManaged, isTerminating, observe, type StoredUserSwarm } from './userswarm.js';
+import { isManaged, isStarting, isTerminating, observe, type StoredUserSwarm } from './userswarm.js';
 
 export interface KubernetesDriverDeps {
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'delete'>;
   watch: Watch;
   type: Resource;
   settings: UserSwarmSettings;
+  /** Whether to report the addresses of starting runtimes. */
+  reportsStarting: boolean;
   /** While it is raised, nothing is created or changed. */
   drain?: DrainFlag | undefined;
   logger: Logger;
@@ -32,14 +35,29 @@ const DRAINING = 'Draining';
  * unresponsive pods, so `unresponsive` has no effect.
  */
 export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDriver {
-  const { type, settings, drain, logger } = deps;
+  const { type, settings, reportsStarting, drain, logger } = deps;
   const listeners: ((workspaceId: string) => void)[] = [];
-  const api = openUserSwarms({
-    ...deps,
-    onChange(name) {
-      for (const listener of listeners) listener(workspaceIdOf(name));
-    },
-  });
+  const onChange = (name: string): void => {
+    for (const listener of listeners) listener(workspaceIdOf(name));
+  };
+  const api = openUserSwarms({ ...deps, onChange });
+  const endpoints = reportsStarting
+    ? watchRuntimeEndpoints({
+        ...deps,
+        namespace: settings.namespace,
+        onAddress(name) {
+          const stored = api.known(name);
+          if (stored !== undefined && isStarting(observe(stored))) onChange(name);
+        },
+      })
+    : undefined;
+
+  /** The observation, with the address of a starting runtime. */
+  function observed(stored: StoredUserSwarm): RuntimeObservation {
+    const observation = observe(stored);
+    const startingAddress = isStarting(observation) ? endpoints?.addressOf(stored.metadata.name) : undefined;
+    return { ...observation, ...(startingAddress === undefined ? {} : { startingAddress }) };
+  }
 
   /** Reads the cached object, or requests it if it is new or not managed. */
   async function find(name: string): Promise<StoredUserSwarm | undefined> {
@@ -55,11 +73,11 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
   async function apply({ object, force }: Apply, stored: StoredUserSwarm | undefined): Promise<RuntimeObservation> {
     const { name } = object.metadata;
     try {
-      return observe(await api.apply(object, { force }));
+      return observed(await api.apply(object, { force }));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       logger.warn({ err: error, userSwarm: name }, 'failed to apply a UserSwarm');
-      return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observe(stored);
+      return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observed(stored);
     }
   }
 
@@ -67,10 +85,10 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     const stored = await find(userSwarmName(spec.workspaceId));
     if (stored !== undefined && !isManaged(stored)) return absent('NameConflict');
     // It is created again after it is deleted.
-    if (stored !== undefined && isTerminating(stored)) return observe(stored);
+    if (stored !== undefined && isTerminating(stored)) return observed(stored);
     const plan = planApply(type, settings, spec, stored);
-    if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observe(stored);
-    if (await drain?.raised()) return stored === undefined ? absent(DRAINING) : observe(stored);
+    if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observed(stored);
+    if (await drain?.raised()) return stored === undefined ? absent(DRAINING) : observed(stored);
     if (stored === undefined) signal?.throwIfAborted();
     return apply(plan, stored);
   }
@@ -106,7 +124,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
         const stored = api.known(userSwarmName(spec.workspaceId));
         if (stored === undefined) continue;
         const outdated = !isTerminating(stored) && planApply(type, settings, spec, stored) !== undefined;
-        observations.set(spec.workspaceId, { ...observe(stored), ...(outdated && { outdated }) });
+        observations.set(spec.workspaceId, { ...observed(stored), ...(outdated && { outdated }) });
       }
       return observations;
     },
@@ -114,6 +132,8 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     onChange(listener) {
       listeners.push(listener);
     },
-    close: api.close,
+    async close() {
+      await Promise.all([api.close(), endpoints?.close()]);
+    },
   };
 }

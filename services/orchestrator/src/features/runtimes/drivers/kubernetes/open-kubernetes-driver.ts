@@ -32,6 +32,7 @@ export async function openKubernetesDriver(deps: OpenKubernetesDriverDeps): Prom
       defaultProvider: config.RUNTIME_DEFAULT_PROVIDER,
       defaultModel: config.RUNTIME_DEFAULT_MODEL,
     },
+    reportsStarting: config.CALL_STARTING_RUNTIMES,
     drain: configMap && createDrainFlag({ client, configMap, clock: systemClock }),
     logger,
   });

@@ -24,6 +24,10 @@ export function isTerminating({ metadata }: StoredUserSwarm): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/** Whether the controller has started the pod of the latest specification, and waits until it is ready. */
+export const isStarting = ({ phase, reason, current }: RuntimeObservation): boolean =>
+  phase === 'Progressing' && reason === 'Starting' && current;
+
 /** Derives the observed state of a runtime from its UserSwarm. */
 export function observe(userSwarm: StoredUserSwarm): RuntimeObservation {
   const rollout = rolloutOf(userSwarm);
