@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { TOOL_SERVER_TOOLS, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { MAX_QUERY_LENGTH, MAX_RESULTS_CEILING, MAX_RESULTS_DEFAULT, type SearchArguments } from '../arguments.js';
@@ -30,6 +30,25 @@ const inputSchema = z.object({
     }),
 });
 
+/**
+ * The schema, converted to JSON once. There is a server per request, and each would convert it again, which takes a third of a
+ * millisecond per search.
+ */
+function convertOnce<Input, Output>(schema: z.ZodType<Output, Input>): StandardSchemaWithJSON<Input, Output> {
+  const standard = schema['~standard'];
+  const converted = new Map<string, Record<string, unknown>>();
+  const convert = (io: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
+    const key = `${io} ${options.target}`;
+    const json = converted.get(key) ?? standard.jsonSchema[io](options);
+    converted.set(key, json);
+    return json;
+  };
+  return { '~standard': { ...standard, jsonSchema: { input: convert('input'), output: convert('output') } } };
+}
+
+const INPUT = convertOnce(inputSchema);
+const OUTPUT = convertOnce(searchOutcomeSchema);
+
 /** Adds `web_search_tool` to a server. Errors become tool results with `isError`, as models expect. */
 export function registerWebSearchTool(
   server: McpServer,
@@ -39,8 +58,8 @@ export function registerWebSearchTool(
   const config = {
     title: 'Web search',
     description: TOOL_SERVER_TOOLS[WEB_SEARCH_TOOL]?.description ?? '',
-    inputSchema,
-    outputSchema: searchOutcomeSchema,
+    inputSchema: INPUT,
+    outputSchema: OUTPUT,
     annotations: { readOnlyHint: true, openWorldHint: true },
   };
   server.registerTool(WEB_SEARCH_TOOL, config, async (args: SearchArguments, context): Promise<CallToolResult> => {
