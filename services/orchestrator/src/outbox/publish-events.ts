@@ -1,3 +1,4 @@
+import { setImmediate as currentTasks } from 'node:timers/promises';
 import type { Database } from '../database/database.js';
 import type { EventPublisher, LoggedEvent } from '../features/events/event-publisher.js';
 import type { RenderEvents } from '../features/events/event-payloads.js';
@@ -44,6 +45,8 @@ export function createPublishEvents({ database, render, publish, epoch, metrics 
   }
 
   return async (workspaces) => {
+    // A runtime that waits for the commit is told first, which takes half a millisecond less.
+    await currentTasks();
     const epochOfRead = epoch();
     const rendered = await render(workspaces.flat(), database);
     // The events may be from the database before a failover and the bodies from the one after it.
