@@ -40,13 +40,20 @@ async function completed(world: TurnWorld, messageId: string): Promise<void> {
   if (status !== 'done') throw new BenchError(`A turn ended as ${status}.`);
 }
 
-/** Milliseconds per step with a tool, without the time of the tool. One turn at a time. */
-export async function measureSteps(world: TurnWorld, turns: number, calls: number): Promise<number[]> {
+/** Milliseconds per step with a tool, without the time of the tool. One turn at a time, after `warmUps` that do not count. */
+export async function measureSteps(
+  world: TurnWorld,
+  { turns, calls, warmUps }: { turns: number; calls: number; warmUps: number },
+): Promise<number[]> {
   const user = userAt(world, 0);
-  const first = world.observations.all.length;
-  for (let n = 0; n < turns; n += 1) {
+  let first = 0;
+  for (let n = -warmUps; n < turns; n += 1) {
+    if (n === 0) first = world.observations.all.length;
     const plan = newPlan({ calls });
-    await completed(world, await user.send(user.conversations[n % TURNS_PER_USER] ?? '', messageOf(plan)));
+    const messageId = await user.send(user.conversations[(n + warmUps) % TURNS_PER_USER] ?? '', messageOf(plan));
+    // Waiting for the end would query Postgres in each step, with a new connection.
+    await world.observations.saw('answered', plan.id, calls);
+    await completed(world, messageId);
   }
   const times = stepTimes(world.observations.all.slice(first));
   if (times.length !== turns * calls) throw new BenchError(`Only ${times.length} of ${turns * calls} steps were seen.`);

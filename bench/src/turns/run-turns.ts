@@ -11,9 +11,10 @@ const FOLDER = fileURLToPath(new URL('../../../.cache/bench-turns', import.meta.
 
 /** How often each event is measured. */
 export interface TurnSettings {
-  /** Turns with `calls` steps each. */
+  /** Turns with `calls` steps each, after turns that do not count. */
   turns: number;
   calls: number;
+  warmUps: number;
   stops: number;
   starts: number;
   /** Turns whose runtime is killed `kills` times each. */
@@ -28,6 +29,7 @@ export interface TurnSettings {
 export const TURNS: TurnSettings = {
   turns: 25,
   calls: 20,
+  warmUps: 5,
   stops: 30,
   starts: 5,
   killedTurns: 3,
@@ -39,6 +41,7 @@ export const TURNS: TurnSettings = {
 export const FEW_TURNS: TurnSettings = {
   turns: 2,
   calls: 5,
+  warmUps: 1,
   stops: 2,
   starts: 1,
   killedTurns: 1,
@@ -57,8 +60,10 @@ export async function measureTurns(
 ): Promise<TurnFigures> {
   say('Starting Postgres, Valkey, the orchestrator and five runtimes');
   const world = await startTurnWorld(image.main, FOLDER, stack);
-  say(`Steps with a tool: ${settings.turns} turns with ${settings.calls} steps`);
-  const steps = await measureSteps(world, settings.turns, settings.calls);
+  say(
+    `Steps with a tool: ${settings.turns} turns with ${settings.calls} steps, after ${settings.warmUps} that do not count`,
+  );
+  const steps = await measureSteps(world, settings);
   say(`Stops: ${settings.stops}`);
   const stops = await measureStops(world, settings.stops);
   say(`Choices: ${settings.choices}`);

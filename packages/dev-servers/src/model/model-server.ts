@@ -97,6 +97,7 @@ function authorizationOf({ headers }: IncomingMessage): string | undefined {
 }
 
 function overflow(request: ModelServerRequest, protocol: ModelProtocol, window: number): ScriptedError | undefined {
+  if (window === Infinity) return undefined;
   const prompt = countPromptTokens(request);
   const output = request.max_tokens ?? request.max_completion_tokens ?? 0;
   if (prompt + output <= window) return undefined;
