@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { EntryKind, HistoryRole, Outcome, type TurnEvent } from '@uswarm/runtime-proto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { answer, fn, toolCalls } from '../test/model-call.js';
@@ -76,12 +77,14 @@ describe('a runtime behind the model gateway', () => {
       budgeted: true,
     };
     const barriers: string[] = [];
+    let committed = 0;
     for await (const { number, barrier, event } of runtime.runTurn(request)) {
       if (!barrier) continue;
       barriers.push(event.case === 'entry' ? EntryKind[event.value.kind] : String(event.case));
-      await runtime.advance({ ...turn, committedThrough: number });
+      const commits = Readable.from([{ ...turn, committedThrough: number }]);
+      for await (const _ of runtime.advance(commits)) committed += 1;
     }
-    expect(barriers).toEqual(['STEP', 'RESULT']);
+    expect({ barriers, committed }).toEqual({ barriers: ['STEP', 'RESULT'], committed: 2 });
     expect(gateway.requests).toHaveLength(2);
   });
 

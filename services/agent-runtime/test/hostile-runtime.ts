@@ -83,7 +83,12 @@ const server = createServer(
             else await Promise.race([waiting, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
           }
         },
-        advance: (request) => (tell({ got: 'advance', request: toJson(AdvanceRequestSchema, request) }), {}),
+        async *advance(requests) {
+          for await (const request of requests) {
+            tell({ got: 'advance', request: toJson(AdvanceRequestSchema, request) });
+            yield {};
+          }
+        },
         stopTurn: () => (tell({ got: 'stop' }), {}),
         renewToolToken: ({ toolToken, modelToken }) => (tell({ got: 'renew', toolToken, modelToken }), {}),
         summarize() {

@@ -318,7 +318,7 @@ export function createTurnHarness(
       summarize: async () => {
         throw new ConnectError('', Code.Unimplemented);
       },
-      advance: async (_to, { committedThrough, resolutions }) => {
+      advance: async ({ committedThrough, resolutions }) => {
         const count = recorded.commits.push(Number(committedThrough));
         more.onAdvance?.(count);
         recorded.resolutions.push(

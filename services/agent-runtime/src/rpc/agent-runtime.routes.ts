@@ -63,8 +63,12 @@ export function agentRuntimeRoutes({ turns, summarize, identity }: AgentRuntimeD
       }
     },
     stopTurn: ({ turnId, generation }) => answer(() => turns.stop(turnId, generation)),
-    advance: ({ turnId, generation, committedThrough, resolutions }) =>
-      answer(() => turns.advance(turnId, generation, { committedThrough: Number(committedThrough), resolutions })),
+    async *advance(requests) {
+      for await (const { turnId, generation, committedThrough, resolutions } of requests) {
+        const commit = { committedThrough: Number(committedThrough), resolutions };
+        yield answer(() => turns.advance(turnId, generation, commit));
+      }
+    },
     renewToolToken: ({ turnId, generation, toolToken, modelToken }) =>
       answer(() => turns.renewTokens(turnId, generation, { toolToken, modelToken })),
     async summarize(request, { signal }) {

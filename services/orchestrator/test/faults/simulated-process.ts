@@ -95,7 +95,7 @@ export class SimulatedProcess {
         }
       },
       stopTurn: (_to, { turnId, generation }) => called(() => runtime.stop(turnId, generation)),
-      advance: (_to, { turnId, generation, committedThrough, resolutions }) =>
+      advance: ({ turnId, generation, committedThrough, resolutions }) =>
         called(() => runtime.advance(turnId, generation, Number(committedThrough), resolutions)),
       status: async () => ({ busy: runtime.running().length > 0, turns: [], idleMs: 0 }),
       renewToolToken: async () => undefined,

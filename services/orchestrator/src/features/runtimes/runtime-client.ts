@@ -10,6 +10,7 @@ import {
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import { signCallToken, traceHeaders } from '@uswarm/service-kit';
+import { type CommitStream, openCommitStream } from './commit-stream.js';
 import { establish } from './establish.js';
 
 /** A runtime and its address. */
@@ -53,13 +54,9 @@ export interface RuntimeClient {
   stopTurn(target: RuntimeTarget, turn: TurnInRuntime, signal?: AbortSignal): Promise<void>;
   /**
    * Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier, and the
-   * outcomes of tool requests.
+   * outcomes of tool requests. Only while the events of the turn are read with `runTurn`, and over the same connection.
    */
-  advance(
-    target: RuntimeTarget,
-    commit: TurnInRuntime & { committedThrough: bigint; resolutions: Resolution[] },
-    signal?: AbortSignal,
-  ): Promise<void>;
+  advance(commit: TurnInRuntime & { committedThrough: bigint; resolutions: Resolution[] }): Promise<void>;
   /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
   renewToolToken(
     target: RuntimeTarget,
@@ -94,6 +91,13 @@ interface Connection {
   uses: number;
 }
 
+/** A turn whose events are read. */
+interface Followed {
+  connection: Connection;
+  /** Returns the stream for its commits, which is opened by the first call. */
+  commits: () => CommitStream;
+}
+
 const isUnavailable = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unavailable;
 const isRefused = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unauthenticated;
 
@@ -107,7 +111,7 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
   /** Connections without new calls, kept until their open streams end. */
   const retired = new Map<Connection, string>();
   /** The connection of each streamed turn: no other connection reaches a pod that shuts down. */
-  const following = new Map<string, Connection>();
+  const following = new Map<string, Followed>();
 
   function connect(target: RuntimeTarget): Connection {
     const { workspaceId, address } = target;
@@ -195,11 +199,18 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     signal: AbortSignal,
   ): AsyncGenerator<TurnEvent, void> {
     const connection = connect(target);
-    following.set(request.turnId, connection);
+    const { advance } = connection.client;
+    let commits: CommitStream | undefined;
+    const followed: Followed = {
+      connection,
+      commits: () => (commits ??= openCommitStream({ advance, signal, timeoutMs: CALL_MS })),
+    };
+    following.set(request.turnId, followed);
     try {
       yield* using(target, connection, (client) => client.runTurn(request, { signal }));
     } finally {
-      if (following.get(request.turnId) === connection) following.delete(request.turnId);
+      commits?.end();
+      if (following.get(request.turnId) === followed) following.delete(request.turnId);
     }
   }
 
@@ -249,13 +260,20 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       return { busy, turns: turns.map(({ turnId, generation }) => ({ turnId, generation })), idleMs: Number(idleMs) };
     },
     async stopTurn(target, turn, signal) {
-      await call(target, (client) => client.stopTurn(turn, short(signal)), following.get(turn.turnId));
+      await call(target, (client) => client.stopTurn(turn, short(signal)), following.get(turn.turnId)?.connection);
     },
-    async advance(target, commit, signal) {
-      await call(target, (client) => client.advance(commit, short(signal)), following.get(commit.turnId));
+    async advance(commit) {
+      const followed = following.get(commit.turnId);
+      if (followed === undefined)
+        throw new ConnectError('the events of the turn are not read', Code.FailedPrecondition);
+      await followed.commits().send(commit);
     },
     async renewToolToken(target, renewal, signal) {
-      await call(target, (client) => client.renewToolToken(renewal, short(signal)), following.get(renewal.turnId));
+      await call(
+        target,
+        (client) => client.renewToolToken(renewal, short(signal)),
+        following.get(renewal.turnId)?.connection,
+      );
     },
     summarize: (target, request, signal) =>
       call(target, (client) => client.summarize(request, { timeoutMs: SUMMARIZE_MS, signal })),

@@ -218,7 +218,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         const isDenied = event.event.case === 'attempt' && (run.stopped || reply.requests.aborted);
         const waits = event.barrier || reply.requests.resolutions.length > 0;
         // A repeated event is behind those that are applied.
-        if (waits && !isDenied) await advance(run, to, BigInt(Math.max(Number(event.number), reply.events)));
+        if (waits && !isDenied) await advance(run, BigInt(Math.max(Number(event.number), reply.events)));
         if (overdue(run)) return 'interrupted';
       }
       return 'interrupted';
@@ -244,10 +244,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /** Lets the runtime continue. It gets outcomes again with the next request if the call fails. */
-  async function advance(run: Run, to: RuntimeTarget, committedThrough: bigint): Promise<void> {
+  async function advance(run: Run, committedThrough: bigint): Promise<void> {
     const { requests } = run.reply;
     await run.reply.flush();
-    await client.advance(to, { ...idOf(run), committedThrough, resolutions: requests.resolutions }, run.signal);
+    await client.advance({ ...idOf(run), committedThrough, resolutions: requests.resolutions });
     requests.acknowledged();
   }
 

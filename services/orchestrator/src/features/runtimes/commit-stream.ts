@@ -1,0 +1,64 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type CallOptions, Code, ConnectError } from '@connectrpc/connect';
+import { createWritableIterable } from '@connectrpc/connect/protocol';
+import { type AdvanceRequest, AdvanceRequestSchema } from '@uswarm/runtime-proto';
+
+/** What a runtime is told about stored events of a turn. */
+export type TurnCommit = MessageInitShape<typeof AdvanceRequestSchema>;
+
+/** The commits of one turn, sent over one call. */
+export interface CommitStream {
+  /** Resolves when the runtime has the commit. After a failure, all further commits fail. @throws ConnectError */
+  send(commit: TurnCommit): Promise<void>;
+  /** Call it when the turn is no longer followed. */
+  end(): void;
+}
+
+export interface CommitStreamDeps {
+  advance: (commits: AsyncIterable<AdvanceRequest>, options: CallOptions) => AsyncIterable<unknown>;
+  /** Ends the call. */
+  signal: AbortSignal;
+  /** Milliseconds within which the runtime must respond to each commit. */
+  timeoutMs: number;
+}
+
+/** A call per commit would cost about a millisecond more, twice in each step with a tool. */
+export function openCommitStream({ advance, signal, timeoutMs }: CommitStreamDeps): CommitStream {
+  const commits = createWritableIterable<AdvanceRequest>();
+  const late = new AbortController();
+  const unanswered: PromiseWithResolvers<void>[] = [];
+  let failure: ConnectError | undefined;
+
+  const fail = (error: unknown): void => {
+    failure ??= ConnectError.from(error);
+    commits.close();
+    for (const { reject } of unanswered.splice(0)) reject(failure);
+  };
+
+  async function readAnswers(): Promise<void> {
+    const answers = advance(commits, { signal: AbortSignal.any([signal, late.signal]) });
+    for await (const _ of answers) unanswered.shift()?.resolve();
+    throw new ConnectError('the runtime has ended the stream of commits', Code.Unavailable);
+  }
+  readAnswers().catch(fail);
+
+  return {
+    async send(commit) {
+      if (failure !== undefined) throw failure;
+      const answered = Promise.withResolvers<void>();
+      unanswered.push(answered);
+      const timeout = setTimeout(() => {
+        fail(new ConnectError('the runtime does not respond to a commit', Code.DeadlineExceeded));
+        late.abort(failure);
+      }, timeoutMs);
+      // Fails with the stream.
+      commits.write(create(AdvanceRequestSchema, commit)).catch(() => undefined);
+      try {
+        await answered.promise;
+      } finally {
+        clearTimeout(timeout);
+      }
+    },
+    end: () => commits.close(),
+  };
+}
