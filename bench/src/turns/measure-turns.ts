@@ -46,18 +46,18 @@ export async function measureSteps(
   { turns, calls, warmUps }: { turns: number; calls: number; warmUps: number },
 ): Promise<number[]> {
   const user = userAt(world, 0);
-  let first = 0;
-  for (let n = -warmUps; n < turns; n += 1) {
-    if (n === 0) first = world.observations.all.length;
+  const first = world.observations.all.length;
+  const all = warmUps + turns;
+  for (let n = 0; n < all; n += 1) {
     const plan = newPlan({ calls });
-    const messageId = await user.send(user.conversations[(n + warmUps) % TURNS_PER_USER] ?? '', messageOf(plan));
+    const messageId = await user.send(user.conversations[n % TURNS_PER_USER] ?? '', messageOf(plan));
     // Waiting for the end would query Postgres in each step, with a new connection.
     await world.observations.saw('answered', plan.id, calls);
     await completed(world, messageId);
   }
   const times = stepTimes(world.observations.all.slice(first));
-  if (times.length !== turns * calls) throw new BenchError(`Only ${times.length} of ${turns * calls} steps were seen.`);
-  return times;
+  if (times.length !== all * calls) throw new BenchError(`Only ${times.length} of ${all * calls} steps were seen.`);
+  return times.slice(warmUps * calls);
 }
 
 /** Milliseconds from the request that stops a reply until the connection of the model server is closed. */

@@ -12,23 +12,27 @@ import type { WebSearch } from '../web-search.js';
  * Describes the arguments without checking them: the search checks them itself, so that library, CLI and this tool
  * share the rules and the error texts.
  */
-const inputSchema = z.object({
-  query: z.unknown().meta({
-    type: 'string',
-    minLength: 1,
-    maxLength: MAX_QUERY_LENGTH,
-    description: 'The query, in plain words.',
-  }),
-  max_results: z
-    .unknown()
-    .optional()
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      default: MAX_RESULTS_DEFAULT,
-      description: `How many results to return; more than ${MAX_RESULTS_CEILING} counts as ${MAX_RESULTS_CEILING}.`,
+const inputSchema = convertOnce(
+  z.object({
+    query: z.unknown().meta({
+      type: 'string',
+      minLength: 1,
+      maxLength: MAX_QUERY_LENGTH,
+      description: 'The query, in plain words.',
     }),
-});
+    max_results: z
+      .unknown()
+      .optional()
+      .meta({
+        type: 'integer',
+        minimum: 1,
+        default: MAX_RESULTS_DEFAULT,
+        description: `How many results to return; more than ${MAX_RESULTS_CEILING} counts as ${MAX_RESULTS_CEILING}.`,
+      }),
+  }),
+);
+
+const outputSchema = convertOnce(searchOutcomeSchema);
 
 /**
  * The schema, converted to JSON once. There is a server per request, and each would convert it again, which takes a third of a
@@ -46,9 +50,6 @@ function convertOnce<Input, Output>(schema: z.ZodType<Output, Input>): StandardS
   return { '~standard': { ...standard, jsonSchema: { input: convert('input'), output: convert('output') } } };
 }
 
-const INPUT = convertOnce(inputSchema);
-const OUTPUT = convertOnce(searchOutcomeSchema);
-
 /** Adds `web_search_tool` to a server. Errors become tool results with `isError`, as models expect. */
 export function registerWebSearchTool(
   server: McpServer,
@@ -58,8 +59,8 @@ export function registerWebSearchTool(
   const config = {
     title: 'Web search',
     description: TOOL_SERVER_TOOLS[WEB_SEARCH_TOOL]?.description ?? '',
-    inputSchema: INPUT,
-    outputSchema: OUTPUT,
+    inputSchema,
+    outputSchema,
     annotations: { readOnlyHint: true, openWorldHint: true },
   };
   server.registerTool(WEB_SEARCH_TOOL, config, async (args: SearchArguments, context): Promise<CallToolResult> => {

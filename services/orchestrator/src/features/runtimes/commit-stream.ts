@@ -1,10 +1,17 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import { type CallOptions, Code, ConnectError } from '@connectrpc/connect';
 import { createWritableIterable } from '@connectrpc/connect/protocol';
-import { type AdvanceRequest, AdvanceRequestSchema } from '@uswarm/runtime-proto';
+import { type AdvanceRequest, AdvanceRequestSchema, type Resolution } from '@uswarm/runtime-proto';
 
 /** What a runtime is told about stored events of a turn. */
-export type TurnCommit = MessageInitShape<typeof AdvanceRequestSchema>;
+export interface TurnCommit {
+  turnId: string;
+  generation: number;
+  /** Events up to this number are stored. */
+  committedThrough: bigint;
+  /** Outcomes of tool requests. */
+  resolutions: Resolution[];
+}
 
 /** The commits of one turn, sent over one call. */
 export interface CommitStream {

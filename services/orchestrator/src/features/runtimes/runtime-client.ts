@@ -3,14 +3,13 @@ import { type Client, Code, ConnectError, createClient, type Interceptor } from 
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import {
   AgentRuntime,
-  type Resolution,
   type RunTurnRequest,
   type SummarizeRequest,
   type SummarizeResponse,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import { signCallToken, traceHeaders } from '@uswarm/service-kit';
-import { type CommitStream, openCommitStream } from './commit-stream.js';
+import { type CommitStream, openCommitStream, type TurnCommit } from './commit-stream.js';
 import { establish } from './establish.js';
 
 /** A runtime and its address. */
@@ -56,7 +55,7 @@ export interface RuntimeClient {
    * Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier, and the
    * outcomes of tool requests. Only while the events of the turn are read with `runTurn`, and over the same connection.
    */
-  advance(commit: TurnInRuntime & { committedThrough: bigint; resolutions: Resolution[] }): Promise<void>;
+  advance(commit: TurnCommit): Promise<void>;
   /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
   renewToolToken(
     target: RuntimeTarget,
@@ -214,6 +213,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     }
   }
 
+  const followedOver = (turnId: string): Connection | undefined => following.get(turnId)?.connection;
+
   const nameOf = ({ workspaceId, address }: RuntimeTarget): string => `${workspaceId} ${address}`;
 
   function retire(target: RuntimeTarget, connection: Connection): void {
@@ -260,7 +261,7 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       return { busy, turns: turns.map(({ turnId, generation }) => ({ turnId, generation })), idleMs: Number(idleMs) };
     },
     async stopTurn(target, turn, signal) {
-      await call(target, (client) => client.stopTurn(turn, short(signal)), following.get(turn.turnId)?.connection);
+      await call(target, (client) => client.stopTurn(turn, short(signal)), followedOver(turn.turnId));
     },
     async advance(commit) {
       const followed = following.get(commit.turnId);
@@ -269,11 +270,7 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       await followed.commits().send(commit);
     },
     async renewToolToken(target, renewal, signal) {
-      await call(
-        target,
-        (client) => client.renewToolToken(renewal, short(signal)),
-        following.get(renewal.turnId)?.connection,
-      );
+      await call(target, (client) => client.renewToolToken(renewal, short(signal)), followedOver(renewal.turnId));
     },
     summarize: (target, request, signal) =>
       call(target, (client) => client.summarize(request, { timeoutMs: SUMMARIZE_MS, signal })),

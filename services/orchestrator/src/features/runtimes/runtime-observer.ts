@@ -75,8 +75,8 @@ export function createRuntimeObserver({ driver, client, jobs, metrics, logger }:
     ensure,
     async observe(row, signal) {
       const observed = await ensure(row, signal);
-      const { startingAddress } = observed ?? {};
       if (observed === undefined) return { observed, instanceId: null };
+      const { startingAddress } = observed;
       if (startingAddress !== undefined && (await isCalledEarly(row, startingAddress))) {
         const instanceId = await identify(row, startingAddress, signal);
         return { observed: instanceId === null ? observed : respondingAt(observed, startingAddress), instanceId };

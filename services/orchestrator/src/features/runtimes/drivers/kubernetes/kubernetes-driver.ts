@@ -53,7 +53,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     : undefined;
 
   /** The observation, with the address of a starting runtime. */
-  function observed(stored: StoredUserSwarm): RuntimeObservation {
+  function observeWithPod(stored: StoredUserSwarm): RuntimeObservation {
     const observation = observe(stored);
     const startingAddress = isStarting(observation) ? endpoints?.addressOf(stored.metadata.name) : undefined;
     return { ...observation, ...(startingAddress === undefined ? {} : { startingAddress }) };
@@ -73,11 +73,11 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
   async function apply({ object, force }: Apply, stored: StoredUserSwarm | undefined): Promise<RuntimeObservation> {
     const { name } = object.metadata;
     try {
-      return observed(await api.apply(object, { force }));
+      return observeWithPod(await api.apply(object, { force }));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       logger.warn({ err: error, userSwarm: name }, 'failed to apply a UserSwarm');
-      return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observed(stored);
+      return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observeWithPod(stored);
     }
   }
 
@@ -85,10 +85,10 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     const stored = await find(userSwarmName(spec.workspaceId));
     if (stored !== undefined && !isManaged(stored)) return absent('NameConflict');
     // It is created again after it is deleted.
-    if (stored !== undefined && isTerminating(stored)) return observed(stored);
+    if (stored !== undefined && isTerminating(stored)) return observeWithPod(stored);
     const plan = planApply(type, settings, spec, stored);
-    if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observed(stored);
-    if (await drain?.raised()) return stored === undefined ? absent(DRAINING) : observed(stored);
+    if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observeWithPod(stored);
+    if (await drain?.raised()) return stored === undefined ? absent(DRAINING) : observeWithPod(stored);
     if (stored === undefined) signal?.throwIfAborted();
     return apply(plan, stored);
   }
@@ -124,7 +124,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
         const stored = api.known(userSwarmName(spec.workspaceId));
         if (stored === undefined) continue;
         const outdated = !isTerminating(stored) && planApply(type, settings, spec, stored) !== undefined;
-        observations.set(spec.workspaceId, { ...observed(stored), ...(outdated && { outdated }) });
+        observations.set(spec.workspaceId, { ...observeWithPod(stored), ...(outdated && { outdated }) });
       }
       return observations;
     },
