@@ -130,7 +130,7 @@ describe('a call that needs the approval of the user', () => {
     );
     const { status, body } = await user.choose(card, 'approve');
     expect({ status, code: (body as { code: string }).code }).toEqual({ status: 409, code: 'approval_closed' });
-    await services.query("UPDATE work SET run_at = now() WHERE kind = 'approval-expiry'");
+    await services.query("UPDATE work SET run_at = now(), attempts = 0 WHERE kind = 'approval-expiry'");
     await user.saw(
       'message.updated',
       ({ message }: { message: MessageData }) => message.id === card.id && message.status === 'failed',

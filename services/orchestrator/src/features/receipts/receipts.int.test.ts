@@ -271,7 +271,7 @@ describe('the job for receipts', () => {
       const home = await uswarm.home(user);
       const { keys } = (await uswarm.anonymous.get<ReceiptKeySet>('/v1/receipt-keys')).body;
       const id = await storeReceipt(uswarm, home, { status: 'sent' });
-      await sql`UPDATE work SET run_at = now() WHERE kind = 'receipt-settling'`.execute(uswarm.database);
+      await sql`UPDATE work SET run_at = now(), attempts = 0 WHERE kind = 'receipt-settling'`.execute(uswarm.database);
       const receipt = await eventually(async () => (await user.get<{ data: Receipt }>(`${RECEIPTS}/${id}`)).body.data, {
         until: ({ status }) => status !== 'sent',
       });
