@@ -103,19 +103,24 @@ export function createDeviceStore(database: Database): DeviceStore {
       if (positions.length === 0) return;
       // A lower position replaces a higher one: it belongs to a new epoch, or is late and causes a notification too many.
       await sql`
+        WITH reported AS MATERIALIZED (
+          SELECT d.user_id, d.device_id, w.id AS workspace_id, r.seq
+          FROM unnest(
+            ${positions.map(({ user_id }) => user_id)}::uuid[],
+            ${positions.map(({ device_id }) => device_id)}::text[],
+            ${positions.map(({ workspace_id }) => workspace_id)}::uuid[],
+            ${positions.map(({ seq }) => seq)}::bigint[]
+          ) AS r (user_id, device_id, workspace_id, seq)
+          JOIN devices d ON d.user_id = r.user_id AND d.device_id = r.device_id
+          JOIN workspaces w ON w.id = r.workspace_id AND w.owner_id = r.user_id
+          WHERE r.seq <= w.last_seq
+          -- Skips devices and workspaces that are being deleted.
+          FOR KEY SHARE OF d, w
+        )
         INSERT INTO device_positions (user_id, device_id, workspace_id, seq)
-        SELECT d.user_id, d.device_id, w.id, max(reported.seq)
-        FROM unnest(
-          ${positions.map(({ user_id }) => user_id)}::uuid[],
-          ${positions.map(({ device_id }) => device_id)}::text[],
-          ${positions.map(({ workspace_id }) => workspace_id)}::uuid[],
-          ${positions.map(({ seq }) => seq)}::bigint[]
-        ) AS reported (user_id, device_id, workspace_id, seq)
-        JOIN devices d ON d.user_id = reported.user_id AND d.device_id = reported.device_id
-        JOIN workspaces w ON w.id = reported.workspace_id AND w.owner_id = reported.user_id
-        WHERE reported.seq <= w.last_seq
-        GROUP BY d.user_id, d.device_id, w.id
-        ORDER BY d.user_id, d.device_id, w.id
+        SELECT user_id, device_id, workspace_id, max(seq) FROM reported
+        GROUP BY user_id, device_id, workspace_id
+        ORDER BY user_id, device_id, workspace_id
         ON CONFLICT (user_id, device_id, workspace_id) DO UPDATE SET seq = excluded.seq, at = now()`.execute(database);
     },
   };

@@ -3,6 +3,7 @@ import { INTERNAL_PATHS, type MessageData } from '@uswarm/contract';
 import { parseSigningKey, Registry, signInternalToken } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { request } from 'undici';
+import { untilBlocked } from '../../../test/lock-waits.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -225,6 +226,20 @@ describe('push jobs', () => {
       ];
       expect((await report(ignored)).status).toBe(200);
       expect(await stored()).toEqual([]);
+    });
+
+    it.each([
+      ['device', sql`DELETE FROM devices WHERE device_id = 'phone' AND user_id = `, ['tablet']],
+      ['workspace', sql`DELETE FROM workspaces WHERE owner_id = `, []],
+    ])('are stored without those of a %s that is deleted meanwhile', async (_deleted, deleteOf, left) => {
+      const { answer } = await uswarm.database.transaction().execute(async (tx) => {
+        await sql`${deleteOf} ${userId}`.execute(tx);
+        const started = report([position(), position({ device_id: 'tablet' })]);
+        await untilBlocked(uswarm.database);
+        return { answer: started };
+      });
+      expect((await answer).status).toBe(200);
+      expect((await stored()).map(({ device_id }) => device_id)).toEqual(left);
     });
 
     it('are rejected without the key of the internal API', async () => {
