@@ -73,7 +73,7 @@ export class ClientGone extends Error {
 }
 
 /** Whether a row refers to one that does not exist. */
-export const isForeignKeyViolation = (error: unknown): boolean =>
+const isForeignKeyViolation = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === FOREIGN_KEY_VIOLATION;
 
 /** The error of a request whose user, workspace, conversation or agent was deleted after the request had found it. */

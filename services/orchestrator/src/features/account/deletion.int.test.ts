@@ -307,7 +307,9 @@ describe('account deletion with a runtime', () => {
 
     const why = { reason: `r ${crypto.randomUUID()}`, description: `d ${crypto.randomUUID()}` };
     await user.delete(DELETE, why, 204);
-    await sql`UPDATE work SET run_at = now(), attempts = 0 WHERE kind = 'integration-revocation'`.execute(uswarm.database);
+    await sql`UPDATE work SET run_at = now(), attempts = 0 WHERE kind = 'integration-revocation'`.execute(
+      uswarm.database,
+    );
     expect(
       await eventually(() => rowsContaining(uswarm.database, traces), { until: (rows) => rows.length === 0 }),
     ).toEqual([]);

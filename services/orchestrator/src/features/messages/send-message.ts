@@ -1,6 +1,5 @@
 import { ApiError, type MessageData, type MessageDraft } from '@uswarm/contract';
 import type { WithTransaction } from '../../database/database.js';
-import { isForeignKeyViolation } from '../../http/errors.js';
 import { titleOf } from '../conversations/title.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { Attachments } from '../uploads/attachments.js';
@@ -124,8 +123,6 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
       // unique violation or a full queue.
       const firstMessage = await findDuplicate((await findSendContext(target))?.sent, hash);
       if (firstMessage !== undefined) return firstMessage;
-      // The conversation was deleted in the meantime.
-      if (isForeignKeyViolation(error)) throw new ApiError('conversation_not_found');
       throw error;
     }
   };
