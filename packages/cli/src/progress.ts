@@ -9,6 +9,10 @@ export interface Progress {
   remove(messageId: string): void;
   /** Later delegations are not nested in those that have ended. */
   forgetEnded(): void;
+  /** The ids of the messages of those that have ended. */
+  ended(): string[];
+  /** Continues after an earlier chat, which has shown these to their end. */
+  resume(endedIds: readonly string[]): void;
   /** Whether a running delegation shows what an agent does. */
   shows(agentId: string): boolean;
   /** Prints the current state as lines that stay. */
@@ -75,6 +79,9 @@ export function createProgress(screen: Screen, inPlace: () => boolean): Progress
     },
     workflow(id, content) {
       const before = workflows.get(id);
+      // An earlier chat has shown it to its end.
+      if (before === undefined && ended.has(id)) return;
+      if (content.status !== 'running') ended.add(id);
       workflows.set(id, content);
       if (!inPlace()) printChanges(before, content);
       else if (content.status !== 'running' && JSON.stringify(before) !== JSON.stringify(content)) {
@@ -88,6 +95,10 @@ export function createProgress(screen: Screen, inPlace: () => boolean): Progress
       tree.remove(id);
       workflows.delete(id);
       draw();
+    },
+    ended: () => [...ended],
+    resume(endedIds) {
+      for (const id of endedIds) ended.add(id);
     },
     shows: (agentId) =>
       tree.entries().some(({ content }) => content.status === 'running' && content.to?.id === agentId),

@@ -22,7 +22,7 @@ export function createJsonRenderer({ lines, notes, choices }: JsonRendererOption
     history: (_conversationId, messages) => void messages.map(choices.update),
     chosen() {},
     messages() {},
-    printed: () => ({ finished: [], lines: [] }),
+    printed: () => ({ finished: [], lines: [], ended: [] }),
     resume() {},
     settled() {},
   };

@@ -272,6 +272,32 @@ describe('the contents of a transcript', () => {
     );
   });
 
+  it('shows delegations and workflows that end in one chat only once, if a later chat continues', () => {
+    const all = { extended_status: 'delivered', status: 'delivered' } as const;
+    const content = [
+      textContent('Why?'),
+      delegation(manager, researcher, 'completed'),
+      workflow('completed', 'completed'),
+      delegation(manager, writer, 'running'),
+    ] as const;
+    const [asked, ...produced] = content;
+    const listed: ListedMessage[] = [
+      message({ ...all, id: messageId, role: 'user', agent: null, content: asked, local_id: 'l' }),
+      ...produced.map((each, index) => message({ ...all, id: id(30 + index), content: each })),
+    ];
+    let printed: ReturnType<Renderer['printed']> | undefined;
+    transcript((renderer) => {
+      turn(...produced.map((each, index) => created(30 + index, each)))(renderer);
+      printed = renderer.printed();
+    });
+    const continued = transcript((renderer) => {
+      renderer.history(conversationId, []);
+      renderer.resume('l', printed!);
+      renderer.messages(listed, messageId);
+    });
+    expect(continued).toBe('▸ Manager → Writer (running): Find tea\n');
+  });
+
   it('calls an agent silent in the history only if it has shown nothing else', () => {
     const silent = { content: textContent(''), extended_status: 'silent', status: 'delivered' } as const;
     const user = { role: 'user', agent: null, extended_status: 'delivered', content: textContent('Why?') } as const;

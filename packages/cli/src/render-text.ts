@@ -207,12 +207,17 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
       ofTurn = new Set();
       waiting = true;
     },
-    printed: () => ({ ...replies.printed(ofTurn), lines: [...lines].filter(([id]) => ofTurn.has(id)) }),
+    printed: () => ({
+      ...replies.printed(ofTurn),
+      lines: [...lines].filter(([id]) => ofTurn.has(id)),
+      ended: progress.ended().filter((id) => ofTurn.has(id)),
+    }),
     resume(localId, printed) {
       own.add(localId);
       for (const [id, text] of printed.lines) lines.set(id, text);
-      for (const id of [...printed.finished, ...printed.lines.map(([each]) => each)]) ofTurn.add(id);
+      for (const id of [...printed.finished, ...printed.lines.map(([each]) => each), ...printed.ended]) ofTurn.add(id);
       replies.resume(printed);
+      progress.resume(printed.ended);
       waiting = true;
     },
     chosen() {

@@ -6,6 +6,8 @@ import type { Outcome, ServerEvent } from './turn.js';
 export interface PrintedTurn extends PrintedReplies {
   /** The last lines of messages. */
   lines: [id: string, text: string][];
+  /** Messages of delegations and workflows that have ended. */
+  ended: string[];
 }
 
 /** The output of a chat, as text or as JSON lines. */

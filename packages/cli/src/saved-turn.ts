@@ -24,6 +24,7 @@ const SavedTurn = z.object({
       })
       .optional(),
     lines: z.array(z.tuple([z.string(), z.string()])),
+    ended: z.array(z.string()),
   }),
 });
 export type SavedTurn = z.output<typeof SavedTurn>;
