@@ -33,10 +33,10 @@ describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
     expect(report.objects).toEqual(Object.fromEntries(kinds.map((kind) => [kind, SWARMS])));
   });
 
-  it('need at most 7 writes, including Events, and 4 syncs each, without rejected writes', () => {
+  it('need at most 6 writes, including Events, and 4 syncs each, without rejected writes', () => {
     const { events, writes } = report.perSwarm;
     // A few writes may conflict and are retried.
-    expect(writes + events).toBeLessThanOrEqual(7 * 1.02);
+    expect(writes + events).toBeLessThanOrEqual(6 * 1.02);
     expect(report.perSwarm.syncs).toBeLessThanOrEqual(4);
     expect(report.refused ?? 0).toBe(0);
   });

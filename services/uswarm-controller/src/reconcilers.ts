@@ -6,7 +6,7 @@ import type { SyncClient } from './apply/write-pause.js';
 import type { Caches } from './caches/caches.js';
 import { type ControllerOptions, RESYNC_S, ROLLOUT_LIMITS, WORKERS } from './options.js';
 import { createEventRecorder, type RecordedEvent } from './events/event-recorder.js';
-import { childEvent, worthRecording, statusEvents } from './events/event-messages.js';
+import { childEvent, createStatusEvents, worthRecording } from './events/event-messages.js';
 import type { Hook } from './hook/hook-client.js';
 import type { ControllerMetrics } from './metrics.js';
 import type { WorkQueue } from './queue/work-queue.js';
@@ -89,6 +89,7 @@ function createSyncs(
   const { syncClient: client, hook, caches, queue, starts, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const timeToReady = createTimeToReady(metrics.becameReady);
+  const statusEvents = createStatusEvents();
   const recordEvent = (parent: KubernetesObject, event: RecordedEvent, isWorthRecording = true): void => {
     logger.info({ userswarm: parent.metadata.name, event: event.reason }, event.message);
     if (isWorthRecording) notify.record(parent, event);
@@ -106,11 +107,14 @@ function createSyncs(
     onChild: (parent, step) =>
       recordEvent(parent, childEvent(step), worthRecording(step, parent['status'] as Status | undefined)),
     onStatus: (parent, before, after) => {
-      timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));
+      const uid = parent.metadata.uid ?? '';
+      timeToReady.changed(uid, phaseOf(before), phaseOf(after));
       // The store already has our own writes, so no watch event reports them.
       starts.changed({ before: parent, after: { ...parent, status: after } });
       notify.rollout.changed();
-      for (const event of statusEvents(before, after)) recordEvent(parent, event);
+      for (const { event, isRecorded } of statusEvents.changed(uid, before, after)) {
+        recordEvent(parent, event, isRecorded);
+      }
     },
   };
   return createWorkers({
@@ -130,7 +134,10 @@ function createSyncs(
       metrics.synced(outcome, seconds);
       if (reason !== undefined) metrics.failed(reason);
     },
-    onGone: (uid) => timeToReady.forget(uid),
+    onGone(uid) {
+      timeToReady.forget(uid);
+      statusEvents.forget(uid);
+    },
     clock,
     logger,
   });

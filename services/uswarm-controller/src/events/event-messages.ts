@@ -1,4 +1,4 @@
-import { type Condition, FAILURE_REASONS } from '@uswarm/contract/userswarm';
+import { type Condition, FAILURE_REASONS, readyUntil } from '@uswarm/contract/userswarm';
 import type { ChildStep } from '../apply/apply-children.js';
 import { CONTESTED_ROUNDS } from '../apply/contest.js';
 import { nameOf } from '../apply/child-writer.js';
@@ -32,10 +32,38 @@ const isContested = ({ rounds = 0 }: ChildStep): boolean => rounds >= CONTESTED_
 export const worthRecording = ({ verb }: ChildStep, status: Status | undefined): boolean =>
   verb !== 'create' || status !== undefined;
 
-/** The Events for a new status: a new phase, a new cause in the same phase, and a change of the Synced condition. */
-export function statusEvents(before: Status | undefined, after: Status): RecordedEvent[] {
-  return [...phaseEvents(before, after), ...syncEvents(before, after)];
+/** `isRecorded`: whether it becomes an Event. All are logged. */
+export interface StatusEvent {
+  event: RecordedEvent;
+  isRecorded: boolean;
 }
+
+/** The Events for the statuses of UserSwarms. */
+export interface StatusEvents {
+  /** The Events for a new status: a new phase, a new cause in the same phase, and a change of the Synced condition. */
+  changed(uid: string, before: Status | undefined, after: Status): StatusEvent[];
+  forget(uid: string): void;
+}
+
+/** The end of a start that had no Warning is not recorded: its Event would be one write in seven. */
+export function createStatusEvents(): StatusEvents {
+  /** UserSwarms with a Warning since they were Ready. */
+  const warned = new Set<string>();
+  return {
+    changed(uid, before, after) {
+      const events = [...phaseEvents(before, after), ...syncEvents(before, after)];
+      const isQuiet = isStarted(before, after) && !warned.has(uid);
+      if (after['phase'] === 'Ready') warned.delete(uid);
+      if (events.some(({ type }) => type === 'Warning')) warned.add(uid);
+      return events.map((event) => ({ event, isRecorded: !isQuiet || event.reason !== 'Ready' }));
+    },
+    forget: (uid) => void warned.delete(uid),
+  };
+}
+
+/** Whether a runtime is Ready for the first time since it was created or resumed. */
+const isStarted = (before: Status | undefined, after: Status): boolean =>
+  before?.['phase'] === 'Progressing' && after['phase'] === 'Ready' && readyUntil(before) === undefined;
 
 function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   const [from, to] = [before?.['phase'], after['phase']];

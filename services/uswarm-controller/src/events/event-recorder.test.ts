@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { KubeError, type KubernetesObject } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
 import { createEventRecorder, type EventRecorder } from './event-recorder.js';
-import { childEvent, worthRecording, statusEvents } from './event-messages.js';
+import { childEvent, createStatusEvents, worthRecording } from './event-messages.js';
+import type { Status } from '../status/merge.js';
 
 const userSwarm: KubernetesObject = {
   apiVersion: 'uswarm.dev/v1alpha1',
@@ -143,6 +144,10 @@ describe('the Events of a UserSwarm', () => {
     ],
   });
   const conflict = { status: 'False', reason: 'NameConflict', message: 'taken' };
+  const statusEvents = (before: Status | undefined, after: Status) =>
+    createStatusEvents()
+      .changed('u', before, after)
+      .map(({ event }) => event);
 
   it.each([
     [undefined, status('Progressing'), []],
@@ -166,6 +171,59 @@ describe('the Events of a UserSwarm', () => {
   ])('records status changes (case %#)', (before, after, expected) => {
     const events = statusEvents(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
     expect(events).toEqual(expected);
+  });
+
+  /** The phases of the recorded Events of one UserSwarm. */
+  const recordedAlong = (...statuses: Status[]) => {
+    const events = createStatusEvents();
+    return statuses.flatMap((after, index) =>
+      events
+        .changed('u', statuses[index - 1], after)
+        .filter(({ isRecorded }) => isRecorded)
+        .map(({ event }) => event.reason),
+    );
+  };
+  const at = (second: number, phase: string, reason: string): Status => ({
+    phase,
+    conditions: [
+      {
+        type: 'Ready',
+        status: phase === 'Ready' ? 'True' : 'False',
+        reason,
+        message: '',
+        lastTransitionTime: `2030-01-01T00:00:0${phase === 'Ready' ? second : second - 1}Z`,
+      },
+      {
+        type: 'Suspended',
+        status: 'False',
+        reason: 'Running',
+        message: '',
+        lastTransitionTime: '2030-01-01T00:00:00Z',
+      },
+    ],
+  });
+
+  it('does not record the end of a start without a Warning', () => {
+    expect(recordedAlong(at(1, 'Progressing', 'Starting'), at(2, 'Ready', 'Available'))).toEqual([]);
+  });
+
+  it('records the end of a start with a Warning', () => {
+    const reasons = recordedAlong(
+      at(1, 'Progressing', 'Starting'),
+      at(1, 'Progressing', 'CrashLoopBackOff'),
+      at(1, 'Progressing', 'Starting'),
+      at(2, 'Ready', 'Available'),
+    );
+    expect(reasons).toEqual(['CrashLoopBackOff', 'Ready']);
+  });
+
+  it('records that a runtime is Ready again', () => {
+    const reasons = recordedAlong(
+      at(1, 'Ready', 'Available'),
+      at(3, 'Progressing', 'Starting'),
+      at(4, 'Ready', 'Available'),
+    );
+    expect(reasons).toEqual(['Ready', 'Progressing', 'Ready']);
   });
 
   it.each(['QuotaExceeded', 'Forbidden', 'ApplyFailed'])(
