@@ -29,8 +29,10 @@ it('an evicted pod finishes the running turn, and the next message is answered b
   const next = randomUUID();
   await send(user, `Please repeat: ${next}`);
   const first = await answerWith(user, `Repeat: ${LONG}`, 180_000);
-  // The answer ended after the eviction started and came from one pod.
+  // The evicted pod ended the answer: after the eviction, and before the pod was deleted.
   expect(Date.parse(first.updated_at)).toBeGreaterThan(stoppedAt(session, pod)!);
+  const deleted = await session.pods.until(`${namespace}/${name}`, 'deleted', (object) => object === undefined, 60_000);
+  expect(Date.parse(first.updated_at)).toBeLessThan(deleted.at);
   await answerWith(user, next, 180_000);
   const replacement = await podOf(session, user.name);
   expect(replacement?.metadata?.name).not.toBe(name);
