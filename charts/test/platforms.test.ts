@@ -5,6 +5,7 @@ import {
   external,
   find,
   type Manifest,
+  modelProvider,
   ofKind,
   podTemplates,
   rejection,
@@ -18,6 +19,7 @@ import { merge } from './support/value-paths.js';
 const COMPONENTS = {
   orchestrator: 'uswarm-orchestrator',
   gateway: 'uswarm-realtime-gateway',
+  modelGateway: 'uswarm-model-gateway',
   webhook: 'uswarm-webhook',
   controller: 'uswarm-controller',
   searxngClient: 'uswarm-searxng-client',
@@ -29,6 +31,7 @@ const metadata = (name: string): { labels: object; annotations: object } => ({
 });
 
 describe('labels and annotations', () => {
+  const everywhere = { defaults: { serviceAccount: metadata('all') } };
   let manifests: Manifest[];
   beforeAll(async () => {
     const own = (key: string): object => ({
@@ -37,16 +40,17 @@ describe('labels and annotations', () => {
       deploymentLabels: { [`deployment-${key}`]: key },
       deploymentAnnotations: { [`deployment-${key}`]: key },
     });
-    manifests = await render({
-      ...evaluation,
-      ...Object.fromEntries(Object.keys(COMPONENTS).map((key) => [key, own(key)])),
-      defaults: {
-        service: metadata('all'),
-        serviceAccount: metadata('all'),
-        deploymentLabels: { all: 'all' },
-        deploymentAnnotations: { all: 'all' },
-      },
-    });
+    manifests = await render(
+      merge(merge(evaluation, modelProvider), {
+        ...Object.fromEntries(Object.keys(COMPONENTS).map((key) => [key, own(key)])),
+        defaults: {
+          ...everywhere.defaults,
+          service: metadata('all'),
+          deploymentLabels: { all: 'all' },
+          deploymentAnnotations: { all: 'all' },
+        },
+      }),
+    );
   });
 
   it.each(Object.entries(COMPONENTS))('are set on the Service, ServiceAccount and Deployment of %s', (key, name) => {
@@ -59,6 +63,17 @@ describe('labels and annotations', () => {
       labels: { all: 'all', [`deployment-${key}`]: key },
       annotations: { all: 'all', [`deployment-${key}`]: key },
     });
+  });
+
+  it.each([
+    ['uswarm-drain', 'helm', 'helm.sh/hook'],
+    ['uswarm-cleanup', 'argocd', 'argocd.argoproj.io/hook'],
+    ['uswarm-test', 'helm', 'helm.sh/hook'],
+  ])('are set on the ServiceAccount %s beside its hook if they are defaults', async (name, hooks, hook) => {
+    const rendered = await render(merge(external, { ...everywhere, drain: { hooks } }));
+    expect(find(rendered, 'ServiceAccount', name).metadata).toMatchObject(
+      merge(metadata('all'), { annotations: { [hook]: expect.any(String) } }),
+    );
   });
 
   it('are also set on the evaluation stores if they are defaults', () => {
