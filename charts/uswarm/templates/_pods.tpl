@@ -184,12 +184,6 @@ metadata:
 automountServiceAccountToken: {{ default false $own.automount }}
 {{- end }}
 
-{{/* The metadata of the ServiceAccount of a Job or a test. */}}
-{{- define "uswarm.hookAccountMetadata" -}}
-{{- $own := dict "annotations" .annotations }}
-{{- include "uswarm.objectMetadata" (merge (dict "own" $own "common" .root.Values.defaults.serviceAccount) .) }}
-{{- end }}
-
 {{/* `ports` maps names to numbers. */}}
 {{- define "uswarm.service" -}}
 {{- $own := default dict (default dict .values).service }}

@@ -173,7 +173,7 @@ describe('the Events of a UserSwarm', () => {
     expect(events).toEqual(expected);
   });
 
-  /** The phases of the recorded Events of one UserSwarm. */
+  /** The reasons of the recorded Events of one UserSwarm. */
   const recordedAlong = (...statuses: Status[]) => {
     const events = createStatusEvents();
     return statuses.flatMap((after, index) =>
@@ -183,7 +183,8 @@ describe('the Events of a UserSwarm', () => {
         .map(({ event }) => event.reason),
     );
   };
-  const at = (second: number, phase: string, reason: string): Status => ({
+  /** `since`: the second in which it became Ready, or lost Ready. */
+  const at = (since: number, phase: string, reason: string): Status => ({
     phase,
     conditions: [
       {
@@ -191,7 +192,7 @@ describe('the Events of a UserSwarm', () => {
         status: phase === 'Ready' ? 'True' : 'False',
         reason,
         message: '',
-        lastTransitionTime: `2030-01-01T00:00:0${phase === 'Ready' ? second : second - 1}Z`,
+        lastTransitionTime: `2030-01-01T00:00:0${since}Z`,
       },
       {
         type: 'Suspended',
@@ -204,14 +205,14 @@ describe('the Events of a UserSwarm', () => {
   });
 
   it('does not record the end of a start without a Warning', () => {
-    expect(recordedAlong(at(1, 'Progressing', 'Starting'), at(2, 'Ready', 'Available'))).toEqual([]);
+    expect(recordedAlong(at(0, 'Progressing', 'Starting'), at(2, 'Ready', 'Available'))).toEqual([]);
   });
 
   it('records the end of a start with a Warning', () => {
     const reasons = recordedAlong(
-      at(1, 'Progressing', 'Starting'),
-      at(1, 'Progressing', 'CrashLoopBackOff'),
-      at(1, 'Progressing', 'Starting'),
+      at(0, 'Progressing', 'Starting'),
+      at(0, 'Progressing', 'CrashLoopBackOff'),
+      at(0, 'Progressing', 'Starting'),
       at(2, 'Ready', 'Available'),
     );
     expect(reasons).toEqual(['CrashLoopBackOff', 'Ready']);
@@ -220,7 +221,7 @@ describe('the Events of a UserSwarm', () => {
   it('records that a runtime is Ready again', () => {
     const reasons = recordedAlong(
       at(1, 'Ready', 'Available'),
-      at(3, 'Progressing', 'Starting'),
+      at(2, 'Progressing', 'Starting'),
       at(4, 'Ready', 'Available'),
     );
     expect(reasons).toEqual(['Ready', 'Progressing', 'Ready']);
