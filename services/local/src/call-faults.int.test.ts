@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { eventually } from '@uswarm/testkit/eventually';
 import { EVENT_CREATED, INSERT, MAIL_SENT, mailUnknown, SEND, useCallFixture } from '../test/call-fixture.js';
 import { KILLED } from '../test/separate.js';
 
@@ -39,7 +38,7 @@ describe('invariant 4: a call that changes another system', () => {
     },
   );
 
-  it.each(WITH_ORCHESTRATOR)(
+  it.each(KILLED)(
     'leaves once if a process is killed after its step is committed and before the runtime learns it: %s',
     async (killed) => {
       const unlock = await calls.blockAfterArguments('turn_entries');
@@ -47,7 +46,7 @@ describe('invariant 4: a call that changes another system', () => {
       const runtime = await calls.services.runtimePid(calls.user.workspaceId);
       process.kill(runtime, 'SIGSTOP');
       await unlock();
-      await eventually(() => calls.services.query('SELECT FROM turn_entries'), { until: ({ length }) => length > 0 });
+      await calls.untilCommitted();
       await calls.kill(killed);
       if (killed === 'the orchestrator') process.kill(runtime, 'SIGCONT');
       await calls.recover(killed);
@@ -190,18 +189,14 @@ describe('a call that waits for the user while a process is killed', () => {
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it('invariant 5: leaves once if the orchestrator is killed between the choice and the next turn', async () => {
-    const card = await calls.ask();
-    // The turn of the choice stops at its first statement.
-    const unlock = await calls.services.lockTable('turn_entries');
-    const choosing = calls.user.choose(card, 'approve').catch(() => 'lost');
-    await calls.services.untilBlocked();
-    await unlock();
-    await choosing;
-    await calls.kill('the orchestrator');
-    await calls.recover();
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-    expect((await calls.user.choose(card, 'approve')).status).toBe(200);
-    expect(calls.mails()).toBe(1);
-  });
+  it.each(KILLED)(
+    'invariant 5: leaves once if a process is killed between the choice and the next turn: %s',
+    async (killed) => {
+      const unlock = await calls.approveAndBlock(await calls.ask());
+      await calls.kill(killed);
+      await unlock();
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+    },
+  );
 });

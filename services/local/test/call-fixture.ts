@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 import { type ModelStep, words } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import {
   type AppServers,
   type AppUser,
@@ -132,6 +133,22 @@ export class CallFixture {
     const card = await this.user.card();
     await this.user.replies(1);
     return card;
+  }
+
+  /** Approves a card, and stops the next turn before it begins. The choice is committed. @returns continues */
+  async approveAndBlock(card: Card): Promise<() => Promise<void>> {
+    const unlock = await this.services.lockUsage(this.user.workspaceId);
+    const { status } = await this.user.choose(card, 'approve');
+    await this.services.untilBlocked();
+    const approvals = 'SELECT status FROM tool_approvals WHERE card_message_id = $1';
+    expect([status, ...(await this.services.query(approvals, [card.id]))]).toEqual([200, { status: 'approved' }]);
+    return unlock;
+  }
+
+  /** Waits until a step of the turn is in its journal. */
+  async untilCommitted(): Promise<void> {
+    const steps = 'SELECT FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = $1';
+    await eventually(() => this.ofWorkspace(steps), { until: ({ length }) => length > 0 });
   }
 
   /** Asks for a mail, and stops the turn at its first statement that uses the table, after the arguments. @returns continues */

@@ -42,6 +42,8 @@ export interface SeparateServices {
   lockTable(table: string): Promise<() => Promise<void>>;
   /** Blocks all statements that change the agents of the workspace, such as the begin of a turn. @returns ends it */
   lockAgents(workspaceId: string): Promise<() => Promise<void>>;
+  /** Blocks the begin of a turn of the owner, and all changes of the usage. A choice needs neither. @returns ends it */
+  lockUsage(workspaceId: string): Promise<() => Promise<void>>;
   /** Blocks all events of the workspace. @returns ends it */
   lockWorkspace(workspaceId: string): Promise<() => Promise<void>>;
   /** Resolves when a statement waits for a lock. */
@@ -230,6 +232,8 @@ export async function startSeparateServices(
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
     lockTable: (table) => locks.lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
     lockAgents: (id) => locks.lock(`SELECT FROM agents WHERE workspace_id = '${id}' FOR NO KEY UPDATE`),
+    lockUsage: (id) =>
+      locks.lock(`SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = '${id}'`),
     lockWorkspace: (id) => locks.lock(`SELECT FROM workspaces WHERE id = '${id}' FOR NO KEY UPDATE`),
     untilBlocked: () => locks.untilBlocked(),
     async close({ keepDatabase = false } = {}) {
