@@ -25,6 +25,8 @@ export interface McpServerOptions {
   answer: (query: string, progress: Progress) => Promise<McpAnswer> | McpAnswer;
   /** Handles the HTTP request of a call instead of the tool; returns false for the others. */
   fault?: (query: string, response: ServerResponse) => boolean;
+  /** Handles the HTTP request for the list of tools instead of the server; returns false for the others. */
+  listFault?: (response: ServerResponse) => boolean;
   /** Whether the tool declares that it changes nothing. */
   readOnly?: boolean;
   /** Milliseconds for which clients may cache the list of tools; default: an hour. */
@@ -91,6 +93,8 @@ function withSessions(options: McpServerOptions): Serve {
   };
 }
 
+const List = z.object({ method: z.literal('tools/list') });
+
 const Call = z.object({
   method: z.literal('tools/call'),
   params: z.object({ arguments: z.object({ query: z.string() }) }),
@@ -98,7 +102,7 @@ const Call = z.object({
 
 /** An MCP server of the official SDK on loopback. */
 export async function startMcpServer(options: McpServerOptions) {
-  const { token, fault, sessions = false, port = 0 } = options;
+  const { token, fault, listFault, sessions = false, port = 0 } = options;
   let requests = 0;
   const shown: (string | undefined)[] = [];
   const accepts = (bearer: string): boolean => (typeof token === 'string' ? bearer === token : token.has(bearer));
@@ -107,6 +111,7 @@ export async function startMcpServer(options: McpServerOptions) {
     const body = request.method === 'POST' ? await json(request) : undefined;
     const call = Call.safeParse(body);
     if (call.success && fault?.(call.data.params.arguments.query, response) === true) return;
+    if (List.safeParse(body).success && listFault?.(response) === true) return;
     await serve(request, response, body);
   }
   const server = createServer((request, response) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, type ModelStep, startModelServer, words } from '@uswarm/dev-servers';
@@ -102,6 +103,7 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
       results = [];
       faults = [];
       tools.lostAnswers = [];
+      tools.replacement = undefined;
     });
     afterEach(() => client?.close());
     afterAll(async () => {
@@ -134,6 +136,9 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
         left: { ...(await leftBehind(services, client.workspaceId)), ...(broken.length > 0 && { usage: broken }) },
       };
     }
+
+    /** The names of the tools in the last request to the model. */
+    const offered = () => model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
 
     /** Steps before the fault. */
     const MOMENTS = {
@@ -223,18 +228,40 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
         expect(results).toEqual([expect.stringContaining(`did not respond in time. ${UNKNOWN}`)]);
       });
 
-      it('is unavailable when it is called', async () => {
+      /** Sends a message, and waits until the model writes the call. @returns lets it end the call */
+      async function writeCall(): Promise<() => void> {
         const hold = `${HOLD} ${(holds += 1)}`;
         const { begin, end } = callInParts(SEARCH);
         faults = [[begin, { hold }, ...end]];
         await client.send('What is the weather?');
         await model.reached(hold);
+        return () => model.release(hold);
+      }
+
+      it('is unavailable when it is called', async () => {
+        const end = await writeCall();
         await toolProxy.disconnect();
-        model.release(hold);
+        end();
         const found = await atTheEnd();
         await toolProxy.restore();
         expect(found).toEqual(read(0));
         expect(results).toEqual([expect.stringContaining('could not be reached')]);
+      });
+
+      it('answers 503 when it is called', async () => {
+        const end = await writeCall();
+        tools.replacement = (_request, response) => void response.writeHead(503).end();
+        end();
+        expect(await atTheEnd()).toEqual(read(0));
+        expect(results).toEqual([expect.not.stringContaining(UNKNOWN)]);
+      });
+
+      it('hangs when it is called', async () => {
+        const end = await writeCall();
+        tools.replacement = () => undefined;
+        end();
+        expect(await atTheEnd()).toEqual(read(0));
+        expect(results).toEqual([expect.stringContaining(`did not respond in time. ${UNKNOWN}`)]);
       });
     });
 
@@ -248,15 +275,30 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
       expect(await atTheEnd()).toEqual({ ...UNBROKEN, searches: 2 });
     });
 
-    it('is answered without the tool if the tool server is unavailable before the first model call', async () => {
-      await toolProxy.disconnect();
-      await client.send('What is the weather?');
-      const end = await atTheEnd();
-      await toolProxy.restore();
-      // A call of a tool that was not offered has no line.
-      expect(end).toEqual({ ...UNBROKEN, searches: 0, messages: [DONE] });
-      const offered = model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
-      expect(offered).not.toContain('web_search_tool');
+    describe('is answered without the tool if the tool server, before the first model call,', () => {
+      /** The end of a turn that calls a tool that was not offered, which has no line. */
+      const withoutTool = { ...UNBROKEN, searches: 0, messages: [DONE] };
+
+      it.each<[string, RequestListener]>([
+        ['answers 500', (_request, response) => void response.writeHead(500).end()],
+        ['answers 503', (_request, response) => void response.writeHead(503).end()],
+        ['breaks each connection', (request) => request.destroy()],
+        ['hangs', () => undefined],
+      ])('%s', async (_fault, fault) => {
+        tools.replacement = fault;
+        await client.send('What is the weather?');
+        expect(await atTheEnd()).toEqual(withoutTool);
+        expect(offered()).not.toContain('web_search_tool');
+      });
+
+      it('is unavailable', async () => {
+        await toolProxy.disconnect();
+        await client.send('What is the weather?');
+        const end = await atTheEnd();
+        await toolProxy.restore();
+        expect(end).toEqual(withoutTool);
+        expect(offered()).not.toContain('web_search_tool');
+      });
     });
   },
 );

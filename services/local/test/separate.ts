@@ -233,7 +233,9 @@ export async function startSeparateServices(
     lockTable: (table) => locks.lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
     lockAgents: (id) => locks.lock(`SELECT FROM agents WHERE workspace_id = '${id}' FOR NO KEY UPDATE`),
     lockUsage: (id) =>
-      locks.lock(`SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = '${id}'`),
+      locks.lock(
+        `SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = '${id}'`,
+      ),
     lockWorkspace: (id) => locks.lock(`SELECT FROM workspaces WHERE id = '${id}' FOR NO KEY UPDATE`),
     untilBlocked: () => locks.untilBlocked(),
     async close({ keepDatabase = false } = {}) {

@@ -150,6 +150,26 @@ describe('a failed call of an MCP tool', () => {
   });
 });
 
+describe('the list of the tools of an MCP server', () => {
+  it.each<[string, (response: ServerResponse) => void, string]>([
+    ['hangs', () => undefined, 'did not respond in time'],
+    ['answers 500', (response) => void response.writeHead(500).end(), 'returned status 500'],
+    ['breaks the connection', (response) => void response.destroy(), 'could not be reached'],
+  ])('is missing if the server %s, and is read by the next turn', async (_fault, fail, reason) => {
+    let faults = 1;
+    const listFault = (response: ServerResponse): boolean => {
+      if (faults === 0) return false;
+      faults -= 1;
+      fail(response);
+      return true;
+    };
+    const { source, toolServer } = await setUp({ listFault }, { listTimeoutMs: 300 });
+    await expect(source.list(NEVER)).rejects.toThrow(`The tool server ${reason}.`);
+    const next = toolServer.forTurn(() => TOKEN);
+    expect(await next.list(NEVER)).toContainEqual(expect.objectContaining({ name: 'echo_tool' }));
+  });
+});
+
 describe('the connection to an MCP server', () => {
   it('is repeated if the connection is lost and the tool is declared as read-only', async () => {
     let calls = 0;
