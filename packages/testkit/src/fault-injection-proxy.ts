@@ -14,6 +14,8 @@ export interface FaultInjectionProxy {
   /** Stops forwarding data, but keeps connections open and accepts new ones. */
   freeze(): void;
   thaw(): void;
+  /** Discards what the server sends over the open connections, until they are closed. @returns their number */
+  loseAnswers(): number;
   close(): Promise<void>;
 }
 
@@ -103,6 +105,10 @@ export async function startFaultInjectionProxy(
         client.pipe(upstream);
         upstream.pipe(client);
       }
+    },
+    loseAnswers() {
+      for (const [client, upstream] of pairs) upstream.unpipe(client).resume();
+      return pairs.size;
     },
     close: disconnect,
   };

@@ -95,10 +95,13 @@ describe('invariant 4: a call that changes another system', () => {
       ['answers 503', { kind: 'refuse', status: 503, reason: 'backendError' }],
       ['breaks the connection before it executes the request', { kind: 'lose-request' }],
       ['breaks the connection after it has executed the request', { kind: 'lose-answer' }],
+      ['is silent for longer than the orchestrator waits', { kind: 'hang' }],
     ] as const)('%s, as an event', async (_what, fault) => {
       calls.servers.google.failNext(INSERT, fault);
       await calls.user.send(`Create the event ${calls.name}`);
-      expect(await calls.atTheEnd()).toEqual(EVENT_CREATED);
+      const end = await calls.atTheEnd();
+      calls.servers.google.release();
+      expect(end).toEqual(EVENT_CREATED);
     });
   });
 

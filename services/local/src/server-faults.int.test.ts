@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, type ModelStep, startModelServer, words } from '@uswarm/dev-servers';
+import { eventually } from '@uswarm/testkit/eventually';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { byTier } from '@uswarm/testkit/tier';
@@ -140,6 +141,16 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
     /** The names of the tools in the last request to the model. */
     const offered = () => model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
 
+    /** Sends a message, and waits until the model writes the call. @returns lets it end the call */
+    async function writeCall(): Promise<() => void> {
+      const hold = `${HOLD} ${(holds += 1)}`;
+      const { begin, end } = callInParts(SEARCH);
+      faults = [[begin, { hold }, ...end]];
+      await client.send('What is the weather?');
+      await model.reached(hold);
+      return () => model.release(hold);
+    }
+
     /** Steps before the fault. */
     const MOMENTS = {
       'before its response': [],
@@ -228,16 +239,6 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
         expect(results).toEqual([expect.stringContaining(`did not respond in time. ${UNKNOWN}`)]);
       });
 
-      /** Sends a message, and waits until the model writes the call. @returns lets it end the call */
-      async function writeCall(): Promise<() => void> {
-        const hold = `${HOLD} ${(holds += 1)}`;
-        const { begin, end } = callInParts(SEARCH);
-        faults = [[begin, { hold }, ...end]];
-        await client.send('What is the weather?');
-        await model.reached(hold);
-        return () => model.release(hold);
-      }
-
       it('is unavailable when it is called', async () => {
         const end = await writeCall();
         await toolProxy.disconnect();
@@ -263,6 +264,32 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
         expect(await atTheEnd()).toEqual(read(0));
         expect(results).toEqual([expect.stringContaining(`did not respond in time. ${UNKNOWN}`)]);
       });
+    });
+
+    it('searches once if the connection to the runtime breaks after a commit has arrived and before it is acknowledged', async () => {
+      const { workspaceId } = client;
+      const ofRuntime = `FROM runtimes WHERE workspace_id = $1 AND phase = 'Ready'`;
+      const [runtime] = await eventually(
+        () => services.query<{ address: string }>(`SELECT address ${ofRuntime}`, [workspaceId]),
+        { until: ({ length }) => length > 0 },
+      );
+      const proxy = await startFaultInjectionProxy(runtime!.address);
+      const address = proxy.redirect(runtime!.address).replace(/\/$/, '');
+      await services.query('UPDATE runtimes SET address = $2 WHERE workspace_id = $1', [workspaceId, address]);
+      const end = await writeCall();
+      const unlock = await services.lockTable('turn_entries');
+      end();
+      await services.untilBlocked();
+      expect(proxy.loseAnswers()).toBe(1);
+      await unlock();
+      // The runtime calls a tool when its announcement is committed.
+      await eventually(() => tools.queries.length > before.searches);
+      await proxy.disconnect();
+      await proxy.restore();
+      expect(await atTheEnd()).toEqual(UNBROKEN);
+      const generations = `SELECT generation FROM turns WHERE workspace_id = $1`;
+      expect(await services.query(generations, [workspaceId])).toEqual([{ generation: 1 }]);
+      await proxy.close();
     });
 
     it('searches again if the tool server is killed after it has searched, and restarted', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { type ModelStep, words } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import {
@@ -135,13 +135,14 @@ export class CallFixture {
     return card;
   }
 
-  /** Approves a card, and stops the next turn before it begins. The choice is committed. @returns continues */
+  /** Approves a card, and stops the next turn before it begins. @returns continues. @throws if the choice is not committed */
   async approveAndBlock(card: Card): Promise<() => Promise<void>> {
     const unlock = await this.services.lockUsage(this.user.workspaceId);
     const { status } = await this.user.choose(card, 'approve');
     await this.services.untilBlocked();
-    const approvals = 'SELECT status FROM tool_approvals WHERE card_message_id = $1';
-    expect([status, ...(await this.services.query(approvals, [card.id]))]).toEqual([200, { status: 'approved' }]);
+    const approved = `SELECT FROM tool_approvals WHERE card_message_id = $1 AND status = 'approved'`;
+    if (status !== 200 || (await this.services.query(approved, [card.id])).length !== 1)
+      throw new Error(`the choice was not committed: ${status}`);
     return unlock;
   }
 

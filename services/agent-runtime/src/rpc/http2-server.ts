@@ -11,12 +11,18 @@ export interface Http2Listening {
 /** Megabytes that a connection buffers. Node's default of 10 is less than the events of some turns. */
 const SESSION_MB = 64;
 
+/** Each of the 128 running turns needs two: for its events and its commits. The others are for short calls. */
+const MAX_STREAMS = 512;
+
 /** HTTP/2 without TLS, with prior knowledge (h2c), for gRPC. @throws the listen error */
 export async function listenHttp2(
   handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
   options: Pick<ListenOptions, 'host' | 'port'>,
 ): Promise<Http2Listening> {
-  const server = createServer({ maxSessionMemory: SESSION_MB, settings: { maxConcurrentStreams: 256 } }, handler);
+  const server = createServer(
+    { maxSessionMemory: SESSION_MB, settings: { maxConcurrentStreams: MAX_STREAMS } },
+    handler,
+  );
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);

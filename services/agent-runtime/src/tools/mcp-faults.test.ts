@@ -156,10 +156,10 @@ describe('the list of the tools of an MCP server', () => {
     ['answers 500', (response) => void response.writeHead(500).end(), 'returned status 500'],
     ['breaks the connection', (response) => void response.destroy(), 'could not be reached'],
   ])('is missing if the server %s, and is read by the next turn', async (_fault, fail, reason) => {
-    let faults = 1;
+    let failures = 1;
     const listFault = (response: ServerResponse): boolean => {
-      if (faults === 0) return false;
-      faults -= 1;
+      if (failures === 0) return false;
+      failures -= 1;
       fail(response);
       return true;
     };

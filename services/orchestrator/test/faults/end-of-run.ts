@@ -2,10 +2,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../src/database/database.js';
 import { UNKNOWN_OUTCOME } from '../../src/features/receipts/receipt-log.js';
 import type { FaultRun } from './fault-run.js';
-import type { SimulatedCall } from './simulated-runtime.js';
+import type { RequestedTool } from './schedule.js';
+import type { SimulatedCall } from './simulated-agent.js';
 import { EFFECTS } from './simulated-tools.js';
 
-export interface CallOutcome extends SimulatedCall {
+export interface CallOutcome extends SimulatedCall<RequestedTool> {
   /** How often it took effect. */
   executions: number;
   /** How often it left for the other system, and with which keys. */
@@ -22,7 +23,7 @@ async function read<Row>(query: RawBuilder<Row>, database: Database): Promise<Ro
   return (await query.execute(database)).rows;
 }
 
-/** All calls that are in a journal. */
+/** All requests that are in a journal. */
 export async function outcomes({ runtime, other, home }: FaultRun, database: Database): Promise<CallOutcome[]> {
   const effects = await read(sql<{ id: string }>`SELECT call_id AS id FROM simulated_effects`, database);
   const receipts = await read(

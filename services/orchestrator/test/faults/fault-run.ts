@@ -27,8 +27,8 @@ const LEASE_NOTICED_MS = 500;
 /** Attempts to run a job, after which a run does not end. */
 const MAX_ATTEMPTS = 60;
 const DATABASE_PLACES: readonly Place[] = ['database', 'transaction', 'committed'];
-/** Faults in the process that runs, which can happen within a transaction. */
-const ANYWHERE: readonly Fault[] = ['kill the orchestrator', 'kill the runtime', 'kill both'];
+/** Faults in the process that runs and in its runtime, which can happen within a transaction. */
+const ANYWHERE: readonly Fault[] = ['kill the orchestrator', 'kill the runtime', 'hang the runtime', 'kill both'];
 
 const mayHappen = (fault: Fault, place: Place): boolean => {
   if (ANYWHERE.includes(fault)) return true;
@@ -69,7 +69,9 @@ export class FaultRun {
     this.other = createOtherSystem(schedule);
     this.faults = schedule.faults.map((fault) => ({ ...fault }));
     this.choices = [...schedule.choices];
-    this.runtime = new SimulatedRuntime(({ history }) => (history.at(-1)?.text === TASK ? schedule.steps : []));
+    this.runtime = new SimulatedRuntime(schedule.features, ({ history }) =>
+      history.at(-1)?.text === TASK ? schedule.steps : [],
+    );
   }
 
   /** Whether all faults of the schedule have happened. */
@@ -173,7 +175,7 @@ export class FaultRun {
         model: null,
         responseLength: 'auto',
         prompts: [],
-        tools: [],
+        tools: ['search'],
         requestedTools,
         askedTools: schedule.asks ? requestedTools : [],
         memories: [],
@@ -189,7 +191,7 @@ export class FaultRun {
       limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },
       models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
       summaries: { find: async () => undefined },
-      toolTokens: async () => '',
+      toolTokens: async () => 'token',
       modelTokens: async () => '',
       turnSignals: { watch: () => () => undefined },
       publish: async () => true,
@@ -219,6 +221,8 @@ export class FaultRun {
         return;
       case 'kill the runtime':
         return this.runtime.kill();
+      case 'hang the runtime':
+        return this.runtime.hang();
       case 'kill both':
         this.runtime.kill();
         process.isDead = true;

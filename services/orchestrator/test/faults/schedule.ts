@@ -9,6 +9,7 @@ export const FAULTS = [
   'wake the hanging orchestrator',
   'break the database connection',
   'break the runtime connection',
+  'hang the runtime',
   'approve',
   'deny',
   'approve and deny',
@@ -32,9 +33,18 @@ export type Delivery = (typeof DELIVERIES)[number];
 export const CHOICES = ['approve', 'deny', 'approve and deny', 'write', 'expire'] as const;
 export type Choice = (typeof CHOICES)[number];
 
-export type ToolName = 'save' | 'create' | 'send';
+/** Tools that the orchestrator executes. */
+export type RequestedTool = 'save' | 'create' | 'send';
+/** `search` is a tool that the runtime calls. */
+export type ToolName = RequestedTool | 'search';
+
+/** What every simulated runtime can do. */
+const FEATURES = ['journal.1', 'tools.1', 'budget.1'];
+const LATER_FEATURES = ['journal.2', 'tool-grants.1'];
 
 export interface Schedule {
+  /** The features of the first runtime, and of those that replace it. */
+  features: readonly [readonly string[], readonly string[]];
   /** The tools that the model calls, per step. */
   steps: ToolName[][];
   /** Whether each call needs an approval. */
@@ -48,9 +58,24 @@ export interface Schedule {
   choices: Choice[];
 }
 
-const step = fc.array(fc.constantFrom<ToolName>('save', 'create', 'send'), { minLength: 1, maxLength: 2 });
+/** Calls that need approvals, in runtimes of this release, without a fault. */
+export const APPROVED: Omit<Schedule, 'steps'> = {
+  features: [
+    [...FEATURES, ...LATER_FEATURES],
+    [...FEATURES, ...LATER_FEATURES],
+  ],
+  asks: true,
+  finds: true,
+  faults: [],
+  deliveries: [],
+  choices: [],
+};
+
+const step = fc.array(fc.constantFrom<ToolName>('save', 'create', 'send', 'search'), { minLength: 1, maxLength: 2 });
+const features = fc.subarray(LATER_FEATURES).map((later) => [...FEATURES, ...later]);
 
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
+  features: fc.tuple(features, features),
   steps: fc.array(step, { minLength: 1, maxLength: 2 }),
   asks: fc.boolean(),
   finds: fc.boolean(),

@@ -85,8 +85,7 @@ export class SimulatedProcess {
     };
     const point = () => this.point('runtime');
     return {
-      identify: () =>
-        called(() => ({ instanceId: `instance ${runtime.instance}`, features: ['journal.1', 'tools.1', 'budget.1'] })),
+      identify: () => called(() => runtime.identify()),
       async *runTurn(_to, request, signal) {
         await point();
         for await (const event of runtime.follow(request, signal)) {

@@ -1,71 +1,100 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import {
-  EntryKind,
-  Outcome,
-  type Resolution,
-  type RunTurnRequest,
-  type TurnEvent,
-  TurnEventSchema,
-} from '@uswarm/runtime-proto';
-import type { ToolName } from './schedule.js';
-
-type EventBody = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
-/** `until`: the agent continues when it returns true. */
-type Emitted = { event: EventBody; barrier?: boolean } | { until: () => boolean };
-
-export interface SimulatedCall {
-  id: string;
-  tool: ToolName;
-}
-/** The body of an entry. */
-type Entry = { text: string; calls: SimulatedCall[] } | { callId: string };
+import { Outcome, type Resolution, type RunTurnRequest, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
+import type { RequestedTool, ToolName } from './schedule.js';
+import { type AgentTurn, type EventBody, partOf, type SimulatedCall, simulatedAgent } from './simulated-agent.js';
 
 interface RunningTurn {
   generation: number;
   log: TurnEvent[];
   committed: number;
   outcomes: Map<string, Resolution>;
-  agent: Generator<Emitted, void>;
+  agent: ReturnType<typeof simulatedAgent>;
   hasEnded: boolean;
   isStopped: boolean;
 }
 
-/** The tokens of a model call, and what the runtime estimates before it. */
-const USAGE = { promptTokens: 100, completionTokens: 7 };
-const ESTIMATE = { promptTokens: 130n, maxOutputTokens: 40n };
+/** Calls of a hanging runtime that time out before it continues. */
+const HANGS_FOR = 3;
+
+const MAX_STUCK = 100;
 
 const unavailable = (): ConnectError => new ConnectError('', Code.Unavailable);
 
-/** The arguments of a call. They are the same in all generations. */
-const argumentsOf = ({ id, tool }: SimulatedCall): string => JSON.stringify({ what: `${tool} ${id}` });
-
 /**
- * A runtime that speaks the protocol of turns: journal, barriers, tool requests and resolutions. It continues when the
- * orchestrator reads the next event, so a run has one order. All its state is lost when it is killed.
+ * A runtime that speaks the protocol of turns: journal, barriers, announced calls, tool requests and resolutions. It continues
+ * when the orchestrator reads the next event, so a run has one order. All its state is lost when it is killed.
  */
 export class SimulatedRuntime {
-  instance = 1;
   /** What the model was told about each call. */
   readonly told = new Map<string, Resolution>();
-  /** All calls that a model has asked for and that are in a journal, with the id of their turn. */
-  readonly calls = new Map<string, SimulatedCall>();
+  /** All requests that a model has asked for and that are in a journal, with the id of their turn. */
+  readonly calls = new Map<string, SimulatedCall<RequestedTool>>();
   modelCalls = 0;
+  /** Calls of the tool that the runtime calls. */
+  searches = 0;
   /** What the model server has counted: from the moment at which a request is sent, also if its runtime is killed. */
   readonly counted = { promptTokens: 0, completionTokens: 0 };
   /** How often the runtime waited for something that no call of the orchestrator can bring. */
   stuck = 0;
+  /** Model calls and calls of own tools that were repeated although their entry was stored, and calls without a token. */
+  readonly violations: string[] = [];
+  /** The parts of the task that are in the journal. */
+  private readonly stored = new Set<string>();
+  private instance = 1;
   private turns = new Map<string, RunningTurn>();
   private ids = 0;
+  /** Set while the runtime hangs: what it has received. */
+  private hanging: { received: (() => void)[]; calls: number } | undefined;
+  private readonly features: readonly [readonly string[], readonly string[]];
   private readonly planOf: (request: RunTurnRequest) => readonly (readonly ToolName[])[];
 
-  constructor(planOf: (request: RunTurnRequest) => readonly (readonly ToolName[])[]) {
+  /** @param features of the first runtime, and of those that replace it */
+  constructor(features: readonly [readonly string[], readonly string[]], planOf: SimulatedRuntime['planOf']) {
+    this.features = features;
     this.planOf = planOf;
+  }
+
+  private get ownFeatures(): readonly string[] {
+    return this.features[this.instance === 1 ? 0 : 1];
   }
 
   kill(): void {
     this.instance += 1;
     this.turns = new Map();
+    this.hanging = undefined;
+  }
+
+  /** The next calls time out. What they sent arrives later, unless the runtime is killed. */
+  hang(): void {
+    this.hanging ??= { received: [], calls: HANGS_FOR };
+  }
+
+  /** @throws ConnectError while the runtime hangs */
+  private respond(received: () => void = () => undefined): void {
+    const { hanging } = this;
+    if (hanging === undefined) return received();
+    hanging.received.push(received);
+    hanging.calls -= 1;
+    if (hanging.calls === 0) this.continueAfterHanging(hanging.received);
+    throw new ConnectError('', Code.DeadlineExceeded);
+  }
+
+  private continueAfterHanging(received: readonly (() => void)[]): void {
+    this.hanging = undefined;
+    for (const one of received) {
+      try {
+        one();
+      } catch (error) {
+        // The answer is not awaited any more.
+        if (!(error instanceof ConnectError)) throw error;
+      }
+    }
+  }
+
+  identify() {
+    this.respond();
+    return { instanceId: `instance ${this.instance}`, features: [...this.ownFeatures] };
   }
 
   /** Turns that have not ended. */
@@ -75,35 +104,42 @@ export class SimulatedRuntime {
 
   async *follow(request: RunTurnRequest, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     const { instance } = this;
+    this.respond();
     const turn = this.find(request);
     for (let position = Number(request.fromEvent); ; position += 1) {
       while (position >= turn.log.length) {
         if (turn.hasEnded) return;
         if (!this.continue(turn)) {
           this.stuck += 1;
+          // The orchestrator would follow the turn for a minute.
+          if (this.stuck > MAX_STUCK) throw new Error('the turn waits for something that no call can bring');
           throw unavailable();
         }
       }
       if (signal.aborted) throw new ConnectError('', Code.Canceled);
       yield turn.log[position]!;
       if (this.instance !== instance) throw unavailable();
+      this.respond();
     }
   }
 
   stop(turnId: string, generation: number): void {
-    this.known(turnId, generation).isStopped = true;
+    this.respond(() => {
+      this.known(turnId, generation).isStopped = true;
+    });
   }
 
   advance(turnId: string, generation: number, committed: number, resolutions: readonly Resolution[]): void {
-    const turn = this.known(turnId, generation);
-    turn.committed = Math.max(turn.committed, committed);
-    this.resolve(turn, resolutions);
+    this.respond(() => this.commit(this.known(turnId, generation), committed, resolutions));
   }
 
-  private resolve(turn: RunningTurn, resolutions: readonly Resolution[]): void {
+  private commit(turn: RunningTurn, committed: number, resolutions: readonly Resolution[]): void {
+    turn.committed = Math.max(turn.committed, committed);
     for (const resolution of resolutions) {
       if (!turn.outcomes.has(resolution.callId)) turn.outcomes.set(resolution.callId, resolution);
     }
+    for (const { event } of turn.log.slice(0, committed))
+      if (event.case === 'entry') this.stored.add(partOf(event.value));
   }
 
   private known(turnId: string, generation: number): RunningTurn {
@@ -118,24 +154,48 @@ export class SimulatedRuntime {
     const known = this.turns.get(turnId);
     if (known !== undefined && known.generation >= generation) {
       const turn = this.known(turnId, generation);
-      turn.committed = Math.max(turn.committed, Number(fromEvent));
-      this.resolve(turn, request.resolutions);
+      this.commit(turn, Number(fromEvent), request.resolutions);
       return turn;
     }
     if (fromEvent > 0n) throw new ConnectError('', Code.NotFound);
-    const outcomes = new Map<string, Resolution>();
     const turn: RunningTurn = {
       generation,
       log: [],
       committed: 0,
-      outcomes,
-      agent: this.agent(request, (): RunningTurn => turn),
+      outcomes: new Map(),
+      agent: simulatedAgent(
+        request,
+        this.planOf(request),
+        this.ownFeatures,
+        this.turnOf(() => turn),
+      ),
       hasEnded: false,
       isStopped: false,
     };
-    this.resolve(turn, request.resolutions);
+    this.commit(turn, 0, request.resolutions);
     this.turns.set(turnId, turn);
     return turn;
+  }
+
+  private turnOf(turn: () => RunningTurn): AgentTurn {
+    return {
+      committed: () => turn().committed >= turn().log.length,
+      outcome: (callId) => turn().outcomes.get(callId),
+      newCallId: () => `call-${(this.ids += 1)}`,
+      callModel: (answer, { promptTokens, completionTokens }) => {
+        if (this.stored.has(answer)) this.violations.push(`the model wrote “${answer}” twice`);
+        this.modelCalls += 1;
+        this.counted.promptTokens += promptTokens;
+        this.counted.completionTokens += completionTokens;
+      },
+      asked: (call) => void this.calls.set(call.id, call),
+      search: ({ id }, token) => {
+        this.searches += 1;
+        if (token === '') this.violations.push(`${id} was called without a token`);
+        if (this.stored.has(id)) this.violations.push(`${id} was called again after its result was stored`);
+      },
+      tell: (callId, outcome) => void this.told.set(callId, outcome),
+    };
   }
 
   /** Appends the next event. @returns false if the agent waits */
@@ -156,65 +216,5 @@ export class SimulatedRuntime {
     } else if ('until' in value) return value.until();
     else append(value.event, value.barrier);
     return true;
-  }
-
-  private *until(isReached: () => boolean): Generator<Emitted, void> {
-    while (!isReached()) yield { until: isReached };
-  }
-
-  /** A model call: announced, and counted by the model server as soon as it is sent. */
-  private *callModel(answer: string, step: number, committed: () => boolean): Generator<Emitted, void> {
-    const call = { step, provider: 'simulated', model: 'simulated' };
-    yield { event: { case: 'attempt', value: { ...call, ...ESTIMATE } }, barrier: true };
-    yield* this.until(committed);
-    this.modelCalls += 1;
-    this.counted.promptTokens += USAGE.promptTokens;
-    this.counted.completionTokens += USAGE.completionTokens;
-    yield { event: { case: 'chunk', value: { text: answer } } };
-    const [promptTokens, completionTokens] = [BigInt(USAGE.promptTokens), BigInt(USAGE.completionTokens)];
-    yield { event: { case: 'usage', value: { ...call, promptTokens, completionTokens } } };
-  }
-
-  private *agent(request: RunTurnRequest, turn: () => RunningTurn): Generator<Emitted, void> {
-    const journal = request.journal.map(({ body }) => JSON.parse(body) as Entry);
-    let number = journal.length;
-    const committed = () => turn().committed >= turn().log.length;
-    const entry = (kind: EntryKind, body: Entry, barrier: boolean): Emitted => ({
-      event: { case: 'entry', value: { number: (number += 1), kind, body: JSON.stringify(body) } },
-      barrier,
-    });
-    const done = new Set(journal.flatMap((part) => ('callId' in part ? [part.callId] : [])));
-    const steps = journal.flatMap((part) => ('calls' in part ? [part] : []));
-    const shown = request.journal.slice(request.shownEntries).map(({ body }) => JSON.parse(body) as Entry);
-    const text = shown.map((part) => ('text' in part ? part.text : '')).join('');
-    if (text !== '') yield { event: { case: 'chunk', value: { text } } };
-    let usageStep = request.firstStep - 1;
-    const callModel = (answer: string) => this.callModel(answer, (usageStep += 1), committed);
-    for (const [index, tools] of this.planOf(request).entries()) {
-      let step = steps[index];
-      if (step === undefined) {
-        const answer = `Step ${index}. `;
-        yield* callModel(answer);
-        // Ids of a step that was not committed are not known to the next generation.
-        const calls = tools.map((tool) => ({ id: `call-${(this.ids += 1)}`, tool }));
-        step = { text: answer, calls };
-        yield entry(EntryKind.STEP, step, true);
-        yield* this.until(committed);
-      }
-      const open = step.calls.filter(({ id }) => !done.has(id));
-      for (const call of open) {
-        this.calls.set(call.id, call);
-        const { id: callId, tool } = call;
-        yield { event: { case: 'request', value: { callId, tool, arguments: argumentsOf(call) } } };
-      }
-      if (open.length > 0) yield { event: { case: 'waiting', value: {} } };
-      for (const [position, { id }] of open.entries()) {
-        yield* this.until(() => turn().outcomes.has(id));
-        this.told.set(id, turn().outcomes.get(id)!);
-        yield entry(EntryKind.RESULT, { callId: id }, position === open.length - 1);
-      }
-      if (open.length > 0) yield* this.until(committed);
-    }
-    yield* callModel('The end.');
   }
 }

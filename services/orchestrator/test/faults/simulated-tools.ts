@@ -10,10 +10,10 @@ import {
   type ToolCall,
   UncertainOutcome,
 } from '../../src/features/tools/platform-tool.js';
-import type { Delivery, Schedule, ToolName } from './schedule.js';
+import type { Delivery, RequestedTool, Schedule } from './schedule.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
-export const EFFECTS: Record<ToolName, Effect> = { save: 'own', create: 'keyed', send: 'once' };
+export const EFFECTS: Record<RequestedTool, Effect> = { save: 'own', create: 'keyed', send: 'once' };
 
 /** What the other system has received. */
 export interface OtherSystem {
@@ -48,7 +48,7 @@ export const createEffectsTable = (database: Database) =>
 
 interface Leaving {
   call: ToolCall;
-  tool: ToolName;
+  tool: RequestedTool;
   input: object;
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { outcomes } from '../../../test/faults/end-of-run.js';
 import { FaultRun } from '../../../test/faults/fault-run.js';
+import { APPROVED } from '../../../test/faults/schedule.js';
 import { createEffectsTable } from '../../../test/faults/simulated-tools.js';
 import { approvalsOf, createStores } from '../../../test/stores.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
@@ -20,14 +21,7 @@ describe('the decision on a call', () => {
   async function waiting() {
     const user = await uswarm.user();
     const home = await uswarm.home(user);
-    const run = new FaultRun(uswarm, user, home, {
-      steps: [['send']],
-      asks: true,
-      finds: true,
-      faults: [],
-      deliveries: [],
-      choices: [],
-    });
+    const run = new FaultRun(uswarm, user, home, { ...APPROVED, steps: [['send']] });
     await run.untilItWaits();
     return { user, home, run };
   }

@@ -29,7 +29,7 @@ export interface CommitStreamDeps {
   timeoutMs: number;
 }
 
-/** A call per commit would reach the runtime 0.7 ms later, twice in each step with a tool. */
+/** A call per commit would reach the runtime later, twice in each step with a tool: see ADR 0022. */
 export function openCommitStream({ advance, signal, timeoutMs }: CommitStreamDeps): CommitStream {
   const commits = createWritableIterable<AdvanceRequest>();
   const late = new AbortController();

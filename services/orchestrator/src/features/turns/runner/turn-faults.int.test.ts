@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { brokenRules, leftBehind, outcomes, uncounted, usageOf } from '../../../../test/faults/end-of-run.js';
 import { FaultRun } from '../../../../test/faults/fault-run.js';
-import { type Schedule, schedules } from '../../../../test/faults/schedule.js';
+import { APPROVED, type Fault, type Schedule, schedules } from '../../../../test/faults/schedule.js';
 import { createEffectsTable } from '../../../../test/faults/simulated-tools.js';
 import { soakParameters } from '../../../../test/faults/soak.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../../test/test-orchestrator.js';
@@ -37,8 +37,9 @@ describe('turns with generated faults', () => {
       attempts,
       allHappened: faultRun.isOver,
       modelCalls: runtime.modelCalls,
+      searches: runtime.searches,
       soundness: {
-        broken: [...other.violations, ...calls.flatMap(brokenRules)],
+        broken: [...other.violations, ...runtime.violations, ...calls.flatMap(brokenRules)],
         costsOfWaiting,
         stuck: runtime.stuck,
         uncounted: uncounted(faultRun, usage),
@@ -59,32 +60,31 @@ describe('turns with generated faults', () => {
     NO_DEADLINE_MS,
   );
 
-  it('invariant 10: tool lines, cards and agents reach their end, at whichever point all processes are killed', async () => {
-    const broken: unknown[] = [];
-    let points = 0;
-    for (let allHappened = true; allHappened; points += 1) {
-      const faults: Schedule['faults'] = [{ after: points, fault: 'kill both' }];
-      const result = await run({
-        steps: [['save', 'send']],
-        asks: true,
-        finds: true,
-        faults,
-        deliveries: [],
-        choices: [],
-      });
-      allHappened = result.allHappened;
-      const areTold = result.calls.length === 2 && result.calls.every(({ told }) => told !== undefined);
-      const isSound = isDeepStrictEqual(result.soundness, SOUND) && areTold;
-      if (!isSound) broken.push({ point: points, ...result });
-    }
-    expect(broken).toEqual([]);
-    expect(points).toBeGreaterThan(50);
-  });
+  it.each<Fault>(['kill the orchestrator', 'kill the runtime', 'kill both', 'hang the runtime'])(
+    'invariant 10: tool lines, cards and agents reach their end with one fault, at whichever point: %s',
+    async (fault) => {
+      const broken: unknown[] = [];
+      let points = 0;
+      for (let allHappened = true; allHappened; points += 1) {
+        const faults: Schedule['faults'] = [{ after: points, fault }];
+        const result = await run({ ...APPROVED, steps: [['save', 'send'], ['search']], faults });
+        allHappened = result.allHappened;
+        const areTold = result.calls.length === 2 && result.calls.every(({ told }) => told !== undefined);
+        const isSound = isDeepStrictEqual(result.soundness, SOUND) && areTold;
+        if (!isSound) broken.push({ point: points, ...result });
+      }
+      expect(broken).toEqual([]);
+      expect(points).toBeGreaterThan(50);
+    },
+  );
 
   it('execute each call once, after one pause per approval, if no fault is generated', async () => {
-    const steps: Schedule['steps'] = [['save', 'create'], ['send']];
-    const result = await run({ steps, asks: true, finds: true, faults: [], deliveries: [], choices: [] });
-    expect(result).toMatchObject({ attempts: 4, modelCalls: 3 });
+    const steps: Schedule['steps'] = [
+      ['save', 'create'],
+      ['search', 'send'],
+    ];
+    const result = await run({ ...APPROVED, steps });
+    expect(result).toMatchObject({ attempts: 4, modelCalls: 3, searches: 1 });
     expect(result.usage).toEqual({ calls: 3, ...result.counted, reserved: 0 });
     expect(result.soundness).toEqual(SOUND);
     expect(result.calls.map(({ tool, executions, told }) => ({ tool, executions, told }))).toEqual([

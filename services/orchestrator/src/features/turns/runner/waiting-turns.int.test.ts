@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { copyWorkspace } from '../../../../test/copy-workspace.js';
 import { FaultRun } from '../../../../test/faults/fault-run.js';
 import { outcomes } from '../../../../test/faults/end-of-run.js';
-import type { Schedule } from '../../../../test/faults/schedule.js';
+import { APPROVED, type Schedule } from '../../../../test/faults/schedule.js';
 import { createEffectsTable } from '../../../../test/faults/simulated-tools.js';
 import { createIdleReconciler, IDLE_RUNTIME } from '../../../../test/idle-reconciler.js';
 import { approvalsOf, createStores, type Stores } from '../../../../test/stores.js';
@@ -16,7 +16,7 @@ import { RUNTIME_JOB } from '../../runtimes/runtime-requests.js';
 import { TURN_JOB } from '../turn-queue.js';
 
 const WAITING = 10_000;
-const ASKED: Schedule = { steps: [['save']], asks: true, finds: true, faults: [], deliveries: [], choices: [] };
+const ASKED: Schedule = { ...APPROVED, steps: [['save']] };
 
 describe(`${WAITING} turns that wait for an approval`, () => {
   let uswarm: TestOrchestrator;
