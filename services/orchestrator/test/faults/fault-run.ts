@@ -108,11 +108,21 @@ export class FaultRun {
   /** Runs turns until none is left. */
   async runTurns(): Promise<void> {
     for (;;) {
-      const [job] = await this.stores.jobs.claim(TURN_JOB, 1, LEASE_MS);
+      const job = (await this.claim()) ?? (await this.claimLocked());
       if (job === undefined) return;
       await this.attempt(job);
       if (this.attempts > MAX_ATTEMPTS) throw new Error('the turns do not end');
     }
+  }
+
+  private claim = async (): Promise<LeasedJob | undefined> => (await this.stores.jobs.claim(TURN_JOB, 1, LEASE_MS))[0];
+
+  /** A claim skips a job that a transaction has locked. A process that hangs at one call can still end a transaction at another. */
+  private async claimLocked(): Promise<LeasedJob | undefined> {
+    await sql`SELECT FROM work WHERE kind = ${TURN_JOB} AND workspace_id = ${this.home.workspaceId} FOR UPDATE`.execute(
+      this.uswarm.database,
+    );
+    return this.claim();
   }
 
   private async attempt(job: LeasedJob): Promise<void> {
