@@ -108,6 +108,16 @@ describe('a turn registry', () => {
     await events;
   });
 
+  it('is not known to a caller that stores no entries, until it has ended', async () => {
+    const { turns, start } = setUp();
+    const { context, finish, events } = await start({ journaled: true });
+    expect(() => turns.follow(request(), NEVER)).toThrow(refused('not_found'));
+    context.emit(chunkEvent('Hello', 0));
+    finish(done('Hello'));
+    await events;
+    expect(summary(await all(turns.follow(request(), NEVER)))).toEqual(['1 chunk Hello', '2 done Hello']);
+  });
+
   it('does not renew the tokens of another turn or generation', async () => {
     const { turns, start } = setUp();
     const { context, finish } = await start({ generation: 2 });

@@ -111,6 +111,8 @@ interface Turn {
   toolToken: string;
   /** Empty if there is none. */
   modelToken: string;
+  /** Whether the caller stores entries, and commits events at barriers. */
+  journaled: boolean;
   log: EventLog<TurnEvent>;
   /** Bytes of the events that are kept, without those that are released when they are committed. */
   bytes: number;
@@ -208,6 +210,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       activity: AgentActivity.UNSPECIFIED,
       toolToken: request.toolToken,
       modelToken: request.modelToken,
+      journaled: request.journaled,
       log: createEventLog(),
       bytes: 0,
       commits: createCommits(),
@@ -243,6 +246,8 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     if (known !== undefined && request.generation < known.generation) throw new TurnRefused('superseded');
     if (known !== undefined && request.generation === known.generation) {
       if (from > known.log.length) throw new TurnRefused('beyond_the_end');
+      // After a rollback, an orchestrator of release 0.2 would pass no barrier. It starts the next generation.
+      if (known.journaled && !request.journaled && running.has(known)) throw new TurnRefused('not_found');
       renew(known, request);
       known.commits.advance(from);
       known.commits.resolve(request.resolutions);
