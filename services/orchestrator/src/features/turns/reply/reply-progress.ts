@@ -30,7 +30,8 @@ export interface ReplyProgressDeps {
 /** What a reply knows. */
 export interface ReplyState {
   texts(): ReplyTexts;
-  state(): Pick<Progress, 'generation' | 'chunkSeq' | 'announcedStep'>;
+  /** @param completes whether the effects of the current event are complete */
+  state(completes: boolean): Pick<Progress, 'generation' | 'chunkSeq' | 'announcedStep'>;
   /** The number of the event that is applied, or of the last one. */
   event(): number;
   firstUnacknowledged(): number | undefined;
@@ -62,7 +63,7 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
       if (appliedEvent === 0) return undefined;
       const resumeFrom = Math.min(appliedEvent, (reply.firstUnacknowledged() ?? Infinity) - 1);
       const texts = versions.text === versions.saved ? undefined : reply.texts();
-      return { progress: { ...reply.state(), appliedEvent, resumeFrom }, texts, version: versions.text };
+      return { progress: { ...reply.state(completes), appliedEvent, resumeFrom }, texts, version: versions.text };
     },
     saved: (version) => void (versions.saved = version),
   });

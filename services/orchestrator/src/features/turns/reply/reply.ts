@@ -64,8 +64,10 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   let bytes = 0;
   let storedEvents = 0;
   let markedRead = false;
-  /** The step of the last announced model call. */
+  /** The step of the last announced model call whose tokens are reserved. */
   let announced = 0;
+  /** The step of the call whose tokens are being reserved. */
+  let reserving = 0;
   /** Where another process continues to read the events, until it has read those that are applied. */
   let replayFrom: number | undefined;
   let earlierText = '';
@@ -119,6 +121,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       bytes = 0;
       storedEvents = 0;
       announced = 0;
+      reserving = 0;
       replayFrom = undefined;
       progress.begin(0);
       parts.clear();
@@ -144,7 +147,11 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   };
   const progress = createReplyProgress(deps, {
     texts: () => ({ text: text.shown, received: text.received }),
-    state: () => ({ generation: reply.generation, chunkSeq: stream.chunkSeq, announcedStep: announced }),
+    state: (completes) => ({
+      generation: reply.generation,
+      chunkSeq: stream.chunkSeq,
+      announcedStep: completes ? Math.max(announced, reserving) : announced,
+    }),
     event: () => reply.events,
     firstUnacknowledged: () => requests.firstUnacknowledged,
   });
@@ -355,18 +362,21 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     const attempt = attemptOf(turn, value, reply.price);
     if (attempt.step <= announced && !value.metered)
       throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
-    if (!value.metered) announced = attempt.step;
+    if (!value.metered) reserving = attempt.step;
     const reserved = await reserveWhenFree(() => writer.reserve(attempt, value.metered, activity.take()), {
       isAborted: () => requests.aborted,
       signal,
       everyMs: deps.retryMs,
     });
-    if (reserved === 'reserved') return false;
+    if (reserved === 'reserved') {
+      announced = Math.max(announced, reserving);
+      return false;
+    }
+    reserving = 0;
     if (reserved !== 'budget_reached') {
       if (reserved !== 'busy') reply.overLimit = reserved;
       // Not committed: a runtime that is followed again must not send the request.
       reply.events -= 1;
-      announced = attempt.step - 1;
       return false;
     }
     if (isBackground(turn)) {

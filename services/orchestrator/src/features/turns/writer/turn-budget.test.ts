@@ -76,6 +76,27 @@ describe('an announced model call', () => {
     expect(harness.recorded).toMatchObject({ reservations: [1], commits: [1], cards: [], ended: { status: 'done' } });
   });
 
+  it('is reserved by the process that takes over while it waits for the tokens of other turns', async () => {
+    let checks = 0;
+    const announced = [attempt(1), usage(1), done('42')];
+    const calls = [
+      { events: [chunk('So far.'), entry(1), ...announced], barriers: [3] },
+      { events: announced, barriers: [1] },
+    ];
+    const harness = createTurnHarness(calls, {
+      ...RUNTIME,
+      left() {
+        checks += 1;
+        if (checks === 2) throw new Error('the process ends');
+        return checks === 1 ? 'reserved' : 'some';
+      },
+    });
+    await expect(harness.run()).rejects.toThrow('the process ends');
+    await harness.run();
+    expect(harness.calls().map(({ fromEvent }) => fromEvent)).toEqual([0, 2]);
+    expect(harness.recorded).toMatchObject({ reservations: [1], commits: [3], ended: { status: 'done' } });
+  });
+
   it('asks with a card if the other calls never give tokens back', async () => {
     const events = [attempt(1)];
     const harness = createTurnHarness([{ events, barriers: [1] }], { ...RUNTIME, left: () => 'reserved' });
