@@ -62,9 +62,14 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const builtIn = builtInTools(agent, request.tools);
   const own = builtIn.map(({ definition }) => definition);
   const { tools: others, problem } = await offerTools(source, own, request.tools, signal);
-  const requested = fittingTools(requestedTools(request), others, limits);
+  const known = requestedTools(request);
+  const requested = fittingTools(known, others, limits);
   const tools = [...others, ...requested];
-  const offered = new Set(tools.map(({ name }) => name));
+  let state = stateOf(request);
+  // Calls that the model has made are requested, even if fewer tools fit now.
+  const made = new Set(state.open?.calls.map(({ name }) => name));
+  const requestable = known.filter((tool) => requested.includes(tool) || made.has(tool.name));
+  const offered = new Set([...others, ...requestable].map(({ name }) => name));
   const images = request.limits?.images ?? false;
   const journal = createJournal(request, { ...deps, announced: request.budgeted && deps.model.announces === true });
   // Without a complete journal, the next generation would repeat steps.
@@ -74,7 +79,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
       }
     : undefined;
   const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, { ...deps, onLongWait });
-  const requests = { names: new Set(requested.map(({ name }) => name)), journal, resolution: deps.resolution };
+  const requests = { names: new Set(requestable.map(({ name }) => name)), journal, resolution: deps.resolution };
   const calling = {
     tools: source,
     builtIn,
@@ -88,7 +93,6 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     // Without a journal, the orchestrator is of release 0.2: it commits nothing, and the process has a token for calls.
     announced: request.journaled,
   };
-  let state = stateOf(request);
   writer.restore(state.text);
   let wasEmpty = false;
 

@@ -96,6 +96,20 @@ describe('a tool that the orchestrator executes', () => {
     expect(entries(resumed.events).map(({ kind }) => kind)).toEqual([EntryKind.RESULT]);
   });
 
+  it('is requested by a turn that continues, although the tool no longer fits into the context', async () => {
+    const large = { ...spec, description: 'x'.repeat(8_000) };
+    const limits = { contextWindow: 4_096, maxOutputTokens: 512 };
+    const first = await run([request(call), answer('Done.')], { turn, resolution: () => ({ text: 'Saved.' }) });
+    const [step] = entries(first.events);
+    const resumed = await run([answer('Done.')], {
+      turn: { journaled: true, requestedTools: [large], limits, journal: [step!] },
+      resolution: () => ({ text: 'Saved.' }),
+    });
+    expect(requests(resumed.events).map(({ callId }) => callId)).toEqual(['c1']);
+    expect(JSON.stringify(lastMessage(resumed.asked[0]))).toContain('Saved.');
+    expect(toolNames(resumed.asked[0])).toEqual(['stay_silent']);
+  });
+
   it('ends a turn without text if it showed a message', async () => {
     const { done } = await run([request(call), answer('')], {
       turn,

@@ -227,6 +227,13 @@ describe('approvals of a turn that can no longer continue', () => {
     await world.user.post(`${pathOf(reply.id)}/regenerate`, undefined, 200);
   });
 
+  it('continue a turn that fails like others after two generations without a new entry', async () => {
+    const { cards: asked } = await suspended(['c1']);
+    await choose(asked[0]);
+    const writer = await begin();
+    expect([await writer.nextGeneration(2), await writer.nextGeneration(2)]).toEqual([2, undefined]);
+  });
+
   it('keep the card of an executed call as approved if the turn fails later', async () => {
     const { cards: asked } = await suspended();
     await choose(asked[0]);

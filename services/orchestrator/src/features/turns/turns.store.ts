@@ -316,7 +316,7 @@ export function createTurnStore(database: Database): TurnStore {
 
     async resume(id, suspendedId, db) {
       const { rows: resumed } = await sql<{ contexts: number }>`
-        WITH entries AS (UPDATE turn_entries SET turn_id = ${id}, generation = 1 WHERE turn_id = ${suspendedId} RETURNING number),
+        WITH entries AS (UPDATE turn_entries SET turn_id = ${id}, generation = 0 WHERE turn_id = ${suspendedId} RETURNING number),
           contexts AS (UPDATE turn_contexts SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING turn_id),
           calls AS (UPDATE tool_calls SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
           receipts AS (UPDATE receipts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
