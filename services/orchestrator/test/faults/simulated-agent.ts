@@ -58,8 +58,7 @@ export interface AgentTurn {
 /**
  * An agent whose model calls tools in the steps of `plan`.
  *
- * @param features of its runtime: with `journal.2`, entries have what is committed with them; with `tool-grants.1`, calls of its
- * own tools are announced
+ * @param features with `journal.2`, entries have what is committed with them; with `tool-grants.1`, searches are announced
  */
 export function* simulatedAgent(
   request: RunTurnRequest,

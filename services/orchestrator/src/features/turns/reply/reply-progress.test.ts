@@ -21,7 +21,8 @@ describe('the progress of a reply', () => {
       { turn: { id: 't' }, writer, logger: silentLogger },
       {
         texts: () => ({ text, received: text }),
-        state: () => ({ generation: 1, chunkSeq: 1, announcedStep: 0 }),
+        state: () => ({ generation: 1, chunkSeq: 1 }),
+        announcedStep: () => 0,
         event: () => 1,
         firstUnacknowledged: () => undefined,
       },

@@ -30,8 +30,9 @@ export interface ReplyProgressDeps {
 /** What a reply knows. */
 export interface ReplyState {
   texts(): ReplyTexts;
+  state(): Pick<Progress, 'generation' | 'chunkSeq'>;
   /** @param completes whether the effects of the current event are complete */
-  state(completes: boolean): Pick<Progress, 'generation' | 'chunkSeq' | 'announcedStep'>;
+  announcedStep(completes: boolean): number;
   /** The number of the event that is applied, or of the last one. */
   event(): number;
   firstUnacknowledged(): number | undefined;
@@ -63,7 +64,9 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
       if (appliedEvent === 0) return undefined;
       const resumeFrom = Math.min(appliedEvent, (reply.firstUnacknowledged() ?? Infinity) - 1);
       const texts = versions.text === versions.saved ? undefined : reply.texts();
-      return { progress: { ...reply.state(completes), appliedEvent, resumeFrom }, texts, version: versions.text };
+      const announcedStep = reply.announcedStep(completes);
+      const progress = { ...reply.state(), announcedStep, appliedEvent, resumeFrom };
+      return { progress, texts, version: versions.text };
     },
     saved: (version) => void (versions.saved = version),
   });

@@ -14,6 +14,7 @@ import {
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import { type AnnouncedCallDeps, createAnnouncedCalls } from './announced-calls.js';
+import { createAnnouncedSteps } from './announced-steps.js';
 import { createChunkStream } from './chunk-stream.js';
 import { finishedReply } from './finished-reply.js';
 import type { LiveEvents } from './live-events.js';
@@ -64,10 +65,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   let bytes = 0;
   let storedEvents = 0;
   let markedRead = false;
-  /** The step of the last announced model call whose tokens are reserved. */
-  let announced = 0;
-  /** The step of the call whose tokens are being reserved. */
-  let reserving = 0;
+  const steps = createAnnouncedSteps();
   /** Where another process continues to read the events, until it has read those that are applied. */
   let replayFrom: number | undefined;
   let earlierText = '';
@@ -120,8 +118,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       stream.begin(0, 0);
       bytes = 0;
       storedEvents = 0;
-      announced = 0;
-      reserving = 0;
+      steps.restore(0);
       replayFrom = undefined;
       progress.begin(0);
       parts.clear();
@@ -147,11 +144,8 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   };
   const progress = createReplyProgress(deps, {
     texts: () => ({ text: text.shown, received: text.received }),
-    state: (completes) => ({
-      generation: reply.generation,
-      chunkSeq: stream.chunkSeq,
-      announcedStep: completes ? Math.max(announced, reserving) : announced,
-    }),
+    state: () => ({ generation: reply.generation, chunkSeq: stream.chunkSeq }),
+    announcedStep: steps.stored,
     event: () => reply.events,
     firstUnacknowledged: () => requests.firstUnacknowledged,
   });
@@ -165,7 +159,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     bytes = Buffer.byteLength(one.text);
     stream.begin(one.text.length, one.chunkSeq + UNSAVED_PARTS);
     reply.events = one.appliedEvent;
-    announced = one.announcedStep;
+    steps.restore(one.announcedStep);
     replayFrom = one.resumeFrom;
     progress.begin(one.appliedEvent);
   }
@@ -201,7 +195,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (event.case === 'activity' && usage.waits) await writer.flush();
     // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
     if (event.case === 'activity' || event.case === 'tool') reply.overLimit = usage.reached;
-    if (event.case === 'usage') usage.record(event.value, event.value.step <= announced);
+    if (event.case === 'usage') usage.record(event.value, event.value.step <= steps.last);
     switch (event.case) {
       case 'activity':
         activity.show(event.value.activity);
@@ -300,7 +294,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
     const produced: EntryParts = {
       usage: reported.usage && usageEntry(turn, reported.usage, reply.price),
-      usageOf: reported.usage === undefined || reported.usage.step > announced ? 'unannounced' : 'reserved',
+      usageOf: reported.usage === undefined || reported.usage.step > steps.last ? 'unannounced' : 'reserved',
       tool: tool === undefined ? undefined : parts.toolLine(tool),
       message: message === undefined ? undefined : parts.offeredMessage(message),
       call: parts.recordOf(reported.call),
@@ -360,19 +354,16 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   /** Reserves the tokens of a model call. @returns whether the turn has ended because they do not fit into its budget */
   async function reserve(value: Attempt): Promise<boolean> {
     const attempt = attemptOf(turn, value, reply.price);
-    if (attempt.step <= announced && !value.metered)
+    if (attempt.step <= steps.last && !value.metered)
       throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
-    if (!value.metered) reserving = attempt.step;
+    if (!value.metered) steps.begin(attempt.step);
     const reserved = await reserveWhenFree(() => writer.reserve(attempt, value.metered, activity.take()), {
       isAborted: () => requests.aborted,
       signal,
       everyMs: deps.retryMs,
     });
-    if (reserved === 'reserved') {
-      announced = Math.max(announced, reserving);
-      return false;
-    }
-    reserving = 0;
+    steps.end(reserved === 'reserved');
+    if (reserved === 'reserved') return false;
     if (reserved !== 'budget_reached') {
       if (reserved !== 'busy') reply.overLimit = reserved;
       // Not committed: a runtime that is followed again must not send the request.
