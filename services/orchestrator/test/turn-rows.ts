@@ -46,6 +46,7 @@ export const QUEUED: TurnRow = {
   user_banned: false,
   stop_requested: false,
   resumes_message_id: null,
+  repeats_from_message_id: 'question',
   shown_entries: 0,
   waits_until: null,
   usage_turn_id: 't',

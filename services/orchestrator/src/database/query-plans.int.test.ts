@@ -167,7 +167,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
         const position = { time: new Date().toISOString(), key: place.agentId };
         await receipts.count(place.workspaceId, database);
         await receipts.ofConversation(place.conversationId, 10);
-        await receipts.sentSince({ id: place.messageId, agentId: place.messageId, userMessageId: place.messageId });
+        await receipts.sentSince({ id: place.messageId, agentId: place.messageId, messageId: place.messageId });
         await receipts.list(place.userId, { limit: 50 });
         await receipts.list(place.userId, { workspaceId: place.workspaceId, limit: 50, after: position });
         await receipts.get(place.userId, place.messageId);

@@ -440,6 +440,7 @@ export interface TurnsTable {
   waited_generation: Generated<number>;
   activity: 'reading' | 'thinking' | 'writing' | 'pending' | null;
   activity_until: Timestamp | null;
+  repeats_from_message_id: string | null;
 }
 
 export interface UntrustedContentsTable {

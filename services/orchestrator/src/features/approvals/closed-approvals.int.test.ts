@@ -234,6 +234,27 @@ describe('approvals of a turn that can no longer continue', () => {
     expect([await writer.nextGeneration(2), await writer.nextGeneration(2)]).toEqual([2, undefined]);
   });
 
+  it('are followed by a reply that counts calls since the first message as repeated when it is regenerated', async () => {
+    const { userMessage, cards: asked } = await suspended(['c1']);
+    await choose(asked[0], 'deny');
+    for (const round of ['first', 'second']) {
+      const writer = await begin();
+      await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: round, errorCode: null });
+      const reply = (await page()).body.data.findLast(({ role }) => role === 'agent')!;
+      await world.user.post(`${pathOf(reply.id)}/regenerate`, undefined, 200);
+      const [regenerated] = await world.uswarm.database
+        .selectFrom('turns')
+        .select('id')
+        .where('status', '=', 'queued')
+        .where('workspace_id', '=', world.home.workspaceId)
+        .execute();
+      expect(await world.turnWorker.stores.turns.get(regenerated!.id)).toMatchObject({
+        resumes_message_id: null,
+        repeats_from_message_id: userMessage.id,
+      });
+    }
+  });
+
   it('keep the card of an executed call as approved if the turn fails later', async () => {
     const { cards: asked } = await suspended();
     await choose(asked[0]);

@@ -9,6 +9,8 @@ export interface ConcernedTurn {
   id: string;
   agentId: string;
   userMessageId: string;
+  /** The first message of the chain that the turn, or one that it replaces, continues; null for other turns. */
+  repeatsFromMessageId: string | null;
   replyMessageId: string | null;
   status: TurnStatus;
   generation: number;
@@ -45,6 +47,7 @@ export function createMessageChangeStore(): MessageChangeStore {
     async turnsOf(messageId, db) {
       const { rows } = await sql<ConcernedTurn>`
         SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
+          coalesce(repeats_from_message_id, resumes_message_id) AS "repeatsFromMessageId",
           status, generation, created_at AS "createdAt"
         FROM turns
         WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}

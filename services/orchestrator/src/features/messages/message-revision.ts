@@ -6,7 +6,7 @@ import type { TurnQueue } from '../turns/turn-queue.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { answeringAgents, checkedMentions, checkedText } from './draft.js';
-import type { MessageChangeStore } from './message-changes.store.js';
+import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import type { SendMessageDeps } from './send-message.js';
@@ -76,11 +76,13 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
 
   async function enqueueTurns(
     { messageId, workspaceId, conversationId, agentIds, userId }: AnsweredMessage,
+    replaced: readonly ConcernedTurn[],
     tx: Transaction,
   ): Promise<void> {
     const ordinal = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     for (const agentId of agentIds) {
-      const turn = { workspaceId, conversationId, agentId, userMessageId: messageId, ordinal };
+      const repeatsFromMessageId = replaced.find((turn) => turn.agentId === agentId)?.repeatsFromMessageId ?? undefined;
+      const turn = { workspaceId, conversationId, agentId, userMessageId: messageId, repeatsFromMessageId, ordinal };
       await deps.queue.enqueue({ ...turn, userId }, tx);
     }
   }
@@ -123,7 +125,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     await changes.removeTurns([turn.id], tx);
     await events.append({ workspaceId, type: 'message.updated', subjectId: userMessage.messageId }, tx);
     await store.update(userMessage.messageId, { status: 'sent', errorCode: null }, tx);
-    await enqueueTurns({ ...userMessage, agentIds: [turn.agentId], userId }, tx);
+    await enqueueTurns({ ...userMessage, agentIds: [turn.agentId], userId }, [turn], tx);
     return userMessage.messageId;
   }
 
@@ -176,7 +178,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
           const kept = attachments === undefined ? {} : { attachments };
           await changes.edit(messageId, { text, mentions, ...kept }, tx);
           if (attachments !== undefined) await deps.attachments.attach(messageId, attachments, tx);
-          await enqueueTurns({ ...context, agentIds, userId }, tx);
+          await enqueueTurns({ ...context, agentIds, userId }, turns, tx);
         },
         resolve,
       );

@@ -65,8 +65,8 @@ export interface ReceiptStore {
   count(turnId: string, db: Database): Promise<number>;
   /** Calls that agents sent in a conversation, newest first. */
   ofConversation(conversationId: string, limit: number): Promise<SentCall[]>;
-  /** Whether another turn of an agent sent a call after the message that this turn answers. */
-  sentSince(turn: { id: string; agentId: string; userMessageId: string }): Promise<boolean>;
+  /** Whether another turn of an agent sent a call after the message. */
+  sentSince(turn: { id: string; agentId: string; messageId: string }): Promise<boolean>;
   /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
   insert(receipt: NewReceipt, db: Database): Promise<void>;
   /** Stores a call that changed data of uswarm. @returns the ended receipt */
@@ -160,12 +160,12 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
       .limit(limit)
       .execute(),
 
-  async sentSince({ id, agentId, userMessageId }) {
+  async sentSince({ id, agentId, messageId }) {
     const sent = await database
       .selectFrom('receipts as r')
       .innerJoin('messages as m', 'm.conversation_id', 'r.conversation_id')
       .select('r.id')
-      .where('m.id', '=', userMessageId)
+      .where('m.id', '=', messageId)
       .where('r.agent_id', '=', agentId)
       .where('r.turn_id', '<>', id)
       .where(IS_SENT)

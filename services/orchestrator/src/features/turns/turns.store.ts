@@ -19,6 +19,8 @@ export interface NewTurn {
   conversationId: string;
   agentId: string;
   userMessageId: string;
+  /** The message since which it can repeat calls. Default: `userMessageId` */
+  repeatsFromMessageId?: string | undefined;
 }
 
 export interface NewTask {
@@ -59,6 +61,8 @@ export interface TurnRow {
   stop_requested: boolean;
   /** The user message of the first turn, if this one continues it after an approval. */
   resumes_message_id: string | null;
+  /** The message since which it can repeat calls that other turns have sent. */
+  repeats_from_message_id: string;
   /** The entries of the journal whose text earlier replies show. */
   shown_entries: number;
   /** Until when the turn waits without a worker, because the model provider limits requests. */
@@ -202,6 +206,9 @@ export function createTurnStore(database: Database): TurnStore {
         't.shown_entries',
         't.waits_until',
         sql<string>`coalesce(t.first_turn_id, t.id)`.as('usage_turn_id'),
+        sql<string>`coalesce(t.repeats_from_message_id, t.resumes_message_id, t.user_message_id)`.as(
+          'repeats_from_message_id',
+        ),
         'w.owner_id as user_id',
         'task.depth as task_depth',
         'task.prompt as task_prompt',
@@ -211,10 +218,10 @@ export function createTurnStore(database: Database): TurnStore {
     db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
 
   return {
-    async insert({ id, workspaceId, conversationId, agentId, userMessageId }, most, db) {
+    async insert({ id, workspaceId, conversationId, agentId, userMessageId, repeatsFromMessageId = null }, most, db) {
       const { rows: inserted } = await sql`
-        INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
-        SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
+        INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id)
+        SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}, ${repeatsFromMessageId}::uuid
         WHERE ${queuedTurnsOf(sql`${conversationId}`)} < ${most}
         RETURNING id`.execute(db);
       return inserted.length === 1;
@@ -339,7 +346,8 @@ export function createTurnStore(database: Database): TurnStore {
         UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries), tokens_budget = suspended.tokens_budget,
           reply_message_id = CASE WHEN EXISTS (SELECT FROM tasks) THEN suspended.reply_message_id END,
           first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
-          resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id)
+          resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id),
+          repeats_from_message_id = suspended.repeats_from_message_id
         FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
         RETURNING (SELECT count(*) FROM contexts) AS contexts`.execute(db);
       // The turn would start from the beginning and repeat the calls.

@@ -186,8 +186,8 @@ describe('the call of a tool that the orchestrator executes', () => {
 
     it('can be repeated by a turn that answers the same message again, but not by an answer to a new message', async () => {
       const turn = await failedAfterSending();
-      const isRepeat = (userMessageId: string, id = turn.agent_id) =>
-        store().sentSince({ id, agentId: turn.agent_id, userMessageId });
+      const isRepeat = (messageId: string, id = turn.agent_id) =>
+        store().sentSince({ id, agentId: turn.agent_id, messageId });
       expect(await isRepeat(turn.user_message_id)).toBe(true);
       expect(await isRepeat(turn.user_message_id, turn.id)).toBe(false);
       expect(await isRepeat((await send('and?')).id)).toBe(false);

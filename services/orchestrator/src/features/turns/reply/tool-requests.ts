@@ -228,8 +228,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   /** Whether a call can repeat one that a deleted or failed reply to the same message has sent. The user must see it then. */
   async function mayRepeat(tool: PlatformTool): Promise<boolean> {
     if (!('send' in tool)) return false;
-    const { id, agent_id: agentId, user_message_id, resumes_message_id } = turn;
-    return await deps.rules.mayRepeat({ id, agentId, userMessageId: resumes_message_id ?? user_message_id });
+    const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
+    return await deps.rules.mayRepeat({ id, agentId, messageId });
   }
 
   /** What to do with a call that has no outcome: the stricter of the settings then and now applies. */
