@@ -89,12 +89,11 @@ describe('a turn that another process takes over', () => {
 
   it('invariant 4: stores an entry before it acknowledges an event after it that stores nothing', async () => {
     let stored: number | undefined;
-    const { run, recorded } = createTurnHarness([{ events: [entry(1), tool], barriers: [2] }, { events: [done()] }], {
+    const { run, recorded } = createTurnHarness([{ events: [entry(1), chunk('4'), done()], barriers: [2] }], {
       features: ['journal.1'],
       onAdvance: () => (stored ??= recorded.journal.length),
     });
     await run();
-    expect(recorded.lines).toEqual([]);
     expect(stored).toBe(1);
   });
 });
