@@ -192,11 +192,14 @@ describe('a call that waits for the user while a process is killed', () => {
   it.each(KILLED)(
     'invariant 5: leaves once if a process is killed between the choice and the next turn: %s',
     async (killed) => {
-      const unlock = await calls.approveAndBlock(await calls.ask());
+      const card = await calls.ask();
+      const unlock = await calls.approveAndBlock(card);
       await calls.kill(killed);
       await unlock();
       await calls.recover(killed);
       expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+      expect((await calls.user.choose(card, 'approve')).status).toBe(200);
+      expect(calls.mails()).toBe(1);
     },
   );
 });

@@ -103,9 +103,11 @@ describe('invariant 4: a call that changes another system', () => {
   });
 
   it('leaves once if Postgres is killed between the choice of the user and the next turn', async () => {
-    const unlock = await calls.approveAndBlock(await calls.ask());
+    const card = await calls.ask();
+    const unlock = await calls.approveAndBlock(card);
     await killAndRestart();
     await unlock();
+    expect((await approve(card)).status).toBe(200);
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 });

@@ -268,11 +268,10 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
 
     it('searches once if the connection to the runtime breaks after a commit has arrived and before it is acknowledged', async () => {
       const { workspaceId } = client;
-      const ofRuntime = `FROM runtimes WHERE workspace_id = $1 AND phase = 'Ready'`;
-      const [runtime] = await eventually(
-        () => services.query<{ address: string }>(`SELECT address ${ofRuntime}`, [workspaceId]),
-        { until: ({ length }) => length > 0 },
-      );
+      const ready = `SELECT address FROM runtimes WHERE workspace_id = $1 AND phase = 'Ready'`;
+      const [runtime] = await eventually(() => services.query<{ address: string }>(ready, [workspaceId]), {
+        until: ({ length }) => length > 0,
+      });
       const proxy = await startFaultInjectionProxy(runtime!.address);
       const address = proxy.redirect(runtime!.address).replace(/\/$/, '');
       await services.query('UPDATE runtimes SET address = $2 WHERE workspace_id = $1', [workspaceId, address]);

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { connect, type ServerHttp2Stream } from 'node:http2';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { defaultTurnLimits } from '../turns/turn-registry.js';
 import { type Http2Listening, listenHttp2 } from './http2-server.js';
 
 describe('the HTTP/2 server', () => {
   let server: Http2Listening | undefined;
   afterEach(() => server?.close(0));
 
-  it('accepts events and commits of 128 turns, and short calls, over one connection', async () => {
-    const turns = 128;
-    const calls = 2 * turns + 8;
+  it('accepts events and commits of all turns that may run, and short calls, over one connection', async () => {
+    const calls = 2 * defaultTurnLimits.running + 8;
     const open = new Set<ServerHttp2Stream>();
     const allOpen = Promise.withResolvers<void>();
     server = await listenHttp2(

@@ -1,6 +1,7 @@
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ListenOptions, openPort } from '@uswarm/service-kit';
+import { defaultTurnLimits } from '../turns/turn-registry.js';
 
 export interface Http2Listening {
   port: number;
@@ -11,8 +12,8 @@ export interface Http2Listening {
 /** Megabytes that a connection buffers. Node's default of 10 is less than the events of some turns. */
 const SESSION_MB = 64;
 
-/** Each of the 128 running turns needs two: for its events and its commits. The others are for short calls. */
-const MAX_STREAMS = 512;
+/** Each running turn needs two: for its events and its commits. The others are for short calls. */
+const MAX_STREAMS = 4 * defaultTurnLimits.running;
 
 /** HTTP/2 without TLS, with prior knowledge (h2c), for gRPC. @throws the listen error */
 export async function listenHttp2(

@@ -41,6 +41,7 @@ export type ToolName = RequestedTool | 'search';
 /** What every simulated runtime can do. */
 const FEATURES = ['journal.1', 'tools.1', 'budget.1'];
 const LATER_FEATURES = ['journal.2', 'tool-grants.1'];
+const ALL_FEATURES = [...FEATURES, ...LATER_FEATURES];
 
 export interface Schedule {
   /** The features of the first runtime, and of those that replace it. */
@@ -60,10 +61,7 @@ export interface Schedule {
 
 /** Calls that need approvals, in runtimes of this release, without a fault. */
 export const APPROVED: Omit<Schedule, 'steps'> = {
-  features: [
-    [...FEATURES, ...LATER_FEATURES],
-    [...FEATURES, ...LATER_FEATURES],
-  ],
+  features: [ALL_FEATURES, ALL_FEATURES],
   asks: true,
   finds: true,
   faults: [],

@@ -81,7 +81,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   ): Promise<void> {
     const ordinal = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     for (const agentId of agentIds) {
-      const repeatsFromMessageId = replaced.find((turn) => turn.agentId === agentId)?.repeatsFromMessageId ?? undefined;
+      const repeatsFromMessageId = replaced.find((turn) => turn.agentId === agentId)?.repeatsFromMessageId;
       const turn = { workspaceId, conversationId, agentId, userMessageId: messageId, repeatsFromMessageId, ordinal };
       await deps.queue.enqueue({ ...turn, userId }, tx);
     }

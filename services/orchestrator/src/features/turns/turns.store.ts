@@ -11,7 +11,14 @@ import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
 import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
 import type { TurnContext } from './request/turn-contexts.store.js';
-import { finishTurn, suspendTurn, type TurnEnd, type Unfinished, unfinishedOf } from './writer/turn-ends.store.js';
+import {
+  finishTurn,
+  resumeTurn,
+  suspendTurn,
+  type TurnEnd,
+  type Unfinished,
+  unfinishedOf,
+} from './writer/turn-ends.store.js';
 
 export interface NewTurn {
   id: string;
@@ -20,7 +27,7 @@ export interface NewTurn {
   agentId: string;
   userMessageId: string;
   /** The message since which it can repeat calls. Default: `userMessageId` */
-  repeatsFromMessageId?: string | undefined;
+  repeatsFromMessageId?: string | null | undefined;
 }
 
 export interface NewTask {
@@ -320,39 +327,7 @@ export function createTurnStore(database: Database): TurnStore {
     finish: finishTurn,
     unfinished: unfinishedOf,
     suspend: suspendTurn,
-
-    async resume(id, suspendedId, db) {
-      const { rows: resumed } = await sql<{ contexts: number }>`
-        WITH entries AS (UPDATE turn_entries SET turn_id = ${id}, generation = 0 WHERE turn_id = ${suspendedId} RETURNING number),
-          contexts AS (UPDATE turn_contexts SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING turn_id),
-          calls AS (UPDATE tool_calls SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
-          receipts AS (UPDATE receipts SET turn_id = ${id} WHERE turn_id = ${suspendedId}),
-          approvals AS (
-            UPDATE tool_approvals SET turn_id = ${id} WHERE turn_id = ${suspendedId} RETURNING card_message_id, status
-          ), cards AS (
-            UPDATE messages SET turn_id = ${id}
-            WHERE id IN (SELECT card_message_id FROM approvals WHERE status = 'open')
-          ), tasks AS (
-            -- The suspended turn stays a background turn: it wrote messages.
-            INSERT INTO turn_tasks (turn_id, depth, prompt)
-            SELECT ${id}, depth, prompt FROM turn_tasks WHERE turn_id = ${suspendedId} RETURNING turn_id
-          ),
-          delegations AS (
-            UPDATE delegations SET
-              turn_id = CASE WHEN turn_id = ${suspendedId} THEN ${id}::uuid ELSE turn_id END,
-              parent_turn_id = CASE WHEN parent_turn_id = ${suspendedId} THEN ${id}::uuid ELSE parent_turn_id END
-            WHERE turn_id = ${suspendedId} OR parent_turn_id = ${suspendedId}
-          )
-        UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries), tokens_budget = suspended.tokens_budget,
-          reply_message_id = CASE WHEN EXISTS (SELECT FROM tasks) THEN suspended.reply_message_id END,
-          first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
-          resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id),
-          repeats_from_message_id = suspended.repeats_from_message_id
-        FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
-        RETURNING (SELECT count(*) FROM contexts) AS contexts`.execute(db);
-      // The turn would start from the beginning and repeat the calls.
-      if ((resumed[0]?.contexts ?? 0) === 0) throw new Error('the suspended turn has no context');
-    },
+    resume: resumeTurn,
 
     history: (
       { conversation_id: conversationId, user_message_id: messageId, agent_id: agentId },

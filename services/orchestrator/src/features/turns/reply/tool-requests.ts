@@ -225,7 +225,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     }
   }
 
-  /** Whether a call can repeat one that a deleted or failed reply to the same message has sent. The user must see it then. */
+  /** Whether a call can repeat one that a deleted or failed reply to the same question has sent. The user must see it then. */
   async function mayRepeat(tool: PlatformTool): Promise<boolean> {
     if (!('send' in tool)) return false;
     const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
