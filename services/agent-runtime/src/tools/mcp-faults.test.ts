@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLogger } from '@uswarm/service-kit';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type McpServerOptions, startMcpServer } from '../../test/mcp-server.js';
@@ -187,18 +188,24 @@ describe('the connection to an MCP server', () => {
   it('runs at most four calls concurrently', async () => {
     let running = 0;
     let most = 0;
+    const fourRun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
     const { call } = await setUp({
       answer: async (query) => {
         running += 1;
         most = Math.max(most, running);
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        if (running === 4) fourRun.resolve();
+        await ended.promise;
         running -= 1;
         return { text: query };
       },
     });
     const queries = Array.from({ length: 12 }, (_, index) => `q${index}`);
-    const results = await Promise.all(queries.map((query) => call(query)));
-    expect(results.map(({ text }) => text)).toEqual(queries);
+    const results = Promise.all(queries.map((query) => call(query)));
+    await fourRun.promise;
+    await sleep(50); // A fifth call would have arrived by now.
+    ended.resolve();
+    expect((await results).map(({ text }) => text)).toEqual(queries);
     expect(most).toBe(4);
   });
 
