@@ -84,7 +84,7 @@ describe('a failed call of an MCP tool', () => {
           return { text: query };
         },
       },
-      { callTimeoutMs: 300 },
+      { callTimeoutMs: 1_000 },
     );
     const other = call('other');
     expect(await call('slow')).toEqual({
@@ -164,7 +164,7 @@ describe('the list of the tools of an MCP server', () => {
       fail(response);
       return true;
     };
-    const { source, toolServer } = await setUp({ listFault }, { listTimeoutMs: 300 });
+    const { source, toolServer } = await setUp({ listFault }, { listTimeoutMs: 1_000 });
     await expect(source.list(NEVER)).rejects.toThrow(`The tool server ${reason}.`);
     const next = toolServer.forTurn(() => TOKEN);
     expect(await next.list(NEVER)).toContainEqual(expect.objectContaining({ name: 'echo_tool' }));

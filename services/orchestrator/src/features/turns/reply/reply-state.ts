@@ -4,8 +4,8 @@ import type { PriceOfCall } from './runtime-output.js';
 import type { ToolRequests } from './tool-requests.js';
 import type { FinishedReply } from '../writer/turn-ending.js';
 
-/** The state of a reply while the runtime streams it. */
-export interface Reply {
+/** The state of a reply while the runtime streams it. Disposed, it saves and publishes nothing more. */
+export interface Reply extends Disposable {
   generation: number;
   /** The number of applied events of this generation. */
   events: number;

@@ -1,7 +1,15 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { LIMITS, type MessageContent } from '@uswarm/contract';
-import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
+import {
+  AgentActivity,
+  type Done,
+  DoneSchema,
+  Outcome,
+  ToolState,
+  type TurnEvent,
+  TurnEventSchema,
+} from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../../test/transaction.js';
 import { QUEUED } from '../../../../test/turn-rows.js';
@@ -81,6 +89,12 @@ const TURN: TurnRow = {
 };
 
 const BEGUN = { replyId: 'r', seq: 1, activity: 'reading', stopRequested: false } as const;
+
+let replies = new DisposableStack();
+afterEach(() => {
+  replies.dispose();
+  replies = new DisposableStack();
+});
 
 /** A reply whose writer and live events record their calls. */
 function noted() {
@@ -177,6 +191,7 @@ function noted() {
     },
     BEGUN,
   );
+  replies.use(reply);
   reply.tools = { has: (name) => name !== 'no_such_tool' };
   let number = 0n;
   const apply = (event: TurnEvent['event']) => reply.apply(create(TurnEventSchema, { number: (number += 1n), event }));
@@ -285,6 +300,19 @@ describe('retracted text', () => {
 });
 
 describe('a reply', () => {
+  afterEach(() => void jest.useRealTimers());
+
+  it('has no timer after an attempt that did not end it', async () => {
+    jest.useFakeTimers();
+    const { reply, apply } = noted();
+    await apply(create(TurnEventSchema, { event: { case: 'chunk', value: { text: 'Hello' } } }).event);
+    const writing = { activity: AgentActivity.WRITING };
+    await apply(create(TurnEventSchema, { event: { case: 'activity', value: writing } }).event);
+    expect(jest.getTimerCount()).toBe(3);
+    reply[Symbol.dispose]();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('stores cached and reasoning tokens, and whether the usage is estimated', async () => {
     const { stored, apply } = noted();
     const usage = {

@@ -141,6 +141,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     flush: writer.flush,
     saveText: () => progress.saveSoon(),
     renewActivity: activity.renew,
+    [Symbol.dispose]: end,
   };
   const progress = createReplyProgress(deps, {
     texts: () => ({ text: text.shown, received: text.received }),

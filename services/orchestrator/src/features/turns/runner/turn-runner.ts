@@ -400,7 +400,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         (await mayUseTools(turn.id)) ? deps.toolTokens(tokenTurn(turn), query) : undefined;
       const effects = { receipts, rules, tokenFor, bodies, retryMs };
       const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
-      const reply = createReply({ turn, writer, ...streamed }, begun, saved);
+      using reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
       const run: Run = { turn, writer, reply, signal, stopped: false, stops, needed, deadlineAt };
       const stored = prepared && { ...prepared, stopRequested: begun.stopRequested };
