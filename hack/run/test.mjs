@@ -17,8 +17,8 @@ const LEDGER = 'requirement ledger';
 
 const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'evals'];
 /**
- * `npm test`: every check; with `--all` also the mutation checks of turns and routes, all combinations of faults, and more generated
- * cases, which takes much longer. Other arguments are passed to jest and select tests: only these and the types are checked.
+ * `npm test`: every check; with `--all` also the mutation check of routes, all combinations of faults, and more generated cases, which
+ * takes much longer. Other arguments are passed to jest and select tests: only these and the types are checked.
  *
  * @returns the exit code
  */
@@ -52,7 +52,7 @@ export function selectSteps(args, files) {
     ...(all && { USWARM_ALL_TESTS: '1' }),
   };
   if (selection.length > 0) return [typeCheck(), tests(selection, variables)];
-  return [...standardSteps(files, variables), ...(all ? [turnMutationCheck(), mutationCheck(files.ledger)] : [])];
+  return [...standardSteps(files, variables), ...(all ? [routeMutationCheck(files.ledger)] : [])];
 }
 
 function standardSteps({ skips, ledger, results }, variables) {
@@ -72,6 +72,7 @@ function standardSteps({ skips, ledger, results }, variables) {
       USWARM_LEDGER_FILE: ledger,
     }),
     ledgerProgram({ name: LEDGER, needs: [TESTS], script: 'report.js', ledger }),
+    turnMutationCheck(),
   ];
 }
 
@@ -123,12 +124,12 @@ function tests(args, variables) {
 
 /** Verifies that tests fail when a promise about calls of tools is broken. */
 function turnMutationCheck() {
-  return { name: 'mutation check of turns', needs: [TYPES], run: async () => ({ ok: await checkMutations() }) };
+  return { name: 'mutation check of turns', needs: [TESTS], run: async () => ({ ok: await checkMutations() }) };
 }
 
 /** Verifies that tests fail for an unimplemented route. */
-function mutationCheck(ledger) {
-  return ledgerProgram({ name: 'mutation check', needs: [LEDGER], script: 'mutation.js', ledger });
+function routeMutationCheck(ledger) {
+  return ledgerProgram({ name: 'mutation check of routes', needs: [LEDGER], script: 'mutation.js', ledger });
 }
 
 function ledgerProgram({ name, needs, script, ledger }) {

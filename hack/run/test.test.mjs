@@ -5,7 +5,7 @@ const files = { skips: 'skips.jsonl', ledger: 'ledger.jsonl', results: 'jest.jso
 const names = (args) => selectSteps(args, files).map(({ name }) => name);
 
 describe('npm test', () => {
-  it('runs every step except the mutation checks', () => {
+  it('runs every step except the mutation check of routes', () => {
     expect(names([])).toEqual([
       'format',
       'lint',
@@ -16,11 +16,12 @@ describe('npm test', () => {
       'dependency direction',
       'tests',
       'requirement ledger',
+      'mutation check of turns',
     ]);
   });
 
-  it('runs the mutation checks with --all', () => {
-    expect(names(['--all'])).toEqual([...names([]), 'mutation check of turns', 'mutation check']);
+  it('runs the mutation check of routes with --all', () => {
+    expect(names(['--all'])).toEqual([...names([]), 'mutation check of routes']);
   });
 
   it('runs only the types and the selected tests if it has jest arguments', () => {
