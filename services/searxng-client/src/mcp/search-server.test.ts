@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TOOL_SERVER_TOOLS } from '@uswarm/contract/agent-tools';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -184,15 +185,21 @@ describe('concurrent searches of a workspace', () => {
   it('all succeed, four at a time', async () => {
     let running = 0;
     let most = 0;
-    await using searxng = await startFakeSearxng((request, response) => {
+    const fourRun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    await using searxng = await startFakeSearxng(async (request, response) => {
       most = Math.max(most, (running += 1));
-      setTimeout(() => {
-        running -= 1;
-        answerJson({ results: [row('a')] })(request, response);
-      }, 30);
+      if (running === 4) fourRun.resolve();
+      await ended.promise;
+      running -= 1;
+      answerJson({ results: [row('a')] })(request, response);
     });
     const client = await connect(await start(createWebSearch({ endpoint: searxng.endpoint })));
-    const results = await Promise.all(Array.from({ length: 8 }, (_, n) => call(client, { query: `tea ${n}` })));
+    const searches = Promise.all(Array.from({ length: 8 }, (_, n) => call(client, { query: `tea ${n}` })));
+    await fourRun.promise;
+    await sleep(50); // A fifth search would have arrived by now.
+    ended.resolve();
+    const results = await searches;
     expect(results.map(({ isError = false }) => isError)).toEqual(Array(8).fill(false));
     expect(most).toBe(4);
   });

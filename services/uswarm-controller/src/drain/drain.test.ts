@@ -145,7 +145,7 @@ describe('a drain', () => {
   it('deletes a UserSwarm that is created during the settle time', async () => {
     startController();
     addUserSwarm('a');
-    const running = run({ settleMs: 200 });
+    const running = run({ settleMs: 1_000 });
     await eventually(() => userSwarms().length === 0);
     addUserSwarm('b');
     await running;
