@@ -9,7 +9,8 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, streamedText, type TestClient } from '@uswarm/testkit/test-client';
 import { finalTexts } from '../test/default-client-events.js';
 import { modelSettings } from '../test/model-settings.js';
-import { type SeparateServices, signalIfAlive, startSeparateServices } from '../test/separate.js';
+import { signalIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const WORKING = ['reading', 'thinking', 'writing', 'pending'];
 

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { type AppServers, type AppUser, type Card, startAppServers, startAppUser } from '../test/app-servers.js';
-import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const MEMORY = { key: 'tea', content: 'The user drinks green tea.' };
 

@@ -15,7 +15,8 @@ import {
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { runProgram } from '../test/program.js';
 import { modelSettings } from '../test/model-settings.js';
-import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const EVENT = { title: 'Dentist', start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
 const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };

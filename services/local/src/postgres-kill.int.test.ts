@@ -6,7 +6,7 @@ import { type RunningPostgres, startPostgres } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { Card } from '../test/app-servers.js';
 import { CallFixture, EVENT_CREATED, INSERT, MAIL_SENT, SEND } from '../test/call-fixture.js';
-import { killIfAlive } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
 
 describe('invariant 4: a call that changes another system', () => {
   const calls = new CallFixture();

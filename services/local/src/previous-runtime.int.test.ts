@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { buildPreviousRuntime, type ReplaceableRuntime } from '../test/previous-runtime.js';
-import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 describe('a workspace whose runtime is of the previous release', () => {
   let runtime: ReplaceableRuntime;

@@ -8,7 +8,8 @@ import { type TestClient, startTestClient, streamedText } from '@uswarm/testkit/
 import { ANSWER, startCountingModel } from '../test/counted-answer.js';
 import { leftBehind } from '../test/left-behind.js';
 import { modelSettings } from '../test/model-settings.js';
-import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 import { startToolServer, type TestToolServer } from '../test/tool-server.js';
 import { watchUsage } from '../test/usage-check.js';
 

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from '../test/model-settings.js';
-import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 const MEMORY = { key: 'tea', content: 'The user drinks green tea.' };
 

@@ -6,7 +6,8 @@ import { silentLogger } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
 import { startTestClient, streamedText, type TestClient } from '@uswarm/testkit/test-client';
 import { type ControlledSearch, startControlledSearch } from '../test/search.js';
-import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { killIfAlive } from '../test/processes.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 import { modelSettings } from '../test/model-settings.js';
 import { startSearchPart } from './search-part.js';
 

@@ -31,7 +31,8 @@ describeWith('valkey', 'a send whose workspace is locked for longer than its dea
     local_id,
     content: { type: 'text', text: local_id },
   });
-  const send = (localId: string): Promise<Answer> => client.socket.emitWithAck('message.send', draft(localId));
+  const send = (localId: string): Promise<Answer> =>
+    client.socket.timeout(150_000).emitWithAck('message.send', draft(localId));
   /** The stored messages in the order of their seq. */
   const stored = async (): Promise<string[]> => {
     const sql = 'SELECT local_id FROM messages WHERE workspace_id = $1 AND local_id IS NOT NULL ORDER BY seq';

@@ -17,6 +17,35 @@ export function loggedRuntimes(directory: string): number[] {
   return [...log.matchAll(/"pid":(\d+),"port":\d+,"msg":"runtime process listening"/g)].map(([, pid]) => Number(pid));
 }
 
+export interface RuntimeProcess {
+  pid: number;
+  workspace_id: string;
+}
+
+/** Signals a runtime from the table of runtimes, if it runs: another process can have the id of one that has ended. */
+export function signalRuntime({ pid, workspace_id }: RuntimeProcess, signal: NodeJS.Signals): void {
+  try {
+    const isRuntime = readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`USWARM_WORKSPACE_ID=${workspace_id}\0`);
+    if (!isRuntime) return;
+  } catch {
+    // It has ended, or the system has no such file.
+    if (existsSync('/proc/self/environ')) return;
+  }
+  signalIfAlive(pid, signal);
+}
+
+export function killIfAlive(pid: number): void {
+  signalIfAlive(pid, 'SIGKILL');
+}
+
+export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // The process has ended.
+  }
+}
+
 /** Pairs of process and parent. */
 function processTable(): [pid: number, ppid: number][] {
   if (!existsSync('/proc/self/stat')) {

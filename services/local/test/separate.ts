@@ -9,6 +9,7 @@ import { programFile } from '@uswarm/testkit/program-file';
 import { byTier } from '@uswarm/testkit/tier';
 import pg from 'pg';
 import { createDatabaseLocks } from './database-locks.js';
+import { killIfAlive, type RuntimeProcess, signalRuntime } from './processes.js';
 import { type Program, runProgram } from './program.js';
 
 export type Killed = 'the runtime' | 'the orchestrator' | 'both';
@@ -244,8 +245,8 @@ export async function startSeparateServices(
       await modelGateway?.program.stop();
       await Promise.all(orchestrators.map((program) => program.stop()));
       if (!keepDatabase) {
-        const { rows } = await pool.query<{ pid: number }>('SELECT pid FROM runtime_processes');
-        for (const { pid } of rows) killIfAlive(pid);
+        const { rows } = await pool.query<RuntimeProcess>('SELECT pid, workspace_id FROM runtime_processes');
+        for (const row of rows) signalRuntime(row, 'SIGKILL');
       }
       await pool.end();
       await databaseProxy.close();
@@ -254,16 +255,4 @@ export async function startSeparateServices(
     },
   };
   return services;
-}
-
-export function killIfAlive(pid: number): void {
-  signalIfAlive(pid, 'SIGKILL');
-}
-
-export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The process has ended.
-  }
 }

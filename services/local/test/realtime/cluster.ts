@@ -17,7 +17,8 @@ import pg from 'pg';
 import { createDatabaseLocks, type DatabaseLocks } from '../database-locks.js';
 import { runProgram } from '../program.js';
 import { modelSettings } from '../model-settings.js';
-import { createServiceSecrets, gatewayEnvironment, orchestratorEnvironment, signalIfAlive } from '../separate.js';
+import { type RuntimeProcess, signalIfAlive, signalRuntime } from '../processes.js';
+import { createServiceSecrets, gatewayEnvironment, orchestratorEnvironment } from '../separate.js';
 import { type OwnPostgres, startOwnPostgres } from './own-postgres.js';
 import { USER_NAME } from './folding-client.js';
 import { buildPreviousProgram, type PreviousProgram } from '../previous-release.js';
@@ -108,12 +109,10 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
   );
 
   async function signalRuntimes(signal: NodeJS.Signals, workspaceIds?: readonly string[]): Promise<number[]> {
-    const { rows } = await pool.query<{ pid: number; workspace_id: string }>(
-      'SELECT pid, workspace_id FROM runtime_processes',
-    );
-    const pids = rows.filter((row) => workspaceIds?.includes(row.workspace_id) ?? true).map(({ pid }) => pid);
-    for (const pid of pids) signalIfAlive(pid, signal);
-    return pids;
+    const { rows } = await pool.query<RuntimeProcess>('SELECT pid, workspace_id FROM runtime_processes');
+    const chosen = rows.filter((row) => workspaceIds?.includes(row.workspace_id) ?? true);
+    for (const row of chosen) signalRuntime(row, signal);
+    return chosen.map(({ pid }) => pid);
   }
   // After the services, which would start others.
   stack.defer(async () => void (await signalRuntimes('SIGKILL')));

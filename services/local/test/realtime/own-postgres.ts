@@ -6,7 +6,7 @@ import { type RunningPostgres, startPostgres, startStandby } from '@uswarm/dev-s
 import { eventually } from '@uswarm/testkit/eventually';
 import { startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import pg from 'pg';
-import { killIfAlive } from '../separate.js';
+import { killIfAlive } from '../processes.js';
 import type { Interval } from './lost-commits.js';
 
 /** A Postgres that keeps what it has committed, until a standby is promoted, and that a test can restart. */

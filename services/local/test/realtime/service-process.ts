@@ -1,6 +1,6 @@
 import type { Program } from '../program.js';
-import { childrenOf } from '../processes.js';
-import { killIfAlive, listening, signalIfAlive } from '../separate.js';
+import { childrenOf, killIfAlive, signalIfAlive } from '../processes.js';
+import { listening } from '../separate.js';
 
 /** A service that is started again at the same ports. */
 export interface ServiceProcess {
