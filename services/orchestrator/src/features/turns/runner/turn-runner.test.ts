@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '@uswarm/service-kit';
 import {
   ANSWERED,
@@ -242,10 +242,21 @@ describe('the turn runner', () => {
     beforeEach(() => {
       stopping = new AbortController();
     });
+    afterEach(() => void jest.useRealTimers());
+
     it('releases a streaming turn immediately', async () => {
       play([{ events: [chunk('4')], atTheEnd: () => stopping.abort(), ...failure(Code.Canceled) }]);
       expect(await harness.run({}, stopping.signal)).toEqual({ againInMs: 0 });
       expect(harness.recorded.ended).toBeUndefined();
+    });
+
+    it('saves nothing more of a turn that it releases', async () => {
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+      play([{ events: [chunk('4')], atTheEnd: () => stopping.abort(), ...failure(Code.Canceled) }]);
+      await harness.run({}, stopping.signal);
+      // Short waits for further writes.
+      jest.advanceTimersByTime(100);
+      expect(jest.getTimerCount()).toBe(0);
     });
 
     it('releases a turn that waits for the runtime immediately', async () => {
