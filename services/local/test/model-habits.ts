@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { type Dialect, dialects, type ModelServer, type ReceivedRequest, startModelServer } from '@uswarm/dev-servers';
+import type { ListedMessage } from '@uswarm/contract';
+import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from './model-settings.js';
+import { type SeparateServices, startSeparateServices } from './separate.js';
+
+type ModelProtocol = ReceivedRequest['protocol'];
+
+/** Waits of a provider above this many milliseconds belong to the tests of the runtime, whose clock is simulated. */
+const LONGEST_WAIT_MS = 5_000;
+/** Milliseconds of silence after which the runtime gives a response up. */
+const SILENCE_MS = 8_000;
+/** Users who ask at the same time. */
+const USERS = 6;
+
+/** A behaviour of a model server, and the model name that selects it. */
+export interface Habit {
+  group: string;
+  model: string;
+  dialect: Dialect;
+}
+
+/** What the user and the model server saw. */
+export interface SeenHabit {
+  /** The messages of agents with text. */
+  replies: readonly HabitOutcome[];
+  /** The requests of the turn. */
+  requests: readonly ReceivedRequest[];
+}
+
+const isTooSlow = ({ expected: { waits = [] } }: Dialect): boolean => waits.some((ms) => ms > LONGEST_WAIT_MS);
+
+/** The habits of servers with this protocol. */
+export const habitsOf = (protocol: ModelProtocol): Habit[] =>
+  Object.entries(dialects).flatMap(([group, members]) =>
+    members
+      .filter((dialect) => dialect.protocol === protocol || dialect.protocol === 'both')
+      .filter((dialect) => !isTooSlow(dialect))
+      .map((dialect, index) => ({ group, model: `${group}-${index}`, dialect })),
+  );
+
+function settingsOf(protocol: ModelProtocol, server: ModelServer, habits: readonly Habit[]): Record<string, string> {
+  const names = habits.map(({ model }) => model).join(',');
+  return protocol === 'openai'
+    ? { ...modelSettings(server), OPENAI_ALLOWED_MODELS: names }
+    : {
+        ANTHROPIC_BASE_URL: server.baseUrl,
+        ANTHROPIC_API_KEY: 'test',
+        ANTHROPIC_MODEL: 'scripted',
+        ANTHROPIC_ALLOWED_MODELS: names,
+      };
+}
+
+/** The text of an agent, and how its reply ended. */
+export interface HabitOutcome {
+  status: ListedMessage['status'];
+  /** The code of the failure. */
+  error: string | null;
+  text: string;
+}
+
+export interface HabitRun {
+  /** Asks a question that the server answers with this habit. */
+  see(habit: Habit): Promise<SeenHabit>;
+  close(): Promise<void>;
+}
+
+/** Installs orchestrator, gateways and runtimes in front of a server that has each habit under a model name of its own. */
+export async function startHabits(protocol: ModelProtocol): Promise<HabitRun> {
+  const habits = habitsOf(protocol);
+  const byModel = new Map(habits.map((habit) => [habit.model, habit]));
+  const requests = new Map<string, ReceivedRequest[]>();
+  const server = await startModelServer({
+    script(_request, _index, received) {
+      const { model } = received.body;
+      const earlier = requests.get(model) ?? [];
+      requests.set(model, [...earlier, received]);
+      const steps = byModel.get(model)?.dialect.script(earlier.length, received);
+      return steps ?? [{ text: 'Done.' }, { usage: { prompt: 30, completion: 2 } }];
+    },
+  });
+  const services = await startSeparateServices(
+    {
+      ...settingsOf(protocol, server, habits),
+      // No requests for titles.
+      SUMMARY_WORKERS: '0',
+      USWARM_MODEL_TIMEOUT_MS: String(SILENCE_MS),
+    },
+    { modelGateway: true },
+  );
+  // A name for each habit, so that what a runtime learns about one server does not change the requests to another.
+  await services.query('ALTER TABLE agents DROP CONSTRAINT agents_model_check');
+  const users = await Promise.all(Array.from({ length: USERS }, () => startUser(services)));
+  const idle = [...users];
+  const waiting: ((user: TestClient) => void)[] = [];
+
+  async function withUser<T>(work: (user: TestClient) => Promise<T>): Promise<T> {
+    const user = idle.pop() ?? (await new Promise<TestClient>((resolve) => waiting.push(resolve)));
+    try {
+      return await work(user);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) idle.push(user);
+      else next(user);
+    }
+  }
+
+  return {
+    see: ({ model, dialect }) =>
+      withUser(async (user) => {
+        await services.query('UPDATE agents SET model = $2 WHERE workspace_id = $1', [user.workspaceId, model]);
+        const replies = await ask(user, dialect.questions ?? ['Hello']);
+        return { replies, requests: requests.get(model) ?? [] };
+      }),
+    async close() {
+      for (const user of users) user.close();
+      await services.close();
+      await server.close();
+    },
+  };
+}
+
+async function startUser(services: SeparateServices): Promise<TestClient> {
+  const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+  return startTestClient({ ...services, token });
+}
+
+/** Asks in a new conversation. @returns the replies after the end of the turn */
+async function ask({ api, workspaceId, send, saw }: TestClient, questions: readonly string[]): Promise<HabitOutcome[]> {
+  const conversations = `/v1/workspaces/${workspaceId}/conversations`;
+  const created = await api('POST', conversations, { type: 'swarm' });
+  const { id } = (created.body as { data: { id: string } }).data;
+  await send(questions.join('\n'), id);
+  await saw('message.done', ({ conversation_id }: { conversation_id: string }) => conversation_id === id);
+  const listed = await api('GET', `${conversations}/${id}/messages`);
+  return (listed.body as { data: ListedMessage[] }).data.flatMap(({ role, content, status, error }) =>
+    role === 'agent' && content.type === 'text' ? [{ status, error: error?.code ?? null, text: content.text }] : [],
+  );
+}
