@@ -40,7 +40,8 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
     auth: 'user',
     tag: 'messages',
-    summary: 'Search messages that contain every word of q (case-insensitive, also within words), newest first',
+    summary:
+      'Search messages that contain every word of q (also within words; ignores case, variants of punctuation and invisible characters), newest first',
     params: conversation,
     query: pageQuery.omit({ direction: true }).extend({
       q: z

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
+import { createMemoryStore } from '../features/agents/memories.store.js';
 import { createApprovalStore } from '../features/approvals/approvals.store.js';
 import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
 import { createAuditStore } from '../features/admin/audit.store.js';
@@ -8,6 +9,7 @@ import { createSessionStore } from '../features/auth/sessions.store.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
 import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createEventStore } from '../features/events/events.store.js';
+import { createMessageSearchStore } from '../features/messages/search.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createSendGroupStore } from '../features/messages/send-groups.store.js';
 import { createSendContextStore } from '../features/messages/send-context.store.js';
@@ -305,6 +307,13 @@ describe('frequent statements without a sequential scan of a large table', () =>
         ]),
     ],
     ['the claim of jobs', (database) => createJobStore(database).claim('turn', 32, 1)],
+    [
+      'the backfills of the search',
+      async (database) => {
+        await createMessageSearchStore(database).foldAgain(place.messageId, database);
+        await createMemoryStore(database).foldAgain(place.agentId, database);
+      },
+    ],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
     ['the check for jobs of a workspace', (database) => createJobStore(database).waits('turn', place.workspaceId)],
     ['jobs made due now', (database) => createJobStore(database).makeDueNow('turn', place.workspaceId)],

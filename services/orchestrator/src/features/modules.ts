@@ -228,6 +228,7 @@ function createChatModules(
     database,
     background: background.database,
     withTransaction,
+    jobs: requests.jobs,
     access,
     cursors,
     assets,

@@ -1,5 +1,7 @@
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database, WithTransaction } from '../../database/database.js';
+import { backfill } from '../../jobs/backfill.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { Assets } from '../core/assets.js';
 import { loadTools } from '../core/catalog.js';
 import type { ModelCatalog } from '../core/models.js';
@@ -18,7 +20,7 @@ import type { AgentStatuses } from './agent-statuses.js';
 import { createAgentStore } from './agents.store.js';
 import { createShownModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
-import { createMemoryStore } from './memories.store.js';
+import { createMemoryStore, MEMORY_FOLD_JOB } from './memories.store.js';
 import { createMemoryTools } from './memory-tools.js';
 import { createListCursors } from '../messages/list-cursor.js';
 
@@ -31,6 +33,7 @@ export interface AgentsModuleDeps {
   /** For calls of tools. */
   background: Database;
   withTransaction: WithTransaction;
+  jobs: Pick<JobStore, 'enqueue'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   assets: Pick<Assets, 'url'>;
@@ -57,9 +60,10 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     shownModel: createShownModel(models, config, environment),
   });
   const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };
+  const memoryStore = createMemoryStore(database);
   const memories = createMemoryService({
     withTransaction,
-    store: createMemoryStore(database),
+    store: memoryStore,
     access: agentAccess,
     workspaces: access,
     cursors: createListCursors('memories', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
@@ -67,7 +71,10 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
   });
   return {
     routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) },
-    jobs: [agentStatusExpiry({ withTransaction, store: createAgentStatusStore(database), statuses: deps.statuses })],
+    jobs: [
+      agentStatusExpiry({ withTransaction, store: createAgentStatusStore(database), statuses: deps.statuses }),
+      backfill({ type: MEMORY_FOLD_JOB, withTransaction, jobs: deps.jobs, rewrite: memoryStore.foldAgain }),
+    ],
     tools: createMemoryTools({ store: createMemoryStore(deps.background), limits: memoryLimits }),
   };
 }

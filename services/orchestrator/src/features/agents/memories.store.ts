@@ -81,7 +81,14 @@ export interface MemoryStore {
   rank(agentId: string, texts: readonly string[]): Promise<RankedMemory[]>;
   /** The memories with these keys, oldest first. */
   read(agentId: string, keys: readonly string[]): Promise<NewMemory[]>;
+  /** Writes the memories of the next agents after an id whose terms are of a former normalization. @returns the last of these ids */
+  foldAgain(after: string, db: Database): Promise<string | undefined>;
 }
+
+/** Stored in the database, also by a migration. */
+export const MEMORY_FOLD_JOB = 'memory-fold';
+/** Few, because each may have the maximum number of memories. */
+const AGENTS_FOLDED_AT_ONCE = 20;
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
 
@@ -256,6 +263,18 @@ export function createMemoryStore(database: Database): MemoryStore {
         SELECT key, content, category FROM agent_memories WHERE agent_id = ${agentId} AND key = ANY (${keys})
         ORDER BY created_at, key`.execute(database);
       return rows;
+    },
+
+    async foldAgain(after, db) {
+      const { rows } = await sql<{ id: string }>`
+        WITH batch AS MATERIALIZED (
+          SELECT id FROM agents WHERE id > ${after} ORDER BY id LIMIT ${AGENTS_FOLDED_AT_ONCE}
+        ), written AS (
+          UPDATE agent_memories m SET content = m.content FROM batch
+          WHERE m.agent_id = batch.id AND m.terms IS DISTINCT FROM memory_terms(m.key || ' ' || m.content)
+        )
+        SELECT id FROM batch ORDER BY id DESC LIMIT 1`.execute(db);
+      return rows[0]?.id;
     },
   };
 }

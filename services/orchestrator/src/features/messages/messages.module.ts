@@ -2,6 +2,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import { createGroups } from '../../database/groups.js';
 import type { BoundedRead } from '../../database/bounded-read.js';
 import type { Connections } from '../../database/connections.js';
+import { backfill } from '../../jobs/backfill.js';
 import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
@@ -31,7 +32,7 @@ import { createMessageService } from './messages.service.js';
 import { createMessageStore } from './messages.store.js';
 import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 import { createMessageSearch } from './search.service.js';
-import { createMessageSearchStore } from './search.store.js';
+import { createMessageSearchStore, SEARCH_FOLD_JOB } from './search.store.js';
 import { createSendContextStore, type SendTarget } from './send-context.store.js';
 import { createSendGroupStore } from './send-groups.store.js';
 import { createSendGroups } from './send-groups.js';
@@ -106,8 +107,9 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     createViewContext,
   });
   const service = createMessageService({ database, store, conversations, send, access, cursors, createViewContext });
+  const searchStore = createMessageSearchStore(database);
   const search = createMessageSearch({
-    store: createMessageSearchStore(database),
+    store: searchStore,
     conversations,
     rates,
     read: deps.boundedRead,
@@ -159,6 +161,9 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   return {
     service,
     routes: messageHandlers(service, search, actions, deps.stops, deletion, revision),
-    jobs: [approvalExpiry(approvals, withTransaction)],
+    jobs: [
+      approvalExpiry(approvals, withTransaction),
+      backfill({ type: SEARCH_FOLD_JOB, withTransaction, jobs, rewrite: searchStore.foldAgain }),
+    ],
   };
 }

@@ -28,7 +28,7 @@ export interface MessageSearchDeps {
 }
 
 /**
- * Finds messages whose text contains every word of `q`, newest first. The search is case-insensitive.
+ * Finds messages whose text contains every word of `q`, newest first. Both are normalized by `search_fold`.
  *
  * @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid`, `validation_failed`,
  *   `rate_limited`, `search_timeout`; the abort reason if the signal aborts

@@ -22,6 +22,8 @@ export interface MessageSearchStore {
     limit: number,
     db?: Database,
   ): Promise<PageRow[]>;
+  /** Writes the next messages after an id whose text is normalized in a former way. @returns the last id that it checked */
+  foldAgain(after: string, db: Database): Promise<string | undefined>;
 }
 
 /** Search results are sorted by their own seq, because tool lines have no searchable text. */
@@ -30,8 +32,14 @@ function keysetAfter(pageDirection: PageDirection, seq: number | null): RawBuild
   return pageDirection === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
 }
 
+/** Few, because each may have the maximum length. */
+const FOLDED_AT_ONCE = 200;
+
 /** The number of messages scanned before the index is used. Common words are found by the scan. */
 const READ_FIRST = 2_000;
+
+/** Stored in the database, also by a migration. */
+export const SEARCH_FOLD_JOB = 'search-fold';
 
 export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {
   const sorted = (pageDirection: PageDirection) => (pageDirection === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
@@ -89,6 +97,18 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         SELECT ${BOUNDED_COLUMNS} FROM messages m
         WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...remaining]}::bigint[])`;
       return selectPage(messages, pageDirection, db);
+    },
+
+    async foldAgain(after, db) {
+      const { rows } = await sql<{ id: string }>`
+        WITH batch AS MATERIALIZED (
+          SELECT id FROM messages WHERE id > ${after} ORDER BY id LIMIT ${FOLDED_AT_ONCE}
+        ), written AS (
+          UPDATE messages m SET content = m.content FROM batch
+          WHERE m.id = batch.id AND m.search_text IS DISTINCT FROM search_text_of(m.content)
+        )
+        SELECT id FROM batch ORDER BY id DESC LIMIT 1`.execute(db);
+      return rows[0]?.id;
     },
   };
 }

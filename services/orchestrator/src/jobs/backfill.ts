@@ -1,0 +1,35 @@
+import type { Transaction, WithTransaction } from '../database/database.js';
+import type { JobDefinition } from './job-definition.js';
+import type { JobStore } from './job-store.js';
+import type { LeasedJob } from './leased-job.js';
+
+/** Batches per run: a process that ends in between repeats at most one run. */
+const BATCHES_PER_RUN = 20;
+
+export interface BackfillDeps {
+  /** A migration enqueues the first job, with the nil UUID as the subject. */
+  type: string;
+  withTransaction: WithTransaction;
+  jobs: Pick<JobStore, 'enqueue'>;
+  /** Writes the rows after an id again, in the order of their ids. @returns the last of these ids; undefined if there are none */
+  rewrite: (after: string, tx: Transaction) => Promise<string | undefined>;
+}
+
+/**
+ * The job that writes the rows of a table again after a migration has changed a function of their generated columns. Each batch
+ * locks only its rows. The subject of a job is the id before its first row; after a run it enqueues a job for the next rows.
+ */
+export const backfill = ({ type, withTransaction, jobs, rewrite }: BackfillDeps): JobDefinition => ({
+  type,
+  async handle({ subjectId, workspaceId }: LeasedJob, signal: AbortSignal) {
+    let after = subjectId;
+    for (let batch = 0; batch < BATCHES_PER_RUN && !signal.aborted; batch += 1) {
+      const last = await withTransaction((tx) => rewrite(after, tx));
+      if (last === undefined) return { done: true };
+      after = last;
+    }
+    if (after === subjectId) return { againInMs: 0 };
+    await withTransaction((tx) => jobs.enqueue({ kind: type, subjectId: after, workspaceId }, tx));
+    return { done: true };
+  },
+});
