@@ -60,6 +60,7 @@ export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resourc
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
 export { canonicalLanguage } from './resources/codes.js';
+export { calendarDay } from './resources/user.js';
 export { Export, type ExportStatus } from './resources/export.js';
 export { LegalDocumentName, LegalStatus } from './resources/legal.js';
 export { Attachment } from './resources/upload.js';

@@ -33,12 +33,24 @@ export const UserProfile = z
   .meta({ id: 'UserProfile' });
 export type UserProfile = z.output<typeof UserProfile>;
 
-const CalendarDate = z.union([z.iso.date(), Timestamp]);
+/** A date, and in a date-time what follows it: date pickers send midnight in any zone, or without one. */
+const DATE_OR_TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?))?)?$/;
+
+/** The day that a date or a date-time names; undefined if that day does not exist. */
+export function calendarDay(text: string): string | undefined {
+  const day = DATE_OR_TIME.exec(text)?.[1];
+  return z.iso.date().safeParse(day).success ? day : undefined;
+}
 
 /** Documented with one format, so that client generators create a date instead of a class for a union. */
 const DateOfBirth = z
   .string()
-  .refine((value) => CalendarDate.safeParse(value).success, 'must be a date or a date-time')
+  .refine((value) => DATE_OR_TIME.test(value), {
+    error: 'must be a date such as 1990-12-10, or a date-time',
+    abort: true,
+  })
+  .refine((value) => calendarDay(value) !== undefined, 'must be a day of the calendar')
   .meta({ format: 'date' });
 
 /** Body of `PATCH /v1/users`: absent fields do not change; null clears only `date_of_birth`. Accepts all values of a new profile. */
@@ -50,7 +62,7 @@ export const UserPatch = z
     country_code: CountryCode,
     date_of_birth: DateOfBirth.nullable().meta({
       description:
-        'A date in the past, stored as the start of that day in UTC; null clears it. A date-time is also accepted.',
+        'A date in the past, stored as the start of that day in UTC; null clears it. Of a date-time, only the day that it names is stored, whatever its time and offset.',
     }),
     preferences: z
       .object({

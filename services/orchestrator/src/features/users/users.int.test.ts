@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { UserProfile } from '@uswarm/contract';
+import type { ErrorBody, UserProfile } from '@uswarm/contract';
 import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
@@ -197,12 +197,23 @@ describe('users', () => {
 
     it.each([
       ['1999-12-31', '1999-12-31T00:00:00.000Z'],
-      ['1999-12-31T12:00:00Z', '1999-12-31T12:00:00.000Z'],
-      ['1999-12-31T01:30:00+05:30', '1999-12-30T20:00:00.000Z'],
-      ['1999-12-31T20:00:00+20:00', '1999-12-31T00:00:00.000Z'],
-      ['1999-12-31T00:00:00-23:59', '1999-12-31T23:59:00.000Z'],
+      ['1990-03-25T00:00:00+02:00', '1990-03-25T00:00:00.000Z'],
+      ['1999-12-31T12:00:00Z', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T23:59:59.999999Z', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T01:30:00+05:30', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T00:00:00+14:00', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T23:00:00-12:00', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T00:00:00-23:59', '1999-12-31T00:00:00.000Z'],
+      ['2000-02-29T00:00:00.000-08:00', '2000-02-29T00:00:00.000Z'],
+      ['1999-12-31T00:00:00+0200', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T00:00+02', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31t00:00:00z', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31 00:00:00+01:00', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31 00:00:00 +0100', '1999-12-31T00:00:00.000Z'],
+      ['1999-12-31T00:00:00.000', '1999-12-31T00:00:00.000Z'],
       ['0001-01-01', '0001-01-01T00:00:00.000Z'],
-    ])('stores the date of birth %s as the instant %s', async (text, instant) => {
+      ['0001-01-01T00:00:00+00:01', '0001-01-01T00:00:00.000Z'],
+    ])('stores the date of birth %s as the start of its day, %s', async (text, instant) => {
       const user = await uswarm.user();
       await user.patch('/v1/users', { date_of_birth: text }, 204);
       expect((await profile(user)).date_of_birth).toBe(instant);
@@ -256,6 +267,23 @@ describe('users', () => {
       expect((await profile(user)).preferences.platform_language).toBe(canonical);
     });
 
+    it.each([
+      ['2001-02-29', 'must be a day of the calendar'],
+      ['2001-04-31T00:00:00+02:00', 'must be a day of the calendar'],
+      ['25.03.1990', 'must be a date such as 1990-12-10, or a date-time'],
+      ['2999-01-01', 'must be in the past'],
+    ])('rejects the date of birth %s with the message that it %s', async (text, message) => {
+      const user = await uswarm.user();
+      const body = JSON.stringify({ date_of_birth: text });
+      const answer = await user.raw<ErrorBody>({
+        method: 'PATCH',
+        path: '/v1/users',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      expect(answer.body.extra).toMatchObject({ fields: [{ path: 'date_of_birth', message }] });
+    });
+
     it('does not overwrite other fields of a concurrent request', async () => {
       const user = await uswarm.user();
       const patches = [
@@ -295,7 +323,11 @@ describe('users', () => {
       ['a malformed date', { date_of_birth: 'yesterday' }],
       ['a day that does not exist', { date_of_birth: '2001-02-29' }],
       ['a year that Postgres does not support', { date_of_birth: '0000-01-01' }],
-      ['a time whose offset leads to such a year', { date_of_birth: '0001-01-01T00:00:00+00:01' }],
+      ['a day that only leap years have, with a time', { date_of_birth: '1900-02-29T00:00:00+02:00' }],
+      ['a month that does not exist', { date_of_birth: '1990-13-01T00:00:00Z' }],
+      ['an hour that does not exist', { date_of_birth: '1990-01-01T25:00:00Z' }],
+      ['a date without separators', { date_of_birth: '19900325' }],
+      ['a date of another order', { date_of_birth: '25.03.1990' }],
       ['an offset of a day', { date_of_birth: '1999-12-31T00:00:00+24:00' }],
       ['a text with NUL', { name: 'a\u0000b' }],
       ['a text with a lone surrogate', { surname: 'a\ud800b' }],

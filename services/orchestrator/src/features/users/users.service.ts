@@ -1,4 +1,4 @@
-import { ApiError, canonicalLanguage, type UserPatch, type UserProfile } from '@uswarm/contract';
+import { ApiError, calendarDay, canonicalLanguage, type UserPatch, type UserProfile } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
@@ -62,10 +62,13 @@ function changeOf({ date_of_birth: birth, preferences, ...patch }: UserPatch, no
 /** ISO 8601 has a year 0, Postgres does not. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 
-/** A date without a time is the start of that day in UTC. @throws ApiError `validation_failed` */
+/**
+ * The start in UTC of the day that the text names: a birthday is a day of the calendar, whatever zone the client is in.
+ *
+ * @throws ApiError `validation_failed`
+ */
 function instantOfBirth(text: string, now: Date): Date {
-  const instant = new Date(text);
-  // An impossible time is NaN, which no comparison accepts.
+  const instant = new Date(`${calendarDay(text)}T00:00:00Z`);
   if (!(instant.getTime() >= EARLIEST)) throw invalidBirth('is not a date');
   if (instant >= now) throw invalidBirth('must be in the past');
   return instant;
