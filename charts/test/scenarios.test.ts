@@ -20,6 +20,7 @@ const SCENARIOS = [
     (name) => `deploy/production/values.yaml deploy/${name}.yaml`,
   ),
 ];
+const CRDS = repositoryFile('crds');
 const files = (paths: string): { files: string[] } => ({ files: paths.split(' ').map(repositoryFile) });
 
 /** Kinds of clouds without published schemas; examples.test.ts compares their fields. */
@@ -33,7 +34,8 @@ function judge(program: string, args: readonly string[], input: string): Promise
       if (error !== null && error.code !== 1) reject(new Error(`${program}: ${stderr}`, { cause: error }));
       else resolve(stdout);
     });
-    child.stdin?.end(input);
+    // A program that reads files can end before its input does.
+    child.stdin?.on('error', () => undefined).end(input);
   });
 }
 
@@ -83,6 +85,15 @@ describeWith('go', 'rendered manifests validated against the schemas of Kubernet
     expect(resources.length).toBeGreaterThan(30);
     const own = resources.filter(({ kind }) => !CLOUD_KINDS.includes(kind));
     expect(own.filter(({ status }) => status !== 'statusValid')).toEqual([]);
+  });
+
+  it('include the definitions in crds/, which kubectl applies without the chart', async () => {
+    const definitions = (await readdir(CRDS)).map((file) => join(CRDS, file));
+    expect(await check(definitions)).toEqual(
+      definitions.map((filename) =>
+        expect.objectContaining({ filename, kind: 'CustomResourceDefinition', status: 'statusValid' }),
+      ),
+    );
   });
 
   it.each([

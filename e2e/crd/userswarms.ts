@@ -79,7 +79,7 @@ export interface UserSwarms {
 export const uniqueName = (): string => `workspace-crd-${randomBytes(5).toString('hex')}`;
 
 export const generatedCrd = async (): Promise<Crd> =>
-  parse(await readFile(new URL('../../charts/uswarm/files/userswarms.uswarm.dev.yaml', import.meta.url), 'utf8'));
+  parse(await readFile(new URL('../../crds/userswarms.uswarm.dev.yaml', import.meta.url), 'utf8'));
 
 /** Connects to the cluster of this run and installs the CRD if it is missing. */
 export async function connect(): Promise<UserSwarms> {
