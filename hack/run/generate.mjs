@@ -5,6 +5,12 @@ import { runForeground } from './foreground.mjs';
 
 /** Generated sources that the build itself needs. */
 const beforeBuild = [
+  {
+    what: 'the time zones of Windows',
+    folder: 'packages/contract',
+    command: nodeBinary,
+    args: ['generate/windows-zones.ts'],
+  },
   { what: 'the code of the gRPC protocol', folder: 'packages/runtime-proto', command: 'buf', args: ['generate'] },
 ];
 

@@ -61,6 +61,7 @@ export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './reso
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
 export { canonicalLanguage } from './resources/codes.js';
 export { calendarDay } from './resources/user.js';
+export { canonicalTimeZone } from './resources/time-zones.js';
 export { Export, type ExportStatus } from './resources/export.js';
 export { LegalDocumentName, LegalStatus } from './resources/legal.js';
 export { Attachment } from './resources/upload.js';

@@ -31,6 +31,15 @@ describe('readDevice', () => {
     expect(isDescribed(device)).toBe(false);
   });
 
+  it.each([
+    ['GMT+05:30', '+05:30'],
+    ['W. Europe Standard Time', 'Europe/Berlin'],
+    ['  europe%2Fberlin ', 'Europe/Berlin'],
+    ['Mars/Olympus', ''],
+  ])('reads the time zone %j as %j', (sent, timezone) => {
+    expect(readDevice({ 'x-timezone': sent }).timezone).toBe(timezone);
+  });
+
   it('reduces a text to one storable line', () => {
     const { info } = readDevice({ 'x-device-info': `a\r\nb\u0000c\ud800${'😀'.repeat(300)}` });
     expect(info.startsWith('abc\ufffd😀')).toBe(true);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { canonicalTimeZone } from '@uswarm/contract/time-zones';
 import { UNPRINTABLE } from './unsafe-characters.js';
 
 /** The app installation that sent a request, as described by its headers. */
@@ -8,7 +9,7 @@ export interface Device {
   info: string;
   /** The version of the app. */
   version: string;
-  /** An IANA name; empty if the client sent no valid one. */
+  /** An IANA name or a UTC offset, as `canonicalTimeZone` writes it; empty if the client sent no valid one. */
   timezone: string;
 }
 
@@ -77,20 +78,13 @@ function shortened(text: string, characters: number): string {
 /** A cache: clients send few different names, and validating one is expensive. */
 const timezones = new Map<string, string>();
 const TIMEZONE_CACHE_SIZE = 1_000;
+const MAX_CACHED_NAME = 100;
 
 function knownTimezone(name: string): string {
-  if (name === '' || name.length > 64) return '';
+  if (name === '') return '';
   const known = timezones.get(name);
   if (known !== undefined) return known;
-  const resolved = resolveTimezone(name);
-  if (timezones.size < TIMEZONE_CACHE_SIZE) timezones.set(name, resolved);
+  const resolved = canonicalTimeZone(name) ?? '';
+  if (timezones.size < TIMEZONE_CACHE_SIZE && name.length <= MAX_CACHED_NAME) timezones.set(name, resolved);
   return resolved;
-}
-
-function resolveTimezone(name: string): string {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    return '';
-  }
 }

@@ -59,7 +59,10 @@ export const headerParameters: Record<string, oas31.ParameterObject> = {
   DeviceInfo: clientHeader('X-Device-Info', 'The device and its operating system.'),
   DeviceId: clientHeader('X-Device-ID', 'Identifies the device among the devices of the user.'),
   Version: clientHeader('X-Version', 'The version of the application.'),
-  Timezone: clientHeader('X-Timezone', 'The IANA time zone of the device, such as `Europe/Berlin`.'),
+  Timezone: clientHeader(
+    'X-Timezone',
+    'The time zone of the device: an IANA name such as `Europe/Berlin`. A UTC offset or a Windows name is also understood; other values are ignored.',
+  ),
 };
 
 const SIGNATURE_HEADERS = ['Signature', 'Timestamp'];

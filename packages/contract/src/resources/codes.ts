@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canonicalTimeZone } from './time-zones.js';
 
 /** Codes of other standards, as of 2026. New codes are additions, so they do not break clients. */
 
@@ -49,20 +50,19 @@ export const LanguageTag = z
     description: 'BCP 47, also with underscores (`en_US`); returned in canonical form (`en-US`).',
   });
 
-/** IANA time zone name; empty if unknown. */
+/** A time zone as clients name it; stored and returned as `canonicalTimeZone` writes it. */
 export const TimeZone = z
   .string()
   .max(64)
-  .refine((name) => name === '' || isTimeZone(name), 'must be an IANA time zone name')
-  .meta({ id: 'TimeZone', description: 'IANA time zone name; empty if unknown.' });
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
+  .refine(
+    (name) => name === '' || canonicalTimeZone(name) !== undefined,
+    'must be a time zone: an IANA name, a UTC offset or a Windows name',
+  )
+  .meta({
+    id: 'TimeZone',
+    description:
+      'IANA time zone name, or a UTC offset such as `+05:30`; empty if unknown. Also accepts Windows names and spellings such as `GMT+5:30`; returned in canonical form.',
+  });
 
 /** Undefined for an invalid tag, such as one with a repeated variant. */
 export function canonicalLanguage(tag: string): string | undefined {

@@ -21,7 +21,7 @@ import { refusedBy } from './refusals.js';
 
 export interface CalendarToolDeps {
   api: Pick<ProviderApi, 'call'>;
-  /** The IANA time zone of a user; '' if it is not known. */
+  /** The time zone of a user: an IANA name or a UTC offset; '' if it is not known. */
   timeZone: (userId: string) => Promise<string>;
 }
 
@@ -156,7 +156,8 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
         orderBy: 'startTime',
         maxResults: String(LISTED),
         ...(query === undefined ? {} : { q: query }),
-        ...(zone === '' ? {} : { timeZone: zone }),
+        // Google knows only names; without one, times have the zone of the calendar.
+        ...(/^[A-Z]/.test(zone) ? { timeZone: zone } : {}),
       };
       try {
         const { items, nextPageToken } = await api.call(

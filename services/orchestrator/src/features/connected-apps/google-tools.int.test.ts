@@ -341,3 +341,23 @@ describe('the mail tools', () => {
     expect(server.requests).toEqual([]);
   });
 });
+
+describe('the time zone of a list of events', () => {
+  it.each([
+    ['Pacific/Auckland', 'Pacific/Auckland'],
+    // Google knows no offsets, and without a zone it uses that of the calendar.
+    ['+05:30', undefined],
+    ['', undefined],
+  ])('is sent for %j as %j', async (zone, sent) => {
+    const queries: (Record<string, string | string[]> | undefined)[] = [];
+    const api: Pick<ProviderApi, 'call'> = {
+      call: (_user, { query }, schema) => {
+        queries.push(query);
+        return Promise.resolve(schema.parse({ items: [] }));
+      },
+    };
+    tools = createCalendarTools({ api, timeZone: async () => zone });
+    await read('list_calendar_events', { from: MONDAY.start, to: TUESDAY.end });
+    expect(queries.map((query) => query?.['timeZone'])).toEqual([sent]);
+  });
+});

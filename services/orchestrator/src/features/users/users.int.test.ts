@@ -284,6 +284,17 @@ describe('users', () => {
       expect(answer.body.extra).toMatchObject({ fields: [{ path: 'date_of_birth', message }] });
     });
 
+    it.each([
+      ['europe/berlin', 'Europe/Berlin'],
+      ['GMT+05:30', '+05:30'],
+      ['W. Europe Standard Time', 'Europe/Berlin'],
+      ['', ''],
+    ])('stores the time zone %j as %j', async (name, canonical) => {
+      const user = await uswarm.user();
+      await user.patch('/v1/users', { time_zone: name }, 204);
+      expect((await profile(user)).time_zone).toBe(canonical);
+    });
+
     it('does not overwrite other fields of a concurrent request', async () => {
       const user = await uswarm.user();
       const patches = [

@@ -1,4 +1,11 @@
-import { ApiError, calendarDay, canonicalLanguage, type UserPatch, type UserProfile } from '@uswarm/contract';
+import {
+  ApiError,
+  calendarDay,
+  canonicalLanguage,
+  canonicalTimeZone,
+  type UserPatch,
+  type UserProfile,
+} from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
@@ -51,10 +58,11 @@ export function createUserService({
 }
 
 /** @throws ApiError `validation_failed` */
-function changeOf({ date_of_birth: birth, preferences, ...patch }: UserPatch, now: Date): UserChange {
+function changeOf({ date_of_birth: birth, preferences, time_zone: zone, ...patch }: UserPatch, now: Date): UserChange {
   return {
     ...patch,
     ...(birth === undefined ? {} : { date_of_birth: birth === null ? null : instantOfBirth(birth, now) }),
+    ...(zone === undefined ? {} : { time_zone: canonicalTimeZone(zone) ?? zone }),
     ...(preferences === undefined ? {} : { preferences: withCanonicalLanguage(preferences) }),
   };
 }
