@@ -54,6 +54,36 @@ describe('the search command', () => {
   });
 });
 
+describe('the search command with credentials', () => {
+  const unauthorised = (): ReturnType<typeof startFakeSearxng> =>
+    startFakeSearxng((request, response) => {
+      const isKnown = request.headers.authorization === `Basic ${Buffer.from('user:hunter2').toString('base64')}`;
+      if (isKnown) answerJson({ results: [row('tea')] })(request, response);
+      else response.writeHead(401).end();
+    });
+
+  it('sends those of the endpoint, or those of the environment', async () => {
+    await using searxng = await unauthorised();
+    const inUrl = searxng.endpoint.replace('//', '//user:hunter2@');
+    const separate = { SVC_SEARCH_USERNAME: 'user', SVC_SEARCH_PASSWORD: 'hunter2' };
+    const finished = await Promise.all([
+      cli(['tea'], { SVC_SEARCH_ENDPOINT: inUrl }),
+      cli(['tea'], { SVC_SEARCH_ENDPOINT: searxng.endpoint, ...separate }),
+    ]);
+    for (const { code, stdout } of finished)
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Title tea') });
+  });
+
+  it('does not print them if they are rejected', async () => {
+    await using searxng = await unauthorised();
+    const endpoint = searxng.endpoint.replace('//', '//user:wrong-hunter@');
+    const { code, stdout, stderr } = await cli(['tea', '--searxng-endpoint', endpoint]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('status 401 (it rejects the user name or the password)');
+    expect(stdout + stderr).not.toContain('wrong-hunter');
+  });
+});
+
 describe('a failed search command', () => {
   it('TOOL-030: prints "not configured" for an explicitly empty endpoint and exits with 1', async () => {
     const { code, stderr } = await cli(['tea'], { SVC_SEARCH_ENDPOINT: '' });

@@ -34,6 +34,14 @@ describe('loadSearchConfig', () => {
     expect(() => loadSearchConfig(sameId, [])).toThrow(ConfigError);
   });
 
+  it('reads credentials of SearXNG, which may be files', () => {
+    expect(loadSearchConfig(env, []).credentials).toBeUndefined();
+    const both = { ...env, SVC_SEARCH_USERNAME: 'user', SVC_SEARCH_PASSWORD: 'hunter2' };
+    expect(loadSearchConfig(both, []).credentials).toEqual({ username: 'user', password: 'hunter2' });
+    const unreadable = { ...env, SVC_SEARCH_PASSWORD_FILE: '/none' };
+    expect(() => loadSearchConfig(unreadable, [])).toThrow('SVC_SEARCH_PASSWORD_FILE cannot be read');
+  });
+
   it.each([
     ['no key', {}, 'SVC_MCP_SIGNING_KEY is not set'],
     ['a short key', { SVC_MCP_SIGNING_KEY: 'k1:short' }, 'at least 32 bytes'],

@@ -1,9 +1,16 @@
 import { parseArgs } from 'node:util';
 import { ConfigError, flag, loadConfig, port, secret, type SigningKey, signingKey } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { resolveEndpoint } from './endpoint.js';
+import { type Credentials, resolveEndpoint } from './endpoint.js';
+
+/** For a SearXNG behind Basic authentication. */
+const credentialSettings = {
+  SVC_SEARCH_USERNAME: secret(z.string().default('')),
+  SVC_SEARCH_PASSWORD: secret(z.string().default('')),
+};
 
 const schema = z.object({
+  ...credentialSettings,
   SVC_MCP_SIGNING_KEY: secret(signingKey),
   SVC_MCP_SIGNING_KEY_PREVIOUS: secret(signingKey.optional()),
   /** Accept tokens without an expiry. Pods of release 0.2 use them until they are replaced. */
@@ -20,6 +27,8 @@ const schema = z.object({
 export interface SearchServiceConfig {
   /** Empty disables search. */
   endpoint: string;
+  /** For an endpoint without credentials of its own. */
+  credentials: Credentials | undefined;
   keys: readonly SigningKey[];
   acceptUnlimitedTokens: boolean;
   port: number;
@@ -43,12 +52,26 @@ export function loadSearchConfig(
   return {
     // loadConfig treats an empty variable as unset, but here an empty one disables search.
     endpoint: resolveEndpoint({ flag: endpointFlag(argv), env }),
+    credentials: credentialsOf(settings),
     keys,
     acceptUnlimitedTokens: settings.ACCEPT_UNLIMITED_TOKENS,
     port: settings.HTTP_PORT,
     opsPort: settings.OPS_PORT,
     limits: { perMinute: settings.SEARCH_RATE_PER_MINUTE, concurrent: settings.SEARCH_CONCURRENCY },
   };
+}
+
+/** The credentials in the environment, if it has any. @throws ConfigError */
+export function loadCredentials(env: Record<string, string | undefined>): Credentials | undefined {
+  return credentialsOf(loadConfig(z.object(credentialSettings), env));
+}
+
+function credentialsOf(settings: {
+  SVC_SEARCH_USERNAME: string;
+  SVC_SEARCH_PASSWORD: string;
+}): Credentials | undefined {
+  const { SVC_SEARCH_USERNAME: username, SVC_SEARCH_PASSWORD: password } = settings;
+  return username === '' && password === '' ? undefined : { username, password };
 }
 
 function endpointFlag(argv: readonly string[]): string | undefined {

@@ -1,5 +1,11 @@
 export { MAX_QUERY_LENGTH, MAX_RESULTS_CEILING, MAX_RESULTS_DEFAULT, type SearchArguments } from './arguments.js';
-export { DEFAULT_SEARCH_ENDPOINT, type EndpointSources, resolveEndpoint } from './endpoint.js';
+export {
+  DEFAULT_SEARCH_ENDPOINT,
+  type EndpointSources,
+  readEndpoint,
+  resolveEndpoint,
+  shownEndpoint,
+} from './endpoint.js';
 export { WebSearchError, type WebSearchErrorCode } from './errors.js';
 export { createSearchServer, type SearchServer, type SearchServerDeps } from './mcp/search-server.js';
 export { createSearchMetrics, measureSearches } from './metrics.js';

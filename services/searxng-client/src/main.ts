@@ -11,7 +11,8 @@ await runService({ logger }, async (stack) => {
   const config = loadSearchConfig(process.env, process.argv.slice(2));
   const registry = createMetrics(service);
   const metrics = createSearchMetrics(registry);
-  const search = measureSearches(createWebSearch({ endpoint: config.endpoint }), metrics);
+  const { endpoint, credentials } = config;
+  const search = measureSearches(createWebSearch({ endpoint, credentials }), metrics);
 
   const ops = await startOpsServer({ metrics: registry, ready: () => true, port: config.opsPort });
   stack.defer('operations server', () => ops.close());
@@ -28,6 +29,6 @@ await runService({ logger }, async (stack) => {
   stack.defer('running searches', () => server.close());
   stack.defer('MCP server', () => http.close());
 
-  if (config.endpoint === '') logger.warn('SVC_SEARCH_ENDPOINT is empty: searches will fail');
+  if (endpoint === '') logger.warn('SVC_SEARCH_ENDPOINT is empty: searches will fail');
   logger.info({ port: http.port, ops_port: ops.port }, 'listening');
 });

@@ -3,6 +3,8 @@ import { type Dispatcher, request } from 'undici';
 import { WebSearchError } from './errors.js';
 
 export interface SearxngRequestOptions {
+  /** The value of the header, for a SearXNG that requires it. */
+  authorization: string | undefined;
   dispatcher: Dispatcher | undefined;
   userAgent: string;
   /** Milliseconds for the connection, the response and its whole body. */
@@ -20,11 +22,11 @@ export async function requestJson(url: URL, options: SearxngRequestOptions): Pro
   try {
     const response = await request(url, {
       method: 'GET',
-      headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': options.userAgent },
+      headers: headersOf(options),
       signal: deadline.signal,
       ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
     });
-    const text = await readChecked(response, options.maxBytes);
+    const text = await readChecked(response, options);
     return parseJson(text, String(response.headers['content-type'] ?? ''));
   } catch (error) {
     throw toSearchError(error, url, deadline.expired(), options);
@@ -33,10 +35,18 @@ export async function requestJson(url: URL, options: SearxngRequestOptions): Pro
   }
 }
 
-async function readChecked({ statusCode, body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+function headersOf({ authorization, userAgent }: SearxngRequestOptions): Record<string, string> {
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': userAgent };
+  return authorization === undefined ? headers : { ...headers, authorization };
+}
+
+async function readChecked(
+  { statusCode, body }: Dispatcher.ResponseData,
+  { authorization, maxBytes }: SearxngRequestOptions,
+): Promise<string> {
   try {
     if (statusCode < 200 || statusCode > 299) {
-      const text = `searxng returned status ${statusCode}${explainStatus(statusCode)}`;
+      const text = `searxng returned status ${statusCode}${explainStatus(statusCode, authorization !== undefined)}`;
       throw new WebSearchError('bad_status', text, { status: statusCode });
     }
     const chunks: Buffer[] = [];
@@ -55,7 +65,9 @@ async function readChecked({ statusCode, body }: Dispatcher.ResponseData, maxByt
   }
 }
 
-function explainStatus(status: number): string {
+function explainStatus(status: number, hasCredentials: boolean): string {
+  if (status === 401 && hasCredentials) return ' (it rejects the user name or the password)';
+  if (status === 401) return ' (it requires a user name and a password)';
   if (status === 403) return ' (the JSON format is disabled: add "json" to search.formats in its settings)';
   if (status === 429) return ' (too many requests; try again later)';
   if (status >= 300 && status < 400) return ' (a redirect, which is not followed)';
@@ -64,12 +76,25 @@ function explainStatus(status: number): string {
 
 function parseJson(text: string, contentType: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parsePythonJson(text);
   } catch (cause) {
     if (contentType.includes('text/html') || /^\s*</.test(text)) {
       throw new WebSearchError('not_json', 'searxng returned HTML instead of JSON; is this address a SearXNG?');
     }
     throw new WebSearchError('malformed_response', 'searxng sent malformed JSON', { cause });
+  }
+}
+
+/** Also reads `NaN` and `Infinity`, which Python writes for the numbers of odd results, as null. */
+function parsePythonJson(text: string): unknown {
+  const json = text.replace(/^\uFEFF/u, '');
+  try {
+    return JSON.parse(json) as unknown;
+  } catch (error) {
+    const outsideOfTexts = /"[^"\\]*(?:\\.[^"\\]*)*"|\bNaN\b|-?\bInfinity\b/gsu;
+    const standard = json.replace(outsideOfTexts, (token) => (token.startsWith('"') ? token : 'null'));
+    if (standard === json) throw error;
+    return JSON.parse(standard) as unknown;
   }
 }
 

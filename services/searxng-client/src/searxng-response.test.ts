@@ -21,12 +21,51 @@ describe('unknown fields of a SearXNG response', () => {
     expect(readResponse({ ...further, results, unresponsive_engines: [] }, 5)).toEqual(readResponse({ results }, 5));
   });
 
-  it.each([null, 'none', {}, [null, 7, ['alone'], { name: 'x' }]])(
+  it.each([null, 'none', {}, [null, 7, [], [7, 'timeout'], {}]])(
     'TOOL-002: unresponsive_engines of an unexpected shape count as none: %j',
     (unresponsive_engines) => {
       expect(readResponse({ results: [row('a')], unresponsive_engines }, 5).status).toBe('ok');
     },
   );
+});
+
+describe('an engine that failed', () => {
+  it.each([
+    [['beta', 'timeout'], 'timeout'],
+    [['beta', 'timeout', true], 'timeout'],
+    [['beta', null], ''],
+    [['beta'], ''],
+    ['beta', ''],
+    [{ engine: 'beta', reason: 'timeout' }, 'timeout'],
+    [{ name: 'beta', error: 'timeout' }, 'timeout'],
+    [['<b>beta</b>', 'can&#39;t read'], "can't read"],
+  ])('is read from %j', (entry, reason) => {
+    const outcome = readResponse({ results: [], unresponsive_engines: [entry] }, 5);
+    expect(outcome).toMatchObject({ status: 'upstream_failed', unresponsive_engines: [{ engine: 'beta', reason }] });
+  });
+
+  it('is named with its reason, once per reason', () => {
+    const unresponsive_engines = [
+      ['bing', 'CAPTCHA'],
+      ['duckduckgo', 'timeout'],
+      ['mojeek', 'Suspended: too many requests'],
+      ['mwmbl', 'access denied'],
+      ['yahoo', 'timeout'],
+    ];
+    expect(readResponse({ results: [row('a')], unresponsive_engines }, 5).notes).toEqual([
+      'Not every search engine answered: bing (it asks for a CAPTCHA); duckduckgo, yahoo (timeout); ' +
+        'mojeek (paused after failures; the last: too many requests); mwmbl (it refuses access).',
+    ]);
+  });
+
+  it.each([
+    [['HTTP connection error', 'network error', 'Suspended: HTTP connection error'], true],
+    [['HTTP connection error', 'timeout'], false],
+  ])('is one of several without internet if the reasons are %j', (reasons, offline) => {
+    const unresponsive_engines = reasons.map((reason, index) => [`engine ${index}`, reason]);
+    const [note] = readResponse({ results: [], unresponsive_engines }, 5).notes;
+    expect(note?.includes('SearXNG seems to have no access to the internet.')).toBe(offline);
+  });
 });
 
 describe('the status of an outcome', () => {
@@ -77,6 +116,47 @@ describe('the rows of an outcome', () => {
   ])('the address %p is left out, and its neighbours stay', (url) => {
     const { results } = readResponse({ results: [row('a'), row('b', { url }), row('c')] }, 5);
     expect(results.map(({ title }) => title)).toEqual(['Title a', 'Title c']);
+  });
+
+  it('are plain text, also in addresses', () => {
+    const encoded = row('x', {
+      title: 'Tom &amp; <b>Jerry</b>',
+      content: 'List&lt;String&gt; isn&#39;t a &lt; b',
+      engine: 'al&amp;pha',
+      url: 'https://example.com/?a=1&amp;b=2',
+    });
+    expect(readResponse({ results: [encoded] }, 5).results).toEqual([
+      {
+        title: 'Tom & Jerry',
+        snippet: "List<String> isn't a < b",
+        engine: 'al&pha',
+        url: 'https://example.com/?a=1&b=2',
+      },
+    ]);
+  });
+
+  it('have no line breaks and hidden characters that were encoded', () => {
+    const { results } = readResponse({ results: [row('x', { title: 'one&#10;2.&nbsp;two&#x202e;&#8203;' })] }, 5);
+    expect(results[0]?.title).toBe('one 2. two');
+  });
+
+  it.each([
+    ['a title that is a number', { title: 1984 }, { title: '1984' }],
+    ['a title that is null', { title: null }, { title: 'example.com' }],
+    ['a title that is a list', { title: ['x'] }, { title: 'example.com' }],
+    ['an excerpt that is null', { content: null }, { snippet: '' }],
+    ['an excerpt that is an object', { content: { text: 'x' } }, { snippet: '' }],
+    ['an engine that is null', { engine: null }, { engine: 'alpha' }],
+    ['engines that are a text', { engine: '', engines: 'alpha' }, { engine: '' }],
+    ['numbers that are texts', { score: '9', positions: 'x' }, { title: 'Title b' }],
+  ])('stay with %s, and so do their neighbours', (_, fields, expected) => {
+    const { results } = readResponse({ results: [row('a'), row('b', fields), row('c')] }, 5);
+    expect(results.map(({ url }) => url)).toEqual(['a', 'b', 'c'].map((name) => `https://example.com/${name}`));
+    expect(results[1]).toMatchObject(expected);
+  });
+
+  it('are none if the list is null', () => {
+    expect(readResponse({ results: null }, 5)).toMatchObject({ status: 'empty', results: [] });
   });
 
   it('exclude entries that are not objects', () => {

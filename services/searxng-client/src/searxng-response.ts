@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { WebSearchError } from './errors.js';
 import type { SearchOutcome, SearchResult, UnresponsiveEngine } from './outcome.js';
-import { cleanText } from './untrusted-text.js';
+import { cleanHtml } from './untrusted-text.js';
+import { failureNotes } from './failed-engines.js';
 
 const TITLE_LENGTH = 200;
 const SNIPPET_LENGTH = 500;
@@ -10,18 +11,39 @@ const NAME_LENGTH = 60;
 const REASON_LENGTH = 100;
 const MAX_ENGINES = 50;
 
-/** Rows that are not objects and fields of an unexpected type count as absent. */
-const text = z.string().catch('');
-const rowSchema = z.object({ title: text, url: text, content: text, engine: text });
-const absentRow = { title: '', url: '', content: '', engine: '' };
+/** Text of a row. A title such as `1984` may be a number. Other types count as absent. */
+const text = z
+  .union([z.string(), z.number().transform(String)])
+  .nullish()
+  .transform((value) => value ?? '')
+  .catch('');
+/** Rows that are not objects count as rows without an address. */
+const rowSchema = z.object({ title: text, url: text, content: text, engine: text, engines: z.array(text).catch([]) });
+const absentRow = { title: '', url: '', content: '', engine: '', engines: [] };
+
+/** `[engine, reason]`. Other releases and other servers send the name alone, or an object. */
+const failedEngineSchema = z.union([
+  z.tuple([z.string()], z.unknown()).transform(([engine, reason]) => ({ engine, reason })),
+  z.string().transform((engine) => ({ engine, reason: undefined })),
+  z
+    .object({ engine: z.string().optional(), name: z.string().optional() })
+    .catchall(z.unknown())
+    .transform(({ engine, name, ...rest }) => ({
+      engine: engine ?? name ?? '',
+      reason: rest['reason'] ?? rest['error'] ?? rest['error_type'],
+    })),
+]);
 
 /**
  * The two fields that the tool reads. `answers` (objects), `infoboxes`, `suggestions`, `corrections` and new fields may
  * have any shape (TOOL-002).
  */
 const responseSchema = z.object({
-  results: z.array(rowSchema.catch(absentRow)),
-  unresponsive_engines: z.array(z.tuple([z.string(), z.string()]).rest(z.unknown()).nullable().catch(null)).catch([]),
+  results: z
+    .array(rowSchema.catch(absentRow))
+    .nullable()
+    .transform((rows) => rows ?? []),
+  unresponsive_engines: z.array(failedEngineSchema.nullable().catch(null)).catch([]),
 });
 
 /**
@@ -47,18 +69,19 @@ export function readResponse(json: unknown, maxResults: number): SearchOutcome {
 function toResult(row: z.infer<typeof rowSchema>): SearchResult | undefined {
   const url = webAddress(row.url);
   if (url === undefined) return undefined;
-  const title = cleanText(row.title, TITLE_LENGTH);
+  const title = cleanHtml(row.title, TITLE_LENGTH);
   return {
     title: title === '' ? url.host : title,
     url: url.href,
-    snippet: cleanText(row.content, SNIPPET_LENGTH),
-    engine: cleanText(row.engine, NAME_LENGTH),
+    snippet: cleanHtml(row.content, SNIPPET_LENGTH),
+    engine: cleanHtml(row.engine || (row.engines[0] ?? ''), NAME_LENGTH),
   };
 }
 
 /** Rejects `javascript:`, `data:` and URLs whose user name imitates a host. */
 function webAddress(address: string): URL | undefined {
-  const url = URL.parse(address);
+  // `&amp;` in an address is the `&` of the page from which it was copied.
+  const url = URL.parse(address.trim().replaceAll(/&(?:amp|#38|#x26);/gi, '&'));
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
   const disguised = url.username !== '' || url.password !== '';
   return disguised || url.href.length > URL_LENGTH ? undefined : url;
@@ -77,14 +100,15 @@ function mergeDuplicates(results: readonly SearchResult[]): SearchResult[] {
   return [...merged.values()];
 }
 
-function readEngines(pairs: readonly (readonly [string, string, ...unknown[]] | null)[]): UnresponsiveEngine[] {
-  return pairs
-    .filter((pair) => pair !== null)
-    .slice(0, MAX_ENGINES)
-    .map(([engine, reason]) => ({
-      engine: cleanText(engine, NAME_LENGTH),
-      reason: cleanText(reason, REASON_LENGTH),
-    }));
+function readEngines(entries: readonly (z.infer<typeof failedEngineSchema> | null)[]): UnresponsiveEngine[] {
+  return entries
+    .filter((entry) => entry !== null)
+    .map(({ engine, reason }) => ({
+      engine: cleanHtml(engine, NAME_LENGTH),
+      reason: typeof reason === 'string' ? cleanHtml(reason, REASON_LENGTH) : '',
+    }))
+    .filter(({ engine }) => engine !== '')
+    .slice(0, MAX_ENGINES);
 }
 
 function statusOf(rows: number, unresponsive: number): SearchOutcome['status'] {
@@ -93,12 +117,6 @@ function statusOf(rows: number, unresponsive: number): SearchOutcome['status'] {
 }
 
 function notesFor(rows: number, dropped: number, unresponsive: readonly UnresponsiveEngine[]): string[] {
-  const notes: string[] = [];
-  const names = unresponsive.map(({ engine, reason }) => `${engine} (${reason})`).join(', ');
-  if (dropped > 0) notes.push(`${dropped} rows without a usable web address were dropped.`);
-  if (names !== '' && rows > 0) notes.push(`Not every search engine answered: ${names}.`);
-  if (names !== '' && rows === 0) {
-    notes.push(`Inconclusive: search engines did not answer: ${names}. This does not mean that nothing exists.`);
-  }
-  return notes;
+  const notes = dropped > 0 ? [`${dropped} rows without a usable web address were dropped.`] : [];
+  return [...notes, ...failureNotes(unresponsive, rows > 0)];
 }

@@ -1,4 +1,13 @@
 import { INVISIBLE } from '@uswarm/service-kit';
+import { plainText } from './plain-text.js';
+
+/** UTF-16 units of a field that are read. Markup and entities are longer than the text that they show. */
+const MAX_INPUT = 20_000;
+
+/** Like `cleanText`, for text of web pages, which may contain markup and entities. */
+export function cleanHtml(html: string, maxLength: number): string {
+  return cleanText(plainText(html.slice(0, MAX_INPUT)), maxLength);
+}
 
 /**
  * Converts untrusted text to one line of at most `maxLength` code points: removes hidden characters and collapses white

@@ -48,6 +48,7 @@ describe('an unsuccessful status of SearXNG', () => {
   it.each([
     [302, ' (a redirect, which is not followed)'],
     [400, ''],
+    [401, ' (it requires a user name and a password)'],
     [403, ' (the JSON format is disabled: add "json" to search.formats in its settings)'],
     [429, ' (too many requests; try again later)'],
     [500, ''],
@@ -71,6 +72,42 @@ describe('an unsuccessful status of SearXNG', () => {
     await expect(createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x' })).rejects.toMatchObject({
       status: 302,
     });
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('a SearXNG behind Basic authentication', () => {
+  const withCredentials = (endpoint: string): string => endpoint.replace('//', '//us%C3%A9r:hunter2%21@');
+
+  it('receives the credentials of the endpoint', async () => {
+    await using searxng = await startFakeSearxng((_, response) => void response.end('{"results":[]}'));
+    await createWebSearch({ endpoint: withCredentials(searxng.endpoint) }).search({ query: 'x' });
+    const { authorization } = searxng.requests[0]!.headers;
+    expect(authorization).toBe(`Basic ${Buffer.from('usér:hunter2!').toString('base64')}`);
+  });
+
+  it('receives none if the endpoint has none', async () => {
+    await using searxng = await startFakeSearxng((_, response) => void response.end('{"results":[]}'));
+    await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x' });
+    expect(searxng.requests[0]!.headers.authorization).toBeUndefined();
+  });
+
+  it('is reported if it rejects the credentials, which the error does not contain', async () => {
+    await using searxng = await startFakeSearxng((_, response) => void response.writeHead(401).end());
+    const search = createWebSearch({ endpoint: withCredentials(searxng.endpoint) });
+    await expect(search.search({ query: 'x' })).rejects.toMatchObject({
+      status: 401,
+      message: 'web_search_tool: searxng returned status 401 (it rejects the user name or the password)',
+    });
+  });
+
+  it('does not pass the credentials to the target of a redirect', async () => {
+    await using other = await startFakeSearxng((_, response) => void response.end('{"results":[]}'));
+    await using searxng = await startFakeSearxng(
+      (_, response) => void response.writeHead(307, { location: `${other.endpoint}/search` }).end(),
+    );
+    const search = createWebSearch({ endpoint: withCredentials(searxng.endpoint) });
+    await expect(search.search({ query: 'x' })).rejects.toMatchObject({ status: 307 });
     expect(other.requests).toEqual([]);
   });
 });
@@ -162,6 +199,16 @@ describe('an invalid response of SearXNG', () => {
       await expect(found).rejects.toMatchObject({ code: 'malformed_response' });
     },
   );
+});
+
+describe('the JSON of Python', () => {
+  it.each([
+    '{"results":[{"url":"https://a.example/","title":"NaN \\" Infinity","score":NaN,"price":-Infinity}]}',
+    '\uFEFF{"results":[{"url":"https://a.example/","title":"NaN \\" Infinity","score":1e999}]}',
+  ])('is read: %s', async (body) => {
+    const found = searchAgainst((_, response) => void response.writeHead(200, json).end(body));
+    await expect(found).resolves.toMatchObject({ results: [{ title: 'NaN " Infinity' }] });
+  });
 });
 
 describe('a failed connection to SearXNG', () => {

@@ -1,7 +1,7 @@
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import type { Dispatcher } from 'undici';
 import { checkArguments, type SearchArguments } from './arguments.js';
-import { searchUrl } from './endpoint.js';
+import { type Credentials, readEndpoint, searchUrl } from './endpoint.js';
 import type { SearchOutcome } from './outcome.js';
 import { requestJson } from './searxng-request.js';
 import { readResponse } from './searxng-response.js';
@@ -15,8 +15,10 @@ const USER_AGENT = `uswarm-web-search/0.1 (${WEB_SEARCH_TOOL})`;
 const NOT_CONFIGURED_HINT = 'Set SVC_SEARCH_ENDPOINT to the address of a SearXNG that has the JSON format on.';
 
 export interface WebSearchDeps {
-  /** URL of SearXNG. Empty disables search. */
+  /** URL of SearXNG, possibly with a user name and a password. Empty disables search. */
   endpoint: string;
+  /** For Basic authentication, unless the URL has its own. */
+  credentials?: Credentials | undefined;
   /** A sentence for the "not configured" error that explains how to run SearXNG. */
   notConfiguredHint?: string;
   dispatcher?: Dispatcher;
@@ -33,6 +35,7 @@ export interface WebSearch {
 /** Sends one GET to SearXNG per search (TOOL-022). */
 export function createWebSearch({
   endpoint,
+  credentials,
   notConfiguredHint = NOT_CONFIGURED_HINT,
   dispatcher,
   timeoutMs = SEARCH_TIMEOUT_MS,
@@ -42,8 +45,9 @@ export function createWebSearch({
   return {
     async search(args, { signal } = {}) {
       const { query, maxResults, notes } = checkArguments(args);
-      const url = searchUrl(endpoint, query, notConfiguredHint);
-      const json = await requestJson(url, { dispatcher, userAgent, timeoutMs, maxBytes, signal });
+      const { url, authorization } = readEndpoint(endpoint, notConfiguredHint, credentials);
+      const options = { authorization, dispatcher, userAgent, timeoutMs, maxBytes, signal };
+      const json = await requestJson(searchUrl(url, query), options);
       const outcome = readResponse(json, maxResults);
       return { ...outcome, notes: [...notes, ...outcome.notes] };
     },

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { MAX_RESULTS_CEILING, MAX_RESULTS_DEFAULT, type SearchArguments } from '../arguments.js';
-import { DEFAULT_SEARCH_ENDPOINT, resolveEndpoint } from '../endpoint.js';
+import { loadCredentials } from '../config.js';
+import { type Credentials, DEFAULT_SEARCH_ENDPOINT, resolveEndpoint } from '../endpoint.js';
 import { WebSearchError } from '../errors.js';
 import { renderOutcome } from '../render.js';
 import { createWebSearch } from '../web-search.js';
@@ -13,7 +14,8 @@ Searches the web through SearXNG.
   --max-results N          number of results, 1 to ${MAX_RESULTS_CEILING} (default ${MAX_RESULTS_DEFAULT}; higher values are lowered)
   --json                   print the outcome, or {"error":{"code","message"}}, as JSON
   --searxng-endpoint URL   URL of SearXNG; default: SVC_SEARCH_ENDPOINT, else
-                           ${DEFAULT_SEARCH_ENDPOINT}
+                           ${DEFAULT_SEARCH_ENDPOINT};
+                           credentials: http://user:password@host, or SVC_SEARCH_USERNAME and SVC_SEARCH_PASSWORD
   -h, --help               print this help
 
 Exit codes:
@@ -29,6 +31,7 @@ export interface Output {
 interface Invocation {
   args: SearchArguments;
   endpoint: string;
+  credentials: Credentials | undefined;
   json: boolean;
 }
 
@@ -49,9 +52,9 @@ export async function runCli(
     out(HELP);
     return 0;
   }
-  const { args, endpoint, json } = invocation;
+  const { args, endpoint, credentials, json } = invocation;
   try {
-    const outcome = await createWebSearch({ endpoint }).search(args);
+    const outcome = await createWebSearch({ endpoint, credentials }).search(args);
     out(json ? JSON.stringify(outcome, null, 2) : renderOutcome(outcome));
     return outcome.status === 'upstream_failed' ? 1 : 0;
   } catch (error) {
@@ -85,6 +88,7 @@ function parse(argv: readonly string[], env: Record<string, string | undefined>)
         : { max_results: /^[-\d.]+$/.test(maxResults) ? Number(maxResults) : maxResults }),
     },
     endpoint: resolveEndpoint({ flag: values['searxng-endpoint'], env }),
+    credentials: loadCredentials(env),
     json: values.json,
   };
 }

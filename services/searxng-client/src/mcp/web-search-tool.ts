@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer, ServerContext, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { TOOL_SERVER_TOOLS, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { MAX_QUERY_LENGTH, MAX_RESULTS_CEILING, MAX_RESULTS_DEFAULT, type SearchArguments } from '../arguments.js';
@@ -50,11 +50,34 @@ function convertOnce<Input, Output>(schema: z.ZodType<Output, Input>): StandardS
   return { '~standard': { ...standard, jsonSchema: { input: convert('input'), output: convert('output') } } };
 }
 
+/** Runs a call, and reports its progress to a client that asked for it, while the call waits for its turn or for SearXNG. */
+async function withProgress<T>(
+  { _meta, notify }: ServerContext['mcpReq'],
+  everyMs: number,
+  task: () => Promise<T>,
+): Promise<T> {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return task();
+  let progress = 0;
+  const report = (): void => {
+    progress += 1;
+    // A client that has left gets no result either.
+    notify({ method: 'notifications/progress', params: { progressToken, progress } }).catch(() => undefined);
+  };
+  const timer = setInterval(report, everyMs).unref();
+  try {
+    return await task();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 /** Adds `web_search_tool` to a server. Errors become tool results with `isError`, as models expect. */
 export function registerWebSearchTool(
   server: McpServer,
   search: WebSearch['search'],
   reportBug: (error: unknown) => void,
+  progressMs: number,
 ): void {
   const config = {
     title: 'Web search',
@@ -65,7 +88,8 @@ export function registerWebSearchTool(
   };
   server.registerTool(WEB_SEARCH_TOOL, config, async (args: SearchArguments, context): Promise<CallToolResult> => {
     try {
-      const outcome = await search(args, { signal: context.mcpReq.signal });
+      const { mcpReq } = context;
+      const outcome = await withProgress(mcpReq, progressMs, () => search(args, { signal: mcpReq.signal }));
       const text = renderForModel(outcome, randomBytes(8).toString('hex'));
       return { content: [{ type: 'text', text }], structuredContent: outcome };
     } catch (error) {

@@ -1,0 +1,91 @@
+import { decodeHTMLStrict } from 'entities/decode';
+
+/** Rounds of decoding. Engines encode twice, and a third time if they quote another engine. */
+const MAX_ROUNDS = 3;
+
+/** Elements that separate words. The others are within a word or a line. */
+const BLOCKS = new Set(['blockquote', 'br', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'li', 'ol', 'p', 'ul']);
+/** Elements without an end tag. */
+const VOID = new Set(['br', 'wbr']);
+const INLINE =
+  'a abbr b big cite code del em font highlight hl hlword i ins kbd mark nobr q s samp small span strike strong sub sup tt u var';
+const NAMES = [...BLOCKS, ...VOID, ...INLINE.split(' ')].join('|');
+/** An attribute needs a value: `a <b c> d` is no tag. */
+const ATTRIBUTE = String.raw`\s+[\w:-]+=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)`;
+const TAG = new RegExp(String.raw`<(?<slash>/?)(?<name>${NAMES})(?:${ATTRIBUTE})*\s?/?>`, 'giu');
+
+/** A numeric reference whose semicolon is missing, as in `It&#39s`. */
+const OPEN_REFERENCE = /&#(?:\d+(?![\d;])|x[\da-f]+(?![\da-f;]))/giu;
+
+interface Tag {
+  name: string;
+  closes: boolean;
+  /** `<br/>`, which people do not write about. */
+  closesItself: boolean;
+  start: number;
+  end: number;
+}
+
+/**
+ * The text that an excerpt of a web page shows: without the tags of highlights and paragraphs, and with decoded entities, also those that
+ * were encoded twice. Anything else in angle brackets is content, such as `a < b`, `List<String>` and `the <b> tag`.
+ */
+export function plainText(html: string): string {
+  let text = html;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const decoded = decodeHTMLStrict(withoutTags(text).replaceAll(OPEN_REFERENCE, '$&;'));
+    if (decoded === text) return text;
+    text = decoded;
+  }
+  return withoutTags(text);
+}
+
+function withoutTags(text: string): string {
+  const tags = [...text.matchAll(TAG)].map(({ 0: whole, index, groups }): Tag => ({
+    name: (groups?.['name'] ?? '').toLowerCase(),
+    closes: groups?.['slash'] === '/',
+    closesItself: whole.endsWith('/>'),
+    start: index,
+    end: index + whole.length,
+  }));
+  if (tags.length === 0) return text;
+  const paired = pairsOf(tags, text);
+  let result = '';
+  let position = 0;
+  for (const tag of tags) {
+    if (!paired.has(tag) && !touchesWord(tag, text)) continue;
+    result += text.slice(position, tag.start) + (BLOCKS.has(tag.name) ? ' ' : '');
+    position = tag.end;
+  }
+  return result + text.slice(position);
+}
+
+/** Tags with their end tags. Type parameters such as `Array<b>` have none; `from <b> to </b>` speaks about tags. */
+function pairsOf(tags: readonly Tag[], text: string): Set<Tag> {
+  const paired = new Set<Tag>();
+  const open = new Map<string, Tag[]>();
+  for (const tag of tags) {
+    const waiting = open.get(tag.name) ?? [];
+    open.set(tag.name, waiting);
+    if (!tag.closes) {
+      waiting.push(tag);
+      continue;
+    }
+    const start = waiting.pop();
+    if (start === undefined) continue;
+    const standsAlone = /^\s$/.test(text.charAt(start.end)) && /^\s$/.test(text.charAt(tag.start - 1));
+    if (!standsAlone) paired.add(start).add(tag);
+  }
+  return paired;
+}
+
+/**
+ * Whether a tag without a partner, which an engine cut off, marks the word beside it. `the <b> tag` and `Array<b>` are
+ * content.
+ */
+function touchesWord({ name, closes, closesItself, start, end }: Tag, text: string): boolean {
+  const isWord = (character: string): boolean => /[\p{L}\p{N}]/u.test(character);
+  const [before, after] = [isWord(text.slice(0, start).at(-1) ?? ''), isWord(text.slice(end, end + 1))];
+  if (VOID.has(name)) return closesItself || before || after;
+  return closes ? before && !after : after && !before;
+}
