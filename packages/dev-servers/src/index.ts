@@ -37,7 +37,7 @@ export {
   stillRuns,
   waitForExit,
 } from './processes.js';
-export { installPythonProgram } from './python/python-packages.js';
+export { installPythonProgram, requirePython } from './python/python-packages.js';
 export { missingPython } from './python/python.js';
 export { missingS3 } from './s3/s3-program.js';
 export { type RunningS3, S3_START_MS, startS3 } from './s3/s3.js';

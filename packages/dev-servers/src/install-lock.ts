@@ -1,4 +1,4 @@
-import { LockTimeout, withFileLock } from '@uswarm/file-lock';
+import { LockTimeout, type WaitOptions, withFileLock } from '@uswarm/file-lock';
 import { LocalError } from './local-error.js';
 
 const WAIT_MS = 15 * 60_000;
@@ -6,11 +6,11 @@ const WAIT_MS = 15 * 60_000;
 /**
  * Runs `task` while this process holds the lock file.
  *
- * @throws LocalError after `waitMs` (default: 15 minutes)
+ * @throws LocalError after 15 minutes or `waitMs`; AbortError if the signal ends the wait
  */
-export async function withInstallLock<T>(file: string, task: () => Promise<T>, waitMs = WAIT_MS): Promise<T> {
+export async function withInstallLock<T>(file: string, task: () => Promise<T>, options: WaitOptions = {}): Promise<T> {
   try {
-    return await withFileLock(file, task, { waitMs });
+    return await withFileLock(file, task, { waitMs: WAIT_MS, ...options });
   } catch (error) {
     if (!(error instanceof LockTimeout)) throw error;
     throw new LocalError(`Another installation (pid ${error.holder.pid}) holds ${file}.`, { cause: error });

@@ -20,6 +20,8 @@ export interface WaitOptions {
   waitMs?: number;
   /** Called once if another process holds the lock. */
   onWait?: (holder: Holder) => void;
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined;
 }
 
 /** The lock was not free within `waitMs`. */
@@ -30,6 +32,6 @@ export class LockTimeout extends Error {
 /**
  * Runs `work` while this process holds the lock, and releases the lock also if `work` exits the process.
  *
- * @throws LockTimeout, and errors of `work`
+ * @throws LockTimeout, AbortError if the signal ends the wait, and errors of `work`
  */
 export function withFileLock<T>(file: string, work: () => T | Promise<T>, options?: WaitOptions): Promise<T>;

@@ -35,13 +35,13 @@ export function tryLock(file, details = {}) {
   }
 }
 
-export async function withFileLock(file, work, { pollMs = POLL_MS, waitMs = Infinity, onWait } = {}) {
+export async function withFileLock(file, work, { pollMs = POLL_MS, waitMs = Infinity, onWait, signal } = {}) {
   const deadline = performance.now() + waitMs;
   let attempt = tryLock(file);
   if (attempt.holder !== undefined) onWait?.(attempt.holder);
   while (attempt.holder !== undefined) {
     if (performance.now() > deadline) throw new LockTimeout(file, attempt.holder);
-    await sleep(pollMs);
+    await sleep(pollMs, undefined, { signal });
     attempt = tryLock(file);
   }
   const { release } = attempt;

@@ -53,6 +53,15 @@ describe('tryLock', () => {
 });
 
 describe('withFileLock', () => {
+  it('ends its wait if the signal aborts', async () => {
+    const { release } = tryLock(file);
+    const abort = new AbortController();
+    const waiting = withFileLock(file, () => 'done', { signal: abort.signal, onWait: () => abort.abort() });
+    await expect(waiting).rejects.toThrow('aborted');
+    release();
+    expect(await withFileLock(file, () => 'done')).toBe('done');
+  });
+
   it('fails after the wait time without running the work', async () => {
     tryLock(file);
     const work = () => {

@@ -46,7 +46,7 @@ export async function goProgram(program: GoProgram, together: readonly GoProgram
     async () => {
       if (!existsSync(file)) await build(together.filter((each) => !existsSync(pathOf(each))));
     },
-    GO_DEADLINE_MS,
+    { waitMs: GO_DEADLINE_MS },
   );
   return file;
 }

@@ -25,14 +25,17 @@ export interface PythonServerLaunch {
   /** Returns status 200 when the server is ready. */
   healthUrl: string;
   /** Milliseconds until the server must be ready. */
-  startMs?: number;
+  startMs?: number | undefined;
+  /** Ends the start. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
  * Starts a server that is a Python script, and waits until it is ready. It ends with this process, even if this process is
- * killed. @throws LocalError if it does not start
+ * killed. @throws LocalError if it does not start; the reason of the signal
  */
 export async function startPythonServer(options: PythonServerLaunch): Promise<{ close(): Promise<void> }> {
+  options.signal?.throwIfAborted();
   const child = await launch(options);
   const close = (): Promise<void> => stop(child);
   try {
@@ -76,13 +79,14 @@ function cleanEnvironment(own: Record<string, string> = {}): Record<string, stri
 }
 
 async function untilHealthy(child: ChildProcess, options: PythonServerLaunch): Promise<void> {
-  const { title, healthUrl, logFile, startMs = START_DEADLINE_MS } = options;
+  const { title, healthUrl, logFile, startMs = START_DEADLINE_MS, signal } = options;
   const deadline = performance.now() + startMs;
   let launchError: Error | undefined;
   child.once('error', (error) => {
     launchError = error;
   });
   while (performance.now() < deadline) {
+    signal?.throwIfAborted();
     if (launchError !== undefined || child.exitCode !== null || child.signalCode !== null) {
       const lastLines = (await readFile(logFile, 'utf8')).trim().split('\n').slice(-2).join(' ');
       throw new LocalError(`${title} ended during its start: ${launchError?.message ?? lastLines} (see ${logFile})`);

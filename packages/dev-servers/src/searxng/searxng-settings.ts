@@ -29,10 +29,19 @@ export interface SettingsOptions {
   templatesPath: string;
   staticPath: string;
   engines: 'general' | readonly JsonEngine[];
+  /** The variables that name the proxy of this machine, for public engines. */
+  environment: Record<string, string | undefined>;
 }
 
 /** SearXNG settings: loopback only, JSON, no limiter, no shared store, only the given engines. */
-export function searxngSettings({ port, secret, templatesPath, staticPath, engines }: SettingsOptions): object {
+export function searxngSettings({
+  port,
+  secret,
+  templatesPath,
+  staticPath,
+  engines,
+  environment,
+}: SettingsOptions): object {
   return {
     use_default_settings: { engines: { keep_only: [] } },
     general: { instance_name: 'uswarm', debug: false, enable_metrics: false },
@@ -41,10 +50,24 @@ export function searxngSettings({ port, secret, templatesPath, staticPath, engin
     valkey: { url: false },
     ui: { templates_path: templatesPath, static_path: staticPath, default_theme: 'simple', default_locale: 'en' },
     // Below the tool's timeout of 10 s, so that a slow engine does not fail the search.
-    outgoing: { proxies: null, request_timeout: 4, max_request_timeout: 8, enable_http2: true },
+    outgoing: {
+      proxies: engines === 'general' ? proxies(environment) : null,
+      request_timeout: 4,
+      max_request_timeout: 8,
+      enable_http2: true,
+    },
     plugins: {},
     engines: engines === 'general' ? GENERAL_ENGINES : engines.map(jsonEngine),
   };
+}
+
+/** SearXNG reads proxies only from its settings. */
+function proxies(environment: SettingsOptions['environment']): Record<string, string> | null {
+  const variable = (name: string): string => environment[name.toLowerCase()] || environment[name] || '';
+  const all = variable('ALL_PROXY');
+  const [http, https] = [variable('HTTP_PROXY') || all, variable('HTTPS_PROXY') || all];
+  const known = { ...(http === '' ? {} : { 'http://': http }), ...(https === '' ? {} : { 'https://': https }) };
+  return Object.keys(known).length === 0 ? null : known;
 }
 
 /** Test engines are never suspended, because each test decides which of them fail. */

@@ -22,6 +22,10 @@ export interface SearxngOptions {
   /** SearXNG's output is appended to this file. */
   logFile: string;
   onProgress?: (line: string) => void;
+  /** Ends the installation and the start, which leave nothing behind. */
+  signal?: AbortSignal;
+  /** Milliseconds until it must be ready after its installation. Default: 60 s */
+  startMs?: number;
 }
 
 export interface RunningSearxng {
@@ -33,7 +37,7 @@ export interface RunningSearxng {
  * Starts SearXNG on a loopback port, after installing it if needed, and waits until it is healthy. It ends with this process,
  * even if this process is killed.
  *
- * @throws LocalError if it cannot be installed, does not start, or the port is in use
+ * @throws LocalError if it cannot be installed, does not start, or the port is in use; the reason of the signal
  */
 export async function startSearxng({
   directory,
@@ -42,13 +46,16 @@ export async function startSearxng({
   engines = 'general',
   logFile,
   onProgress,
+  signal,
+  startMs,
 }: SearxngOptions): Promise<RunningSearxng> {
   const installation = await installSearxng({
     directory,
     ...(python === undefined ? {} : { python }),
     ...(onProgress === undefined ? {} : { onProgress }),
+    ...(signal === undefined ? {} : { signal }),
   });
-  const start = (free: number) => startOnce({ ...installation, port: free, engines, logFile });
+  const start = (free: number) => startOnce({ ...installation, port: free, engines, logFile, signal, startMs });
   if (port === undefined) return withFreePort(start);
   await expectFree(port);
   return start(port);
@@ -60,6 +67,8 @@ interface Launch {
   port: number;
   engines: 'general' | readonly JsonEngine[];
   logFile: string;
+  signal: AbortSignal | undefined;
+  startMs: number | undefined;
 }
 
 async function startOnce(options: Launch): Promise<RunningSearxng> {
@@ -75,6 +84,8 @@ async function startOnce(options: Launch): Promise<RunningSearxng> {
       environment: await prepare(runFolder, options),
       logFile: options.logFile,
       healthUrl: `${endpoint}/healthz`,
+      signal: options.signal,
+      startMs: options.startMs,
     });
     const close = async (): Promise<void> => {
       await server.close();
@@ -98,7 +109,14 @@ async function prepare(runFolder: string, { port, engines }: Launch): Promise<Re
   const settingsFile = join(runFolder, 'settings.yml');
   const secret = randomBytes(32).toString('hex');
   // JSON is valid YAML. The mode protects the secret.
-  const settings = searxngSettings({ port, secret, templatesPath, staticPath, engines });
+  const settings = searxngSettings({
+    port,
+    secret,
+    templatesPath,
+    staticPath,
+    engines,
+    environment: process.env,
+  });
   await writeFile(settingsFile, JSON.stringify(settings, null, 2), { mode: 0o600 });
   return { SEARXNG_SETTINGS_PATH: settingsFile, TMPDIR: temporary };
 }
