@@ -2,18 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { banner } from './banner.js';
 import type { RunningLocal } from './local-mode.js';
 
-const running = (dataDirectory: string): RunningLocal => ({
+const running = (dataDirectory: string, environment: Record<string, string>): RunningLocal => ({
   url: 'http://127.0.0.1:8080',
   issuer: 'http://127.0.0.1:8080/dev/issuer',
   e2eToken: undefined,
   model: 'demo',
-  search: 'not configured',
+  search: () => 'off',
   dataDirectory,
+  environment,
 });
 
 /** The printed commands. */
 const commands = (dataDirectory: string, environment: Record<string, string>): string[] =>
-  banner(running(dataDirectory), environment)
+  banner(running(dataDirectory, environment))
     .split('\n')
     .filter((line) => line.includes('npm run chat'))
     .map((line) => line.trim());

@@ -1,10 +1,9 @@
+import { chatCommand, FIRST_QUESTION } from './commands.js';
 import type { RunningLocal } from './local-mode.js';
 
 /** The text after startup: the URL, the credentials, the next command. */
-export function banner(running: RunningLocal, environment: Record<string, string | undefined>): string {
-  const { url, issuer, e2eToken, model, search, dataDirectory } = running;
-  // The chat finds local mode by its data folder.
-  const elsewhere = (environment['USWARM_DATA_DIR'] ?? '') === '' ? '' : `USWARM_DATA_DIR=${quoted(dataDirectory)} `;
+export function banner(running: RunningLocal): string {
+  const { url, issuer, e2eToken, model, dataDirectory } = running;
   const rows: [string, string][] = [
     ['issuer', issuer],
     [
@@ -13,7 +12,7 @@ export function banner(running: RunningLocal, environment: Record<string, string
     ],
     ...(e2eToken === undefined ? [] : [['E2E token', 'see E2E_TOKEN'] satisfies [string, string]]),
     ['model', model],
-    ['search', search],
+    ['search', running.search()],
     ['data', dataDirectory],
   ];
   const lines = rows.map(([name, value]) => `  ${name.padEnd(10)}${value}`);
@@ -25,12 +24,9 @@ export function banner(running: RunningLocal, environment: Record<string, string
     '',
     'Next, in a second terminal:',
     '',
-    `  ${elsewhere}npm run chat -- "Search the web for green tea and answer with sources"`,
-    ...(model.startsWith('demo') ? [`  ${elsewhere}npm run chat -- "show me everything"`] : []),
+    `  ${chatCommand(FIRST_QUESTION, running)}`,
+    ...(model.startsWith('demo') ? [`  ${chatCommand('show me everything', running)}`] : []),
     '',
     'Ctrl-C stops everything.',
   ].join('\n');
 }
-
-/** A word of a shell command. */
-const quoted = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

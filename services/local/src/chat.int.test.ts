@@ -33,7 +33,7 @@ describe('npm run chat beside local mode without search', () => {
     expect(lines).toContain('· Manager uses web_search_tool: green tea');
     const answer = lines.find((line) => line.startsWith('Manager: '));
     expect(answer).toContain('[demo] The search failed: web_search_tool: searxng endpoint is not configured.');
-    expect(answer).toContain('`npm start -- --search`');
+    expect(answer).toContain('Search is turned off. Start uswarm without --no-search, or set SVC_SEARCH_ENDPOINT');
     expect(chat.stderr()).toBe('');
   });
 

@@ -3,6 +3,7 @@ import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { silentLogger } from '@uswarm/service-kit';
+import { createWebSearch } from '@uswarm/searxng-client';
 import { describeWith } from '@uswarm/testkit';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { type ControlledSearch, startControlledSearch } from '../test/search.js';
@@ -24,7 +25,8 @@ describeWith('searxng', 'a question about an earlier search', () => {
   beforeAll(async () => {
     search = await startControlledSearch();
     const signingKey = `test:${randomBytes(32).toString('hex')}`;
-    tools = await startSearchPart({ endpoint: search.searxng.endpoint, signingKey, logger: silentLogger });
+    const webSearch = createWebSearch({ endpoint: search.searxng.endpoint });
+    tools = await startSearchPart({ search: webSearch, signingKey, logger: silentLogger });
     model = await startModelServer({
       script: ({ messages }) => {
         const question = String(messages.findLast(({ role }) => role === 'user')?.content ?? '');

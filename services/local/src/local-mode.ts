@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { CONNECTION_VARIABLES, MODEL_PROVIDER_METADATA } from '@uswarm/contract/providers';
@@ -16,9 +15,16 @@ import {
   parseSigningKey,
   startOpsServer,
 } from '@uswarm/service-kit';
-import { DEVELOPMENT_CLIENT_ID, startOidcIssuer, startPostgres, startSearxng } from '@uswarm/dev-servers';
+import {
+  DEVELOPMENT_CLIENT_ID,
+  startOidcIssuer,
+  requirePython,
+  startPostgres,
+  startSearxng,
+} from '@uswarm/dev-servers';
 import { type DataFolder, openDataFolder } from './data-folder.js';
 import { isLoopbackHost, refuseForeignHost } from './host-guard.js';
+import { createLocalSearch, type LocalSearch } from './local-search.js';
 import { startModelGatewayPart } from './model-gateway-part.js';
 import { createPages } from './pages.js';
 import { checkPortFree } from './port-check.js';
@@ -27,6 +33,8 @@ import type { Settings } from './settings.js';
 
 const HOST = '127.0.0.1';
 const ISSUER_PATH = '/dev/issuer';
+/** Milliseconds; a busy machine needs more than half a minute. */
+const SEARXNG_START_MS = 180_000;
 
 export interface LocalModeDeps {
   settings: Settings;
@@ -43,9 +51,12 @@ export interface RunningLocal {
   url: string;
   issuer: string;
   e2eToken: string | undefined;
+  /** The configured model, or `demo`. */
   model: string;
-  search: string;
+  /** The state of the search, which changes when SearXNG is ready. */
+  search: () => string;
   dataDirectory: string;
+  environment: Record<string, string | undefined>;
 }
 
 /**
@@ -62,8 +73,8 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   const logger = createLog(folder.file('uswarm.log'));
 
   const databaseUrl = await startDatabase(folder, deps, logger);
-  const searchEndpoint = await startSearch(folder, deps);
-  const toolServer = settings.toolServer ?? (await startTools(searchEndpoint, folder, deps, logger));
+  const search = await prepareSearch(folder, deps);
+  const toolServer = settings.toolServer ?? (await startTools(search, folder, deps, logger));
 
   signal.throwIfAborted();
   progress('Starting the services');
@@ -110,8 +121,16 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   const ops = await startOpsServer({ host: HOST, port: 0, metrics, ready: orchestrator.ready });
   stack.defer('operations port', () => ops.close(0));
 
-  const facts = describe(settings, searchEndpoint);
-  const pages = createPages({ url, issuer: issuerUrl, ...facts });
+  const running: RunningLocal = {
+    url,
+    issuer: issuerUrl,
+    e2eToken: settings.e2eToken,
+    model: describeModel(settings),
+    search: settings.toolServer === undefined ? search.describe : () => `the tool server ${toolServer.endpoint}`,
+    dataDirectory: folder.path,
+    environment: settings.environment,
+  };
+  const pages = createPages(running);
   const httpServer = createServer(route(pages, issuer.listener, orchestrator.app));
   const internalKey = parseSigningKey(folder.secrets.internal_api_key);
   const internalClient = createOrchestratorClient({ url: internal.url, key: internalKey });
@@ -137,7 +156,9 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   folder.writeAdminJson({ url: internal.url, key: folder.secrets.admin_api_key, pid: process.pid });
   folder.writeLocalJson({ url, issuer: issuerUrl, e2e_token: settings.e2eToken ?? null, pid: process.pid });
   logger.info({ url, ops: ops.url, internal: internal.url, mcp: toolServer.endpoint }, 'listening');
-  return { url, issuer: issuerUrl, e2eToken: settings.e2eToken, dataDirectory: folder.path, ...facts };
+  // After everything else, which it would slow down.
+  search.begin();
+  return running;
 }
 
 async function startDatabase(
@@ -156,44 +177,43 @@ async function startDatabase(
   return url;
 }
 
-/** @returns the endpoint; empty if there is none */
-async function startSearch(
+/** SearXNG is started by `begin`, unless another tool server searches. */
+async function prepareSearch(
   folder: DataFolder,
-  { settings: { withSearch, searchEndpoint }, progress, stack, signal }: LocalModeDeps,
-): Promise<string> {
-  if (!withSearch) return searchEndpoint ?? '';
+  { settings, progress, stack, signal }: LocalModeDeps,
+): Promise<LocalSearch> {
   signal.throwIfAborted();
-  progress('Starting SearXNG');
-  const starting = startSearxng({
-    directory: folder.file('searxng'),
-    logFile: folder.file('searxng.log'),
-    onProgress: progress,
+  const search = await createLocalSearch({
+    search: settings.toolServer === undefined ? settings.search : { kind: 'off' },
+    findPython: () => requirePython({ title: 'SearXNG' }),
+    start: (python, stop) =>
+      startSearxng({
+        directory: folder.file('searxng'),
+        logFile: folder.file('searxng.log'),
+        python,
+        onProgress: progress,
+        signal: stop,
+        startMs: SEARXNG_START_MS,
+      }),
+    progress,
   });
-  // Ctrl-C does not wait for an installation, which takes a minute: SearXNG ends with this process.
-  const searxng = await Promise.race([starting, aborted(signal)]);
-  stack.defer('SearXNG', searxng.close);
-  return searxng.endpoint;
+  stack.defer('SearXNG', search.close);
+  return search;
 }
 
 type ToolServer = NonNullable<Settings['toolServer']>;
 
 /** Starts the server of the search tool. */
 async function startTools(
-  searchEndpoint: string,
+  { webSearch }: LocalSearch,
   { secrets }: DataFolder,
   { stack }: LocalModeDeps,
   logger: Logger,
 ): Promise<ToolServer> {
   const signingKey = secrets.mcp_signing_key;
-  const search = await startSearchPart({ endpoint: searchEndpoint, signingKey, logger });
+  const search = await startSearchPart({ search: webSearch, signingKey, logger });
   stack.defer('search tool', search.close);
   return { endpoint: search.mcpEndpoint, signingKey };
-}
-
-async function aborted(signal: AbortSignal): Promise<never> {
-  signal.throwIfAborted();
-  await once(signal, 'abort');
-  throw signal.reason;
 }
 
 interface OrchestratorSettings {
@@ -243,14 +263,11 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
   };
 }
 
-function describe({ modelProvider, environment }: Settings, searchEndpoint: string): { model: string; search: string } {
+export function describeModel({ modelProvider, environment }: Pick<Settings, 'modelProvider' | 'environment'>): string {
   const { label, connection } = MODEL_PROVIDER_METADATA[modelProvider];
-  const model =
-    connection === undefined
-      ? `${label} (for a real model set ${CONNECTION_VARIABLES.join(', ')})`
-      : `${environment[connection.model] ?? 'default model'} at ${environment[connection.baseUrl] ?? connection.defaultHost} (${label})`;
-  const search = searchEndpoint === '' ? 'not configured (npm start -- --search)' : searchEndpoint;
-  return { model, search };
+  return connection === undefined
+    ? `${label} (for a real model set ${CONNECTION_VARIABLES.join(', ')})`
+    : `${environment[connection.model] ?? 'default model'} at ${environment[connection.baseUrl] ?? connection.defaultHost} (${label})`;
 }
 
 /** One port for pages, the development issuer and the API. socket.io handles its path first. */

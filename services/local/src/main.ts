@@ -34,7 +34,7 @@ async function run(signal: AbortSignal): Promise<void> {
   };
   try {
     const progress = (line: string): void => say(`  ${line}`);
-    say(banner(await startLocalMode({ settings, stack, signal, progress, createLog }), settings.environment));
+    say(banner(await startLocalMode({ settings, stack, signal, progress, createLog })));
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
     if (!signal.aborted) throw error;

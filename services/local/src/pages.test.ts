@@ -1,9 +1,17 @@
 import { createServer, type RequestListener } from 'node:http';
 import { listen } from '@uswarm/service-kit';
 import { describe, expect, it } from '@jest/globals';
+import { banner } from './banner.js';
 import { createPages, type PageFacts } from './pages.js';
 
-const plain: PageFacts = { url: 'http://127.0.0.1:1', issuer: 'http://127.0.0.1:1/dev', model: 'demo', search: 'none' };
+const plain: PageFacts = {
+  url: 'http://127.0.0.1:1',
+  issuer: 'http://127.0.0.1:1/dev',
+  model: 'demo',
+  search: () => 'none',
+  dataDirectory: '/data',
+  environment: {},
+};
 
 async function page(path: string, facts: Partial<PageFacts> = {}) {
   const serve = createPages({ ...plain, ...facts });
@@ -20,12 +28,40 @@ async function page(path: string, facts: Partial<PageFacts> = {}) {
 describe('the pages of local mode', () => {
   it('show the running services and the first steps', async () => {
     const { body } = await page('/');
-    for (const fact of Object.values(plain)) expect(body).toContain(fact);
-    expect(body).toContain('npm run chat');
+    for (const fact of [plain.url, plain.issuer, plain.model, plain.search()]) expect(body).toContain(fact);
+    expect(body).toContain('<pre>npm run chat');
+  });
+
+  it('show the commands of the terminal, with the data folder if it is not the default one', async () => {
+    const dataDirectory = "/Users/ada/my data's";
+    const facts = { ...plain, dataDirectory, environment: { USWARM_DATA_DIR: dataDirectory } };
+    const { body } = await page('/', facts);
+    const shown = /<pre>([^<]*npm run chat[^<]*)<\/pre>/.exec(body)?.[1] ?? '';
+    const command = shown.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+    expect(banner({ ...facts, e2eToken: undefined })).toContain(`\n  ${command}\n`);
+    expect(command).toMatch(/^USWARM_DATA_DIR='/);
+  });
+
+  it('show the current state of the search', async () => {
+    let state = 'starting';
+    const serve = createPages({ ...plain, search: () => state });
+    const server = await listen(
+      createServer((request, response) => void serve(request.url ?? '', response)),
+      {
+        host: '127.0.0.1',
+        port: 0,
+      },
+    );
+    const body = async (): Promise<string> => (await fetch(server.url)).text();
+    expect(await body()).toContain('<dd>starting</dd>');
+    state = 'ready';
+    expect(await body()).toContain('<dd>ready</dd>');
+    await server.close(0);
   });
 
   it.each(['url', 'issuer', 'model', 'search'] as const)('escape the %s', async (fact) => {
-    const { body } = await page('/', { [fact]: `<script>alert("&")</script>` });
+    const hostile = `<script>alert("&")</script>`;
+    const { body } = await page('/', { [fact]: fact === 'search' ? () => hostile : hostile });
     expect(body).not.toContain('<script');
     expect(body).toContain('&#60;script&#62;alert(&#34;&#38;&#34;)&#60;/script&#62;');
   });

@@ -1,12 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { chatCommand, FIRST_QUESTION } from './commands.js';
+import type { RunningLocal } from './local-mode.js';
 
-export interface PageFacts {
-  url: string;
-  issuer: string;
-  /** The configured model, or `demo`. */
-  model: string;
-  search: string;
-}
+export type PageFacts = Pick<RunningLocal, 'url' | 'issuer' | 'model' | 'search' | 'dataDirectory' | 'environment'>;
 
 /** Serves the pages of local mode. @returns false for all other paths, which belong to the API */
 export type ServePage = (path: string, response: ServerResponse) => boolean;
@@ -17,11 +13,9 @@ const HEADERS = {
 };
 
 export function createPages(facts: PageFacts): ServePage {
-  const documents = new Map([['/', { type: 'text/html; charset=utf-8', body: welcomePage(facts) }]]);
   return (path, response) => {
-    const document = documents.get(path);
-    if (document === undefined) return false;
-    response.writeHead(200, { ...HEADERS, 'content-type': document.type }).end(document.body);
+    if (path !== '/') return false;
+    response.writeHead(200, { ...HEADERS, 'content-type': 'text/html; charset=utf-8' }).end(welcomePage(facts));
     return true;
   };
 }
@@ -30,8 +24,12 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-function welcomePage({ url, issuer, model, search }: PageFacts): string {
-  const [shownUrl, shownIssuer, shownModel, shownSearch] = [url, issuer, model, search].map(escapeHtml);
+function welcomePage(facts: PageFacts): string {
+  const { url, issuer, model, search } = facts;
+  const command = chatCommand(FIRST_QUESTION, facts);
+  const [shownUrl, shownIssuer, shownModel, shownSearch, shownCommand] = [url, issuer, model, search(), command].map(
+    escapeHtml,
+  );
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -45,7 +43,7 @@ function welcomePage({ url, issuer, model, search }: PageFacts): string {
 </style>
 <h1>uswarm is running</h1>
 <p>Ask the swarm something, in a second terminal:</p>
-<pre>npm run chat -- "Search the web for green tea and answer with sources"</pre>
+<pre>${shownCommand}</pre>
 <dl>
   <dt>REST</dt><dd><code>${shownUrl}/v1</code>, described by <a href="/v1/openapi.json">openapi.json</a></dd>
   <dt>Realtime</dt><dd>socket.io at <code>/socket.io/</code>, namespace <code>/v1</code>, described by <a href="/v1/asyncapi.json">asyncapi.json</a></dd>

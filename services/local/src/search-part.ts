@@ -1,19 +1,14 @@
 import { createMetrics, listen, type Logger, parseSigningKey, type RunningServer } from '@uswarm/service-kit';
-import { createSearchMetrics, createSearchServer, createWebSearch, measureSearches } from '@uswarm/searxng-client';
+import { createSearchMetrics, createSearchServer, measureSearches, type WebSearch } from '@uswarm/searxng-client';
 
 export interface SearchPartOptions {
-  /** Empty if none is configured: the tool then explains how to configure it. */
-  endpoint: string;
+  search: WebSearch;
   signingKey: string;
   logger: Logger;
 }
 
-const HOW_TO_SEARCH =
-  'Start SearXNG with `npm start -- --search`, or run it with `npm run searxng` and set SVC_SEARCH_ENDPOINT.';
-
 /** Serves `web_search_tool` on a separate loopback port. @returns its URL for runtimes, and a function that stops it */
-export async function startSearchPart({ endpoint, signingKey, logger }: SearchPartOptions) {
-  const search = createWebSearch({ endpoint, notConfiguredHint: HOW_TO_SEARCH });
+export async function startSearchPart({ search, signingKey, logger }: SearchPartOptions) {
   const server = createSearchServer({
     search: measureSearches(search, createSearchMetrics(createMetrics('searxng-client'))),
     keys: [parseSigningKey(signingKey)],

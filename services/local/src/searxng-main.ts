@@ -10,24 +10,33 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<void> {
   const stack = new CloseStack(silentLogger);
-  const stop = (): void => void stack.close().then(() => process.exit(0));
+  const interruption = new AbortController();
+  const stop = (): void => {
+    interruption.abort();
+    void stack.close().then(() => process.exit(0));
+  };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
   try {
     const env = loadConfig(z.object({ SEARXNG_PORT: port.min(1, 'must be at least 1').default(8888) }), process.env);
     const directory = path.join(dataDirectory(process.env), 'searxng');
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const searxng = await startSearxng({
+    const starting = startSearxng({
       directory,
       port: env.SEARXNG_PORT,
       logFile: path.join(directory, 'searxng.log'),
       onProgress: (line) => say(`  ${line}`),
+      signal: interruption.signal,
     });
-    stack.defer('SearXNG', searxng.close);
+    // Also during the installation, which leaves nothing behind.
+    stack.defer('SearXNG', () => starting.then((searxng) => searxng.close()).catch(() => undefined));
+    const searxng = await starting;
     say(`\nSearXNG is running at ${searxng.endpoint}\n`);
     say('Next, in a second terminal:\n');
     say(`  SVC_SEARCH_ENDPOINT=${searxng.endpoint} npm start\n`);
     say('Ctrl-C stops it.');
   } catch (error) {
+    // `stop` ends the process.
+    if (interruption.signal.aborted) return;
     const known = error instanceof LocalError || error instanceof ConfigError;
     process.stderr.write(`${known ? error.message : ((error as Error).stack ?? String(error))}\n`);
     process.exit(1);

@@ -23,8 +23,7 @@ describe('the settings of local mode', () => {
       port: 8080,
       dataDirectory: expect.stringMatching(/\/\.data$/),
       maxRuntimes: 8,
-      withSearch: false,
-      searchEndpoint: undefined,
+      search: { kind: 'searxng' },
       toolServer: undefined,
       e2eToken: undefined,
       signature: { mode: 'off', secret: undefined },
@@ -52,8 +51,7 @@ describe('the settings of local mode', () => {
       port: 9000,
       dataDirectory: resolve('elsewhere'),
       maxRuntimes: 2,
-      withSearch: true,
-      searchEndpoint: 'http://127.0.0.1:8888',
+      search: { kind: 'own', endpoint: 'http://127.0.0.1:8888' },
       toolServer: { endpoint: 'http://127.0.0.1:8889/mcp', signingKey: `a:${TOKEN}` },
       e2eToken: TOKEN,
       signature: { mode: 'required', secret: SECRET },
@@ -61,6 +59,19 @@ describe('the settings of local mode', () => {
       logLevel: 'debug',
       environment,
     });
+  });
+
+  it.each([
+    [[], {}, { kind: 'searxng' }],
+    [['--search'], {}, { kind: 'searxng' }],
+    [['--no-search'], {}, { kind: 'off' }],
+    [[], { SVC_SEARCH_ENDPOINT: '' }, { kind: 'off' }],
+    [['--search'], { SVC_SEARCH_ENDPOINT: '' }, { kind: 'searxng' }],
+    [[], { SVC_SEARCH_ENDPOINT: 'http://u:p@own' }, { kind: 'own', endpoint: 'http://u:p@own' }],
+    [['--search'], { SVC_SEARCH_ENDPOINT: 'http://own' }, { kind: 'own', endpoint: 'http://own' }],
+    [['--no-search'], { SVC_SEARCH_ENDPOINT: 'http://own' }, { kind: 'off' }],
+  ])('choose the search by the arguments %j and the environment %j', (args, environment, search) => {
+    expect(readSettings(args, environment as Record<string, string>)?.search).toEqual(search);
   });
 
   it('select a real model if only its key is set', () => {
@@ -92,6 +103,10 @@ describe('the settings of local mode', () => {
     [{ SIGNATURE_MODE: 'on' }, 'SIGNATURE_MODE is not valid: must be off or required.'],
     [{ SVC_SEARCH_ENDPOINT: 'localhost:8888' }, 'SVC_SEARCH_ENDPOINT is not valid: needs an http or https URL.'],
     [
+      { SVC_SEARCH_ENDPOINT: 'http://user:12/hunter2@localhost' },
+      'SVC_SEARCH_ENDPOINT is not valid: a password in the searxng endpoint needs "/", "?", "#" and "@" in percent-encoding.',
+    ],
+    [
       { SVC_MCP_SIGNING_KEY: 'a:short' },
       'SVC_MCP_SIGNING_KEY is not valid: must be <id>:<secret> with at least 32 characters.',
     ],
@@ -112,6 +127,7 @@ describe('the settings of local mode', () => {
   it.each([
     [['--serach'], "Unknown option '--serach'. Try npm start -- --help."],
     [['search'], "Unexpected argument 'search'. Try npm start -- --help."],
+    [['--search', '--no-search'], '--search and --no-search exclude each other. Try npm start -- --help.'],
     [['--search=yes'], "Option '--search' does not take an argument. Try npm start -- --help."],
   ])('reject the arguments %j in one sentence', (args, sentence) => {
     expect(refusal(args, {})).toBe(sentence);

@@ -7,6 +7,7 @@ import {
 } from '@uswarm/contract/providers';
 import { ConfigError, loadConfig, port } from '@uswarm/service-kit';
 import { LocalError } from '@uswarm/dev-servers';
+import { readEndpoint, WebSearchError } from '@uswarm/searxng-client';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 import { MODEL_EXAMPLES } from './model-examples.js';
@@ -48,9 +49,8 @@ export interface Settings {
   dataDirectory: string;
   /** Maximum runtime processes. */
   maxRuntimes: number;
-  /** Start SearXNG, too. */
-  withSearch: boolean;
-  searchEndpoint: string | undefined;
+  /** A SearXNG of the user, one that local mode starts, or none. */
+  search: { kind: 'own'; endpoint: string } | { kind: 'searxng' } | { kind: 'off' };
   /** A running tool server, used in place of the one that local mode starts. */
   toolServer: { endpoint: string; signingKey: string } | undefined;
   e2eToken: string | undefined;
@@ -60,10 +60,11 @@ export interface Settings {
   environment: Record<string, string | undefined>;
 }
 
-export const USAGE = `npm start [-- --search]
+export const USAGE = `npm start [-- --no-search]
 
-  --search   run SearXNG too (needs Python 3.11 or newer), so that agents can search the web
-  --help     this text
+  --no-search   do not start SearXNG, with which agents search the web (needs Python 3.11 or newer)
+  --search      the default: start SearXNG, unless SVC_SEARCH_ENDPOINT names another one or is empty
+  --help        this text
 
 Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), SVC_SEARCH_ENDPOINT,
 SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY, ${CONNECTION_VARIABLES.join(', ')},
@@ -91,8 +92,7 @@ export function readSettings(
     port: env.USWARM_PORT,
     dataDirectory: dataDirectory(environment),
     maxRuntimes: env.USWARM_MAX_RUNTIMES,
-    withSearch: options.search === true,
-    searchEndpoint: env.SVC_SEARCH_ENDPOINT,
+    search: readSearch(options, environment),
     toolServer:
       toolEndpoint === undefined || signingKey === undefined ? undefined : { endpoint: toolEndpoint, signingKey },
     e2eToken: env.E2E_TOKEN,
@@ -103,13 +103,37 @@ export function readSettings(
   };
 }
 
+function readSearch(
+  options: ReturnType<typeof readArguments>,
+  environment: Record<string, string | undefined>,
+): Settings['search'] {
+  if (options['no-search'] === true) return { kind: 'off' };
+  const endpoint = environment['SVC_SEARCH_ENDPOINT']?.trim();
+  // As for the search tool elsewhere, an explicitly empty endpoint disables search.
+  if (endpoint === '' && options.search !== true) return { kind: 'off' };
+  if (endpoint === undefined || endpoint === '') return { kind: 'searxng' };
+  try {
+    readEndpoint(endpoint, '');
+  } catch (error) {
+    if (!(error instanceof WebSearchError)) throw error;
+    throw new LocalError(`SVC_SEARCH_ENDPOINT is not valid: ${error.message.replace(/^\w+: /, '')}.`, { cause: error });
+  }
+  return { kind: 'own', endpoint };
+}
+
 function readArguments(args: readonly string[]) {
   try {
-    const options = { search: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
-    return parseArgs({ args: [...args], options, strict: true }).values;
+    const options = {
+      search: { type: 'boolean' },
+      'no-search': { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    } as const;
+    const { values } = parseArgs({ args: [...args], options, strict: true });
+    if (values.search !== true || values['no-search'] !== true) return values;
   } catch (error) {
     throw new LocalError(`${(error as Error).message.split('. ')[0]}. Try npm start -- --help.`, { cause: error });
   }
+  throw new LocalError('--search and --no-search exclude each other. Try npm start -- --help.');
 }
 
 function readEnvironment(environment: Record<string, string | undefined>) {

@@ -18,9 +18,14 @@ export async function newDataFolder(): Promise<string> {
   return path.join(await mkdtemp(path.join(tmpdir(), 'uswarm-local-')), 'data');
 }
 
-/** Starts local mode as a separate process, like `npm start`. */
+/** Starts local mode as a separate process, like `npm start`, but without SearXNG unless the arguments or the environment name one. */
 export function startLocalMode(env: Record<string, string>, args: string[] = []): Program {
-  return runProgram('services/local/dist/main.js', args, { LOG_LEVEL: 'debug', USWARM_DEMO_DELAY_MS: '1', ...env });
+  const search = args.includes('--search') || env['SVC_SEARCH_ENDPOINT'] !== undefined ? [] : ['--no-search'];
+  return runProgram('services/local/dist/main.js', [...args, ...search], {
+    LOG_LEVEL: 'debug',
+    USWARM_DEMO_DELAY_MS: '1',
+    ...env,
+  });
 }
 
 /** Starts local mode, with a new data folder unless `env` has one, and waits until it runs. */
