@@ -8,6 +8,7 @@ import {
   type Manifest,
   podTemplates,
   REGISTRY,
+  rejection,
   render,
 } from './support/rendering.js';
 
@@ -83,6 +84,41 @@ describe('SearXNG', () => {
     expect(await endpoint(external)).toBe('http://searxng.backend.svc.cluster.local:8080');
     const other = { ...external, searxngClient: { endpoint: 'http://search.example.com' } };
     expect(await endpoint(other)).toBe('http://search.example.com');
+  });
+});
+
+describe('a SearXNG behind Basic authentication', () => {
+  const endpoint = 'https://search.example.com';
+  const withLogin = (searxngClient: object): object => ({
+    ...external,
+    secrets: { ...external.secrets, search: { existingSecret: 'searxng-login', password: 'pass' } },
+    searxngClient,
+  });
+  const credentials = async (values: object): Promise<object[]> =>
+    container(await render(values), 'uswarm-searxng-client', 'searxng-client').env!.filter(({ name }) =>
+      /^SVC_SEARCH_(USERNAME|PASSWORD)/.test(name),
+    );
+
+  it('receives the credentials of a Secret', async () => {
+    expect(await credentials(external)).toEqual([]);
+    expect(await credentials(withLogin({ endpoint }))).toEqual([
+      { name: 'SVC_SEARCH_USERNAME', valueFrom: { secretKeyRef: { name: 'searxng-login', key: 'username' } } },
+      { name: 'SVC_SEARCH_PASSWORD', valueFrom: { secretKeyRef: { name: 'searxng-login', key: 'pass' } } },
+    ]);
+  });
+
+  it('receives them as files with mountSecretsAsFiles', async () => {
+    const values = { ...withLogin({ endpoint }), mountSecretsAsFiles: true };
+    expect(await credentials(values)).toEqual([
+      { name: 'SVC_SEARCH_USERNAME_FILE', value: '/etc/uswarm/secrets/SVC_SEARCH_USERNAME' },
+      { name: 'SVC_SEARCH_PASSWORD_FILE', value: '/etc/uswarm/secrets/SVC_SEARCH_PASSWORD' },
+    ]);
+  });
+
+  it('needs an endpoint, which contains no credentials', async () => {
+    expect(await rejection(withLogin({}))).toMatch(/secrets\.search has no effect without searxngClient\.endpoint/);
+    const inUrl = { endpoint: 'https://user:hunter2@search.example.com' };
+    expect(await rejection({ ...external, searxngClient: inUrl })).toMatch(/endpoint/);
   });
 });
 

@@ -45,6 +45,7 @@ beforeAll(async () => {
       objectStorage: { existingSecret: '' },
       integrations: { existingSecret: '' },
       push: { existingSecret: '' },
+      search: { existingSecret: '' },
     },
     runtime: { stores: { existingSecret: '', database: { host: '', name: '', user: '' }, spaces: { endpoint: '' } } },
     trustedCA: { existingConfigMap: '' },

@@ -15,7 +15,7 @@ import {
 
 const MESSAGE = /^Required: [^\n]+\. Name existing Secrets in namespace backend, or [^\n]+\.$/;
 /** Secrets of optional features. */
-const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'modelProviders', 'objectStorage', 'push'];
+const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'modelProviders', 'objectStorage', 'push', 'search'];
 const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
 
 /** Names of the Secrets that pods of the release refer to. */

@@ -29,6 +29,9 @@
 {{- fail "trustedCA.existingConfigMap and trustedCA.existingSecret are mutually exclusive." }}
 {{- end }}
 {{- end }}
+{{- if and .Values.secrets.search.existingSecret (not .Values.searxngClient.endpoint) }}
+{{- fail "secrets.search has no effect without searxngClient.endpoint: the SearXNG of this chart needs no credentials." }}
+{{- end }}
 {{- include "uswarm.validateEdge" . }}
 {{- include "uswarm.validateTraffic" . }}
 {{- if and .Values.nonProduction.e2eBypass (not .Values.evaluation.enabled) (not .Values.nonProduction.e2eBypassBesideKeptData) }}
