@@ -8,7 +8,8 @@ import { RunError } from './run-error.mjs';
 /** The package that npx runs. */
 export const PNPM = 'pnpm@12.21.0';
 const PROGRESS_MS = 10_000;
-const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
+/** Contains the fingerprint of the installed packages. */
+export const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
 
 /** Installs the locked packages unless exactly these are installed already. @throws RunError */
 export async function install() {

@@ -1,4 +1,4 @@
-import { build } from './build.mjs';
+import { build, buildIfChanged } from './build.mjs';
 import { chart, CHART_USAGE } from './chart.mjs';
 import { E2E_USAGE } from './e2e/settings.mjs';
 import { runE2e } from './e2e.mjs';
@@ -62,7 +62,8 @@ export async function main([command, ...args]) {
     checkCheckout();
     await withLock(async () => {
       await install();
-      if (!withoutBuild.has(command)) await build();
+      if (command === 'build') await build();
+      else if (!withoutBuild.has(command)) await buildIfChanged();
     });
     if (command in tasks) return await tasks[command].run(args);
     const { script, interactive } = programs[command];
