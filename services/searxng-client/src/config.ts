@@ -27,7 +27,7 @@ const schema = z.object({
 export interface SearchServiceConfig {
   /** Empty disables search. */
   endpoint: string;
-  /** For an endpoint without credentials of its own. */
+  /** For an endpoint that contains none. */
   credentials: Credentials | undefined;
   keys: readonly SigningKey[];
   acceptUnlimitedTokens: boolean;

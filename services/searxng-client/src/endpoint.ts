@@ -56,7 +56,7 @@ export function readEndpoint(endpoint: string, notConfiguredHint: string, creden
   return { url, authorization: own === undefined ? undefined : basicAuthorization(own) };
 }
 
-/** The endpoint as people may see it, without credentials. Text that is no URL becomes empty. */
+/** The endpoint as people may see it, without credentials. Other text becomes empty. */
 export function shownEndpoint(endpoint: string): string {
   const url = URL.parse(endpoint.trim());
   if (url === null) return '';
@@ -77,7 +77,7 @@ function basicAuthorization({ username, password }: Credentials): string {
   return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
 }
 
-/** URLs may contain a `%` that encodes nothing, which stands for itself. */
+/** A `%` that encodes nothing stays. */
 function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

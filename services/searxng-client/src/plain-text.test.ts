@@ -11,7 +11,7 @@ describe('plainText', () => {
     ['a number of Windows', '&#150;', '–'],
     ['a number without a semicolon', 'It&#39s, &#x2019 and', "It's, ’ and"],
     ['a character beyond the first plane', '&#128512;', '😀'],
-    ['a number that is no character', '&#xD800;&#0;', '\ufffd\ufffd'],
+    ['a number without a character', '&#xD800;&#0;', '\ufffd\ufffd'],
     ['an entity that was encoded twice', 'Tom &amp;amp; Jerry&amp;#39;s', "Tom & Jerry's"],
     ['an entity that was encoded three times', 'Tom &amp;amp;amp; Jerry', 'Tom & Jerry'],
   ])('decodes %s', (_, html, text) => {

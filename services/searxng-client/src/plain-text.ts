@@ -10,7 +10,7 @@ const VOID = new Set(['br', 'wbr']);
 const INLINE =
   'a abbr b big cite code del em font highlight hl hlword i ins kbd mark nobr q s samp small span strike strong sub sup tt u var';
 const NAMES = [...BLOCKS, ...VOID, ...INLINE.split(' ')].join('|');
-/** An attribute needs a value: `a <b c> d` is no tag. */
+/** An attribute needs a value: `a <b c> d` has no tag. */
 const ATTRIBUTE = String.raw`\s+[\w:-]+=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)`;
 const TAG = new RegExp(String.raw`<(?<slash>/?)(?<name>${NAMES})(?:${ATTRIBUTE})*\s?/?>`, 'giu');
 

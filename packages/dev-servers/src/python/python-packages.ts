@@ -135,7 +135,7 @@ async function installInto(
   }
 }
 
-/** Removes what killed installations left. The lock is held, so none of them runs; each has a folder of its own all the same. */
+/** Removes what killed installations left. Their pip may still be ending, so no attempt uses the folder of another one. */
 async function removePartial(packages: string): Promise<void> {
   const folder = dirname(packages);
   const names = (await readdir(folder)).filter((name) => name.startsWith(`${basename(packages)}.partial`));
