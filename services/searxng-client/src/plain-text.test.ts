@@ -29,6 +29,8 @@ describe('plainText', () => {
     ['a link', 'see <a href="https://example.com/?a=1">the page</a>', 'see the page'],
     ['a highlight without its end', 'the <b>green te…', 'the green te…'],
     ['a highlight without its begin', '…een tea</b> is', '…een tea is'],
+    ['a highlight with private characters', 'the \uE000green\uE001 tea', 'the green tea'],
+    ['a section of XML', '<![CDATA[green &amp; <b>tea</b>]]>', 'green & tea'],
     ['a possible break of a word', 'green<wbr>tea', 'greentea'],
   ])('removes the tags of %s', (_, html, text) => {
     expect(plainText(html)).toBe(text);
@@ -83,7 +85,7 @@ describe('plainText', () => {
   });
 
   it('reads long hostile text in linear time', () => {
-    for (const part of ['<b>', '<b ', '</b>', '<b a=', '&#', '&amp;', '<'])
+    for (const part of ['<b>', '<b ', '</b>', '<b a=', '<![CDATA[', '&#', '&amp;', '<'])
       expect(plainText(part.repeat(5_000)).length).toBeGreaterThan(0);
   });
 });

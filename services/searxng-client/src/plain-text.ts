@@ -17,6 +17,9 @@ const TAG = new RegExp(String.raw`<(?<slash>/?)(?<name>${NAMES})(?:${ATTRIBUTE})
 /** A numeric reference whose semicolon is missing, as in `It&#39s`. */
 const OPEN_REFERENCE = /&#(?:\d+(?![\d;])|x[\da-f]+(?![\da-f;]))/giu;
 
+/** The marks of highlights in Microsoft's search, and the wrapper of text in XML. */
+const MARKS = /[\uE000\uE001]|<!\[CDATA\[(?<text>[^]*?)\]\]>/gu;
+
 interface Tag {
   name: string;
   closes: boolean;
@@ -31,7 +34,7 @@ interface Tag {
  * were encoded twice. Anything else in angle brackets is content, such as `a < b`, `List<String>` and `the <b> tag`.
  */
 export function plainText(html: string): string {
-  let text = html;
+  let text = html.replaceAll(MARKS, '$<text>');
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const decoded = decodeHTMLStrict(withoutTags(text).replaceAll(OPEN_REFERENCE, '$&;'));
     if (decoded === text) return text;

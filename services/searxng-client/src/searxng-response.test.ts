@@ -44,6 +44,14 @@ describe('an engine that failed', () => {
     expect(outcome).toMatchObject({ status: 'upstream_failed', unresponsive_engines: [{ engine: 'beta', reason }] });
   });
 
+  it('is read from an object with the reasons of all engines', () => {
+    const outcome = readResponse({ results: [], unresponsive_engines: { beta: 'timeout', gamma: null } }, 5);
+    expect(outcome.unresponsive_engines).toEqual([
+      { engine: 'beta', reason: 'timeout' },
+      { engine: 'gamma', reason: '' },
+    ]);
+  });
+
   it('is named with its reason, once per reason', () => {
     const unresponsive_engines = [
       ['bing', 'CAPTCHA'],

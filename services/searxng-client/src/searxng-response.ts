@@ -21,7 +21,7 @@ const text = z
 const rowSchema = z.object({ title: text, url: text, content: text, engine: text, engines: z.array(text).catch([]) });
 const absentRow = { title: '', url: '', content: '', engine: '', engines: [] };
 
-/** `[engine, reason]`. Other releases and other servers send the name alone, or an object. */
+/** `[engine, reason]`. Other servers send the name alone or an object, or one object with the reasons of all engines. */
 const failedEngineSchema = z.union([
   z.tuple([z.string()], z.unknown()).transform(([engine, reason]) => ({ engine, reason })),
   z.string().transform((engine) => ({ engine, reason: undefined })),
@@ -43,7 +43,14 @@ const responseSchema = z.object({
     .array(rowSchema.catch(absentRow))
     .nullable()
     .transform((rows) => rows ?? []),
-  unresponsive_engines: z.array(failedEngineSchema.nullable().catch(null)).catch([]),
+  unresponsive_engines: z
+    .union([
+      z.array(failedEngineSchema.nullable().catch(null)),
+      z
+        .record(z.string(), z.unknown())
+        .transform((reasons) => Object.entries(reasons).map(([engine, reason]) => ({ engine, reason }))),
+    ])
+    .catch([]),
 });
 
 /**
