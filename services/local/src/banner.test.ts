@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { banner } from './banner.js';
-import type { RunningLocal } from './local-mode.js';
+import type { RunningLocal } from './running-local.js';
 
 const running = (dataDirectory: string, environment: Record<string, string>): RunningLocal => ({
   url: 'http://127.0.0.1:8080',

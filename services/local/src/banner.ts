@@ -1,5 +1,5 @@
 import { chatCommand, FIRST_QUESTION } from './commands.js';
-import type { RunningLocal } from './local-mode.js';
+import type { RunningLocal } from './running-local.js';
 
 /** The text after startup: the URL, the credentials, the next command. */
 export function banner(running: RunningLocal): string {

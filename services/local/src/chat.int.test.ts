@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { CLIENT_EVENTS, SERVER_EVENTS } from '@uswarm/contract';
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newDataFolder, type RunningProgram, runLocalMode } from '../test/local.js';
 import { type Program, runProgram } from '../test/program.js';
 
+const quickstart = readFileSync(path.resolve(import.meta.dirname, '../../../docs/quickstart.md'), 'utf8');
 const QUESTION = 'Search the web for green tea and answer with sources';
 
 interface JsonLine {
@@ -34,7 +36,14 @@ describe('npm run chat beside local mode without search', () => {
     const answer = lines.find((line) => line.startsWith('Manager: '));
     expect(answer).toContain('[demo] The search failed: web_search_tool: searxng endpoint is not configured.');
     expect(answer).toContain('Search is turned off. Start uswarm without --no-search, or set SVC_SEARCH_ENDPOINT');
+    expect(quickstart).toContain(`\n${answer}\n`);
     expect(chat.stderr()).toBe('');
+  });
+
+  it('is started with the steps that docs/quickstart.md shows', () => {
+    const [steps = ''] = /^(?: {2}\S.*\n)+(?=\nuswarm is running)/m.exec(local.program.stdout()) ?? [];
+    expect(steps).toContain('Starting Postgres');
+    expect(quickstart).toContain(`\n${steps}\nuswarm is running`);
   });
 
   it('prints every event as one line of JSON with --json', async () => {

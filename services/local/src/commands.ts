@@ -1,4 +1,4 @@
-import type { RunningLocal } from './local-mode.js';
+import type { RunningLocal } from './running-local.js';
 
 /** The question with which people try uswarm. */
 export const FIRST_QUESTION = 'Search the web for green tea and answer with sources';

@@ -28,6 +28,7 @@ import { createLocalSearch, type LocalSearch } from './local-search.js';
 import { startModelGatewayPart } from './model-gateway-part.js';
 import { createPages } from './pages.js';
 import { checkPortFree } from './port-check.js';
+import type { RunningLocal } from './running-local.js';
 import { startSearchPart } from './search-part.js';
 import type { Settings } from './settings.js';
 
@@ -45,18 +46,6 @@ export interface LocalModeDeps {
   stack: CloseStack;
   /** Ends startup between two steps; `stack` contains the started components. */
   signal: AbortSignal;
-}
-
-export interface RunningLocal {
-  url: string;
-  issuer: string;
-  e2eToken: string | undefined;
-  /** The configured model, or `demo`. */
-  model: string;
-  /** The state of the search, which changes when SearXNG is ready. */
-  search: () => string;
-  dataDirectory: string;
-  environment: Record<string, string | undefined>;
 }
 
 /**

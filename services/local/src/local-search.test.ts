@@ -7,7 +7,7 @@ import { createLocalSearch, type LocalSearchDeps } from './local-search.js';
 
 const NOT_CONFIGURED = 'web_search_tool: searxng endpoint is not configured.';
 
-/** A SearXNG that starts when the test says so. */
+/** A SearXNG whose start the test ends. */
 function startedByTest() {
   const { promise, resolve, reject } = Promise.withResolvers<RunningSearxng>();
   const asked = Promise.withResolvers<{ python: string; signal: AbortSignal }>();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { chatCommand, FIRST_QUESTION } from './commands.js';
-import type { RunningLocal } from './local-mode.js';
+import type { RunningLocal } from './running-local.js';
 
 export type PageFacts = Pick<RunningLocal, 'url' | 'issuer' | 'model' | 'search' | 'dataDirectory' | 'environment'>;
 
