@@ -102,6 +102,8 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   /** The end of the turn after a step without tool calls; undefined if the model is called again. */
   function afterText({ finish, text }: Step): Done | undefined {
     if (finish === 'refused') return refused(writer.text);
+    if (finish === 'unknown')
+      return failed(writer.text, 'model_unavailable', 'The model provider ended the answer without a known reason.');
     if (finish === 'length') {
       if (state.continues)
         return failed(writer.text, 'output_limit_reached', 'The answer reached the length limit of the model.');

@@ -55,7 +55,11 @@ function textsOf(value: unknown): string[] {
 
 const speaks = ({ protocol }: Dialect, provider: Provider): boolean => protocol === 'both' || protocol === provider;
 
-const FINISH_ERRORS: Record<string, string> = { length: 'output_limit_reached', refused: 'model_refused' };
+const FINISH_ERRORS: Record<string, string> = {
+  length: 'output_limit_reached',
+  refused: 'model_refused',
+  unknown: 'model_unavailable',
+};
 
 /** The code of the error with which a turn ends; empty if it is complete. */
 const errorOf = ({ expected: { error, finish = 'answered' } }: Dialect): string => error ?? FINISH_ERRORS[finish] ?? '';

@@ -53,6 +53,11 @@ async function summarize(scripts: readonly Script[], init: Init = {}, signal = N
 const promptText = (request: StepRequest | undefined): string => JSON.stringify(request?.prompt);
 
 describe('a summary', () => {
+  it.each(['length', 'refused', 'unknown'] as const)('is empty if the text is only a part: %s', async (finish) => {
+    const { text } = await summarize([[usage(), end('The user booked a ta', finish)]]);
+    expect(text).toBe('');
+  });
+
   it('is written by one call without tools, with the token of the request, and reports its usage', async () => {
     const {
       asked,

@@ -102,7 +102,8 @@ export function createSummarizer({ model, limits: configured }: SummarizerDeps):
       // An error would lose the usage of attempts that failed after the model had started to answer.
       if (usage.length === 0 || !(error instanceof ModelError)) throw error;
     }
-    const written = step === undefined || step.finish === 'refused' ? '' : modelText(step.text).trim();
+    // A part of a summary would hide the rest of the conversation for good.
+    const written = step?.finish === 'answered' ? modelText(step.text).trim() : '';
     return { text: request.kind === SummaryKind.TITLE ? toTitle(written) : written, usage };
   };
 }

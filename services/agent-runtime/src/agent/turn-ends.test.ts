@@ -41,6 +41,12 @@ describe('the end of a turn', () => {
     expect(done).toMatchObject({ outcome: Outcome.INCOMPLETE, text: 'ab', errorCode: 'output_limit_reached' });
   });
 
+  it('ends as incomplete if the provider gave no known reason', async () => {
+    const { asked, done } = await run([answer('Half an ans', 'unknown'), answer('wer.')]);
+    expect(asked).toHaveLength(1);
+    expect(done).toMatchObject({ outcome: Outcome.INCOMPLETE, text: 'Half an ans', errorCode: 'model_unavailable' });
+  });
+
   it('shows a refusal', async () => {
     expect((await run([answer('I cannot help with that.', 'refused')])).done).toMatchObject({
       outcome: Outcome.INCOMPLETE,

@@ -1,5 +1,6 @@
 import { parseJson } from '@uswarm/service-kit';
 import { type CallNames, createCallNames } from './call-names.js';
+import { finishKind, isFinishReason } from './repair/finish-reasons.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
 import { createThinkSplitter, type ThinkSplitter } from './think-splitter.js';
 import {
@@ -39,6 +40,15 @@ function repairMessage({ role: _, ...message }: Json, splitter: ThinkSplitter, n
   return { ...message, content: text, ...(thoughts === '' ? {} : { reasoning_content: thoughts }) };
 }
 
+/** The finish reason of a choice. Gateways can report a failure of the provider as the usual end. */
+function reasonOf({ finish_reason: reason, native_finish_reason: native }: Json): string | null {
+  if (!isFinishReason(reason)) return null;
+  const kind = isFinishReason(native) ? finishKind(native) : undefined;
+  return finishKind(reason) === 'complete' && (kind === 'failed' || kind === 'refused' || kind === 'cut')
+    ? String(native)
+    : reason;
+}
+
 interface ChunkRepair {
   repair(chunk: Json): Json;
   /** @param complete whether the server declared the response complete. @returns what was held until the end */
@@ -51,14 +61,15 @@ function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
   const splitter = createThinkSplitter();
   const names = createCallNames(offered);
   let finished = false;
-  let lastReason: unknown;
+  let lastReason: string | null = null;
   return {
     repair(chunk) {
       if (isObject(chunk['error'])) return chunk;
       if (chunk['object'] === 'error') return { error: chunk };
-      const choices = objects(chunk['choices']).map(({ message, delta, ...choice }) => {
-        lastReason = choice['finish_reason'];
-        finished ||= typeof lastReason === 'string';
+      const choices = objects(chunk['choices']).map(({ message, delta, ...fields }) => {
+        lastReason = reasonOf(fields);
+        finished ||= lastReason !== null;
+        const choice = fields['finish_reason'] === undefined ? fields : { ...fields, finish_reason: lastReason };
         const part = isObject(delta) ? delta : message;
         return isObject(part) ? { ...choice, delta: repairMessage(part, splitter, names) } : choice;
       });
@@ -77,7 +88,7 @@ function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
       const isEmpty = text === '' && thought === '' && delta.tool_calls.length === 0;
       return isEmpty && !('finish_reason' in reason) ? [] : [{ choices: [{ index: 0, delta, ...reason }] }];
     },
-    isFinished: () => typeof lastReason === 'string' && lastReason !== '',
+    isFinished: () => lastReason !== null,
   };
 }
 

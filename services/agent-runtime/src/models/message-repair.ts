@@ -1,4 +1,5 @@
 import { parseJson } from '@uswarm/service-kit';
+import { isFinishReason } from './repair/finish-reasons.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
 import {
   type EventRepair,
@@ -36,7 +37,7 @@ function repairUsage(event: Json): Json {
 }
 
 const hasStopReason = ({ type, delta }: Json): boolean =>
-  type === 'message_delta' && isObject(delta) && typeof delta['stop_reason'] === 'string';
+  type === 'message_delta' && isObject(delta) && isFinishReason(delta['stop_reason']);
 
 const TEXTS = new Map([
   ['text_delta', 'text'],

@@ -45,8 +45,11 @@ export interface StepUsage {
   estimated: boolean;
 }
 
-/** `length`: the output limit cut the text. `refused`: the provider or the model declined to answer. */
-export type FinishReason = 'answered' | 'calls' | 'length' | 'refused';
+/**
+ * `length`: the output limit cut the text. `refused`: the provider or the model declined to answer. `unknown`: the provider gave
+ * a reason that no list has, so the text may be a part.
+ */
+export type FinishReason = 'answered' | 'calls' | 'length' | 'refused' | 'unknown';
 
 /** The result of a model call. */
 export interface Step {

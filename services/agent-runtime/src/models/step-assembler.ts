@@ -3,9 +3,11 @@ import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { storable } from '@uswarm/service-kit';
 import { createModelText } from './model-text.js';
 import type { AssistantMessage, FinishReason, Step, ToolCall } from './port.js';
+import { type FinishKind, finishKind } from './repair/finish-reasons.js';
 
 type Part = AssistantMessage['content'][number];
 type TextPart = Extract<Part, { type: 'text' | 'reasoning' }>;
+type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 type Metadata = Extract<LanguageModelV4StreamPart, { type: 'text-delta' }>['providerMetadata'];
 
 /** For calls of tools that were not offered. */
@@ -55,11 +57,21 @@ function replayedFields(metadata: Metadata): Metadata {
   return fields === undefined || Object.keys(fields).length === 0 ? undefined : { openaiCompatible: fields };
 }
 
+const OUTCOMES = { complete: 'answered', calls: 'answered', cut: 'length', refused: 'refused' } as const;
+
+/** @returns undefined without a reason of the provider: the stream was cut */
+function kindOf({ raw, unified }: Finish['finishReason']): FinishKind | 'unknown' | undefined {
+  if (unified === 'error') return 'failed';
+  // A refusal can have a separate field, beside the reason of a complete text.
+  if (unified === 'content-filter') return 'refused';
+  return raw === undefined ? undefined : (finishKind(raw) ?? 'unknown');
+}
+
 /** Assembles the result of a model call from the parts of its stream. */
 export interface StepAssembler {
   /** @returns visible text of the part */
   add(part: LanguageModelV4StreamPart): string;
-  /** @returns undefined if the stream had no finish reason */
+  /** @returns undefined if the response was cut or failed, so that the call can be repeated */
   end(): Step | undefined;
 }
 
@@ -68,7 +80,7 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
   const open = new Map<string, TextPart>();
   const calls: ToolCall[] = [];
   let text = '';
-  let finish: string | undefined;
+  let finish: FinishKind | 'unknown' | undefined;
   const visible = createModelText();
   /** Fields that the provider wants back in the same message. */
   let replayed: Metadata;
@@ -106,10 +118,12 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
     });
   }
 
-  function finishReason(): FinishReason {
+  /** @returns undefined if the response is void */
+  function finishReason(): FinishReason | undefined {
+    if (finish === undefined || finish === 'failed') return undefined;
     if (calls.length > 0) return 'calls';
-    if (finish === 'length') return 'length';
-    return finish === 'content-filter' ? 'refused' : 'answered';
+    if (finish !== 'unknown') return OUTCOMES[finish];
+    return text.trim() === '' ? undefined : 'unknown';
   }
 
   return {
@@ -135,8 +149,7 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
           addCall(part.toolName, part.input, part.providerMetadata);
           return '';
         case 'finish':
-          // Without a reason of the provider, the stream was cut.
-          finish = part.finishReason.raw === undefined ? undefined : part.finishReason.unified;
+          finish = kindOf(part.finishReason);
           replayed = replayedFields(part.providerMetadata);
           return '';
         default:
@@ -144,11 +157,12 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
       }
     },
     end() {
-      if (finish === undefined || finish === 'error') return undefined;
+      const reason = finishReason();
+      if (reason === undefined) return undefined;
       // Providers reject empty text.
       const kept = content.filter((part) => part.type !== 'text' || part.text !== '').map(cleanReasoning);
       return {
-        finish: finishReason(),
+        finish: reason,
         text,
         calls,
         message: { role: 'assistant', content: kept, ...asOptions(replayed) },

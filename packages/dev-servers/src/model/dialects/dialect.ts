@@ -11,7 +11,7 @@ export interface DialectResult {
   /** The text of the first step, without retracted text. */
   text: string;
   /** How the first step ends; undefined if it fails. */
-  finish?: 'answered' | 'calls' | 'length' | 'refused';
+  finish?: 'answered' | 'calls' | 'length' | 'refused' | 'unknown';
   /** The calls of all steps. */
   calls?: readonly DialectCall[];
   /** The code of the error. */

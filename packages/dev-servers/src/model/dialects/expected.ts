@@ -8,3 +8,19 @@ export const onlyCalls = (...calls: DialectCall[]): DialectResult => ({
   requests: 1,
   usage: ['reported'],
 });
+
+/** The result of a first step that has only this text. */
+export const onlyText = (text: string): DialectResult => ({
+  text,
+  finish: 'answered',
+  requests: 1,
+  usage: ['reported'],
+});
+
+/** The result of a first step that is made again, because the first response is void. */
+export const repeated = (text = 'Hello.'): DialectResult => ({
+  text,
+  finish: 'answered',
+  requests: 2,
+  usage: ['estimated', 'reported'],
+});

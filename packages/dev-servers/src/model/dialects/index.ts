@@ -128,6 +128,23 @@ import { cutInUsage } from './end/cut-in-usage.js';
 import { hangsAfterFinish } from './end/hangs-after-finish.js';
 import { commentsAfterFinish } from './end/comments-after-finish.js';
 import { reasoningField } from './text/reasoning-field.js';
+import { finishError } from './end/finish-error.js';
+import { finishInsufficientResource } from './end/finish-insufficient-resource.js';
+import { finishAbort } from './end/finish-abort.js';
+import { finishMalformedCall } from './end/finish-malformed-call.js';
+import { finishMaxTokens } from './end/finish-max-tokens.js';
+import { finishMaxLength } from './end/finish-max-length.js';
+import { finishSafety } from './end/finish-safety.js';
+import { finishGuardrail } from './end/finish-guardrail.js';
+import { finishSensitive } from './end/finish-sensitive.js';
+import { finishUnknown } from './end/finish-unknown.js';
+import { finishEosToken } from './end/finish-eos-token.js';
+import { finishUpperCase } from './end/finish-upper-case.js';
+import { finishComplete } from './end/finish-complete.js';
+import { finishEndTurn } from './end/finish-end-turn.js';
+import { finishErrorWhole } from './end/finish-error-whole.js';
+import { finishNative } from './end/finish-native.js';
+import { finishNullText } from './end/finish-null-text.js';
 import type { Dialect } from './dialect.js';
 
 /** All dialects by group: what servers do that the documentation of their protocol does not lead one to expect. */
@@ -222,6 +239,23 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     errorAfterText,
     errorWithoutEnvelope,
     overflowInStream,
+    finishError,
+    finishInsufficientResource,
+    finishAbort,
+    finishMalformedCall,
+    finishMaxTokens,
+    finishMaxLength,
+    finishSafety,
+    finishGuardrail,
+    finishSensitive,
+    finishUnknown,
+    finishEosToken,
+    finishUpperCase,
+    finishComplete,
+    finishEndTurn,
+    finishErrorWhole,
+    finishNative,
+    finishNullText,
   ],
   http: [
     windowOpenai,

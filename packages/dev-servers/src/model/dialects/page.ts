@@ -9,6 +9,8 @@ const TITLES: Readonly<Record<string, string>> = {
   messages: 'Messages protocol',
 };
 
+const OUTCOMES = { length: 'length', refused: 'refused', unknown: 'incomplete' } as const;
+
 const seconds = (ms: number): string => `${ms / 1_000} s`;
 
 /** The expected outcome in a few words. */
@@ -25,7 +27,7 @@ function outcomeOf({
   const parts = [
     ...(text === '' ? [] : ['text']),
     ...(calls.length === 0 ? [] : [calls.length === 1 ? 'one call' : `${calls.length} calls`]),
-    ...(finish === 'length' || finish === 'refused' ? [finish] : []),
+    ...(finish === undefined || finish === 'answered' || finish === 'calls' ? [] : [OUTCOMES[finish]]),
     ...(error === undefined ? [] : [`\`${error}\`${contextOverflow === true ? ', then a smaller prompt' : ''}`]),
     ...(requests > 1 ? [`${requests} requests`] : []),
     ...(waits.length > 0 ? [`waits ${waits.map(seconds).join(' and ')}`] : []),

@@ -129,6 +129,54 @@ export const anthropicStream = (
     STREAM_END(stopReason),
   );
 
+const textDelta = (text: string): object => ({ type: 'text_delta', text });
+
+/** A response whose text comes in these pieces, with this finish reason, in the protocol of the request. */
+export const texting = (pieces: readonly string[], reason: string, { protocol }: ReceivedRequest): ModelStep[] =>
+  protocol === 'openai'
+    ? raw(...pieces.map((content) => choice({ content })), choice({}, reason), usageChunk(20, 5), DONE)
+    : anthropicStream(reason, { start: { type: 'text', text: '' }, deltas: pieces.map(textDelta) });
+
+const COMPLETE = { openai: 'stop', anthropic: 'end_turn' };
+
+/** The same in the first response, with the usual finish reason. */
+export const textingOnce =
+  (...pieces: string[]): Dialect['script'] =>
+  (index, received) =>
+    index > 0 ? undefined : texting(pieces, COMPLETE[received.protocol], received);
+
+/** The same for all responses, with this finish reason. */
+export const ending =
+  (reason: string, ...pieces: string[]): Dialect['script'] =>
+  (_index, received) =>
+    texting(pieces, reason, received);
+
+/** The same for the first response. Later ones are complete. */
+export const endingOnce =
+  (reason: string, ...pieces: string[]): Dialect['script'] =>
+  (index, received) =>
+    texting(index > 0 ? ['Hello.'] : pieces, index > 0 ? COMPLETE[received.protocol] : reason, received);
+
+/** A whole response instead of a stream, in the protocol of the request. */
+export const wholeText = (text: string, reason: string, { protocol }: ReceivedRequest): ModelStep[] => {
+  const body =
+    protocol === 'openai'
+      ? {
+          object: 'chat.completion',
+          choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: reason }],
+          usage: usageBody({ prompt: 20, completion: 5 }),
+        }
+      : {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'text', text }],
+          stop_reason: reason,
+          usage: { input_tokens: 20, output_tokens: 5 },
+        };
+  return refuse(200, '', { body: JSON.stringify(body) });
+};
+
 /** Responses with a text and a finish reason, but without the end that follows it. */
 export const FINISHED_WITHOUT_END = {
   openai: choice({ content: 'Hello.' }) + STOP,

@@ -1,0 +1,13 @@
+import type { Dialect } from '../dialect.js';
+import { repeated } from '../expected.js';
+import { USAGE, wholeText } from '../wire.js';
+
+export const finishErrorWhole: Dialect = {
+  name: 'A whole response has the finish reason error.',
+  protocol: 'both',
+  server: 'OpenRouter',
+  source: 'https://github.com/damianvtran/local-operator/pull/223',
+  script: (index, received) =>
+    index === 0 ? wholeText('Half an ans', 'error', received) : [{ text: 'Hello.' }, USAGE],
+  expected: repeated(),
+};

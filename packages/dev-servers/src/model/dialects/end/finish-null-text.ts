@@ -1,0 +1,19 @@
+import type { Dialect } from '../dialect.js';
+import { onlyText } from '../expected.js';
+import { choice, DONE, raw, usageChunk } from '../wire.js';
+
+export const finishNullText: Dialect = {
+  name: 'The finish reason is the text null until the end.',
+  protocol: 'openai',
+  server: 'DashScope',
+  source: 'https://help.aliyun.com/zh/model-studio/qwen-api-via-dashscope',
+  script: () =>
+    raw(
+      choice({ content: 'Hel' }, 'null'),
+      choice({ content: 'lo.' }, 'null'),
+      choice({}, 'stop'),
+      usageChunk(20, 5),
+      DONE,
+    ),
+  expected: onlyText('Hello.'),
+};

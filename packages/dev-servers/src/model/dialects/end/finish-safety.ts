@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyText } from '../expected.js';
+import { endingOnce } from '../wire.js';
+
+export const finishSafety: Dialect = {
+  name: 'The filter has the finish reason of another protocol.',
+  protocol: 'both',
+  server: 'gateways in front of Gemini',
+  source: 'https://ai.google.dev/api/generate-content#FinishReason',
+  script: endingOnce('SAFETY', 'Half an ', 'ans'),
+  expected: { ...onlyText('Half an ans'), finish: 'refused' },
+};

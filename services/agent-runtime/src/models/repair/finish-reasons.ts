@@ -1,0 +1,54 @@
+/**
+ * What a finish reason says about the response. `complete`: the text is whole. `calls`: tool calls follow it. `cut`: a limit
+ * ended it. `failed`: the server could not go on, and another attempt can succeed. `refused`: a filter or the model declined.
+ */
+export type FinishKind = 'complete' | 'calls' | 'cut' | 'failed' | 'refused';
+
+/** Every known reason, in lower case and without separators. A reason that is missing here never counts as complete. */
+const REASONS: Readonly<Record<FinishKind, string>> = {
+  complete: `
+    stop end endturn stopsequence stopword stoptoken stopstringfound
+    eos eosfound eostoken eot endoftext endofturn endofsequence endofmessage
+    complete completed done finish finished finishreasonstop normal success succeeded pauseturn`,
+  calls: `
+    toolcalls toolcall tooluse tool functioncall functioncalls finishreasontoolcall`,
+  cut: `
+    length maxtokens maxtoken maxlength maxlen maxoutputtokens maxcompletiontokens maxnewtokens maximumtokens maximumlength
+    maxtokensreached maxpredictedtokensreached finishreasonmaxtokens finishreasonlength tokenlimit tokenlimitreached
+    outputlimit outputlimitreached limit truncated incomplete notfinished contextlength contextlengthreached
+    contextlengthexceeded contextwindowexceeded modellength modelcontextwindowexceeded errorlimit
+    timelimit timeout repetition`,
+  failed: `
+    error errors failed failure servererror internalerror internalservererror upstreamerror modelerror networkerror
+    finishreasonerror insufficientsystemresource overloaded unavailable serviceunavailable modelunloaded unload
+    abort aborted cancel canceled cancelled usercancel userstopped interrupted load
+    malformedfunctioncall malformedtoolcall malformedtooluse malformedmodeloutput malformedresponse
+    missingthoughtsignature invalidtoolcall unexpectedtoolcall toomanytoolcalls finishreasonunspecified unspecified`,
+  refused: `
+    contentfilter contentfiltered contentpolicy contentpolicyviolation filter filtered filteredcontent guardrail guardrails
+    guardrailintervened refusal refused safety finishreasonsafety recitation finishreasonrecitation language blocklist
+    blocked prohibited prohibitedcontent spii modelarmor moderation moderated flagged sensitive errortoxic toxic
+    imagesafety imageprohibitedcontent imagerecitation policyviolation`,
+};
+
+const KINDS: ReadonlyMap<string, FinishKind> = new Map(
+  Object.entries(REASONS).flatMap(([kind, names]) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, kind as FinishKind] as const),
+  ),
+);
+
+/** Servers send these while the response goes on. */
+const ABSENT = new Set(['', 'null', 'none', 'undefined', 'nil']);
+
+/** The spelling of the table: without case and separators. */
+const plain = (reason: string): string => reason.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+/** Whether a value of the field of the finish reason is one. */
+export const isFinishReason = (value: unknown): value is string =>
+  typeof value === 'string' && !ABSENT.has(value.trim().toLowerCase());
+
+/** The kind of a finish reason in any spelling; undefined if it is unknown. */
+export const finishKind = (reason: string): FinishKind | undefined => KINDS.get(plain(reason));
