@@ -5,14 +5,43 @@ import {
   type ModelServer,
   startModelServer,
 } from '@uswarm/dev-servers';
-import type { ModelError, ModelPort, Prompt, PromptMessage, Step, StepUsage } from '../src/models/port.js';
+import type {
+  FunctionTool,
+  ModelError,
+  ModelPort,
+  Prompt,
+  PromptMessage,
+  Step,
+  StepUsage,
+} from '../src/models/port.js';
 
-const TOOLS = ['web_search', 'read_page', 'list_pages'].map((name) => ({
-  type: 'function' as const,
+const tool = (
+  name: string,
+  properties: FunctionTool['inputSchema']['properties'],
+  required: string[],
+): FunctionTool => ({
+  type: 'function',
   name,
   description: 'Answers.',
-  inputSchema: { type: 'object' as const, properties: {} },
-}));
+  inputSchema: { type: 'object', properties: properties ?? {}, required },
+});
+
+/** The tools that dialects call. */
+export const TOOLS: readonly FunctionTool[] = [
+  tool('web_search', { query: { type: 'string' } }, ['query']),
+  tool(
+    'read_page',
+    {
+      url: { type: 'string' },
+      depth: { type: 'integer' },
+      whole: { type: 'boolean' },
+      format: { enum: ['text', 'markdown'] },
+      parts: { type: 'array', items: { type: 'string' } },
+    },
+    ['url'],
+  ),
+  tool('list_pages', {}, []),
+];
 
 const MAX_STEPS = 4;
 interface Outcome {

@@ -3,22 +3,15 @@ import { describe, expect, it } from '@jest/globals';
 import { type Dialect, dialects, type ModelServer, startModelServer } from '@uswarm/dev-servers';
 import { type Done, HistoryRole, Outcome, ToolState, TurnEventSchema } from '@uswarm/runtime-proto';
 import { NUL } from '@uswarm/service-kit';
+import { TOOLS } from '../../test/dialect-conversation.js';
 import { portOf, type Provider, PROVIDERS, turnsWith } from '../../test/real-turn.js';
 import type { ToolSource } from '../tools/tool.js';
 import { numbered, type TurnEventBody } from '../turns/turn-events.js';
 
-const TOOLS = ['web_search', 'read_page', 'list_pages'];
+const NAMES = TOOLS.map(({ name }) => name);
 
 const source: ToolSource = {
-  list: () =>
-    Promise.resolve(
-      TOOLS.map((name) => ({
-        type: 'function' as const,
-        name,
-        description: 'Answers.',
-        inputSchema: { type: 'object' as const, properties: {} },
-      })),
-    ),
+  list: () => Promise.resolve(TOOLS),
   call: () => Promise.resolve({ text: 'A result.', failed: false }),
 };
 
@@ -41,7 +34,7 @@ async function runTurn(
   const run = turnsWith(portOf(provider, server.baseUrl, limits), {}, source);
   const history = questions.map((text) => ({ role: HistoryRole.USER, text }));
   try {
-    const ended = await run({ turnId: 't', generation: 1, agent: { id: 'a' }, history, tools: TOOLS, firstStep: 1 });
+    const ended = await run({ turnId: 't', generation: 1, agent: { id: 'a' }, history, tools: NAMES, firstStep: 1 });
     return { ...ended, server };
   } finally {
     await server.close();

@@ -59,7 +59,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   });
   const model = adapter.languageModel({ model: name, fetch: transport.fetch, rejected, token });
   const meter = createUsageMeter();
-  const assembler = createStepAssembler(offered);
+  const assembler = createStepAssembler(request.tools);
   let answeringModel = name;
 
   const usage = (isLast: boolean): StepEvent => ({
@@ -81,8 +81,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
       if (part.type === 'error') throw part.error;
       if (part.type === 'response-metadata' && part.modelId) answeringModel = storable(part.modelId);
       measure(meter, part);
-      const text = assembler.add(part);
-      if (text !== '') yield { type: 'text', text };
+      yield* assembler.add(part);
     }
   } catch (error) {
     if (transport.mayCount) yield usage(false);

@@ -1,8 +1,7 @@
 import { parseJson } from '@uswarm/service-kit';
-import { type CallNames, createCallNames } from './call-names.js';
+import { createMessageRepair } from './repair/completion-message.js';
 import { finishKind, isFinishReason } from './repair/finish-reasons.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
-import { createThinkSplitter, type ThinkSplitter } from './think-splitter.js';
 import {
   type EventRepair,
   eventResponse,
@@ -16,30 +15,6 @@ import {
 
 // Deviations of servers with the chat completions protocol that the client library does not accept.
 
-/** Some servers send numeric ids, indexes as text, or arguments as an object. */
-function repairCall(call: Json): Json {
-  const { id, index } = call;
-  const fn = isObject(call['function']) ? call['function'] : {};
-  const { arguments: input } = fn;
-  return {
-    ...call,
-    id: typeof id === 'number' ? String(id) : id,
-    index: typeof index === 'string' && index !== '' ? Number(index) : index,
-    function: { ...fn, arguments: isObject(input) ? JSON.stringify(input) : input },
-  };
-}
-
-/** A message or a delta, without the role: servers send various ones, and it has no meaning here. */
-function repairMessage({ role: _, ...message }: Json, splitter: ThinkSplitter, names: CallNames): Json {
-  const { content, tool_calls: calls, reasoning_content: reasoning } = message;
-  const list = isObject(calls) ? [calls] : calls;
-  if (Array.isArray(list)) message['tool_calls'] = names.add(objects(list).map(repairCall));
-  if (typeof content !== 'string') return message;
-  const { text, thought } = splitter.add(content);
-  const thoughts = `${typeof reasoning === 'string' ? reasoning : ''}${thought}`;
-  return { ...message, content: text, ...(thoughts === '' ? {} : { reasoning_content: thoughts }) };
-}
-
 /** The finish reason of a choice. Gateways can report a failure of the provider as the usual end. */
 function reasonOf({ finish_reason: reason, native_finish_reason: native }: Json): string | null {
   if (!isFinishReason(reason)) return null;
@@ -50,7 +25,8 @@ function reasonOf({ finish_reason: reason, native_finish_reason: native }: Json)
 }
 
 interface ChunkRepair {
-  repair(chunk: Json): Json;
+  /** @returns chunks with at most one choice, which is all that the client library reads */
+  repair(chunk: Json): Json[];
   /** @param complete whether the server declared the response complete. @returns what was held until the end */
   end(complete: boolean): Json[];
   /** Whether the last chunk with a choice had a finish reason. Some servers send empty ones before. */
@@ -58,35 +34,36 @@ interface ChunkRepair {
 }
 
 function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
-  const splitter = createThinkSplitter();
-  const names = createCallNames(offered);
+  const messages = createMessageRepair(offered);
   let finished = false;
   let lastReason: string | null = null;
+
+  function repairChoice(
+    { message: _message, delta: _delta, text: _text, ...fields }: Json,
+    delta: Json | undefined,
+  ): Json {
+    lastReason = reasonOf(fields);
+    finished ||= lastReason !== null;
+    const reason = fields['finish_reason'] === undefined ? {} : { finish_reason: lastReason };
+    return { ...fields, ...reason, ...(delta === undefined ? {} : { delta }) };
+  }
+
   return {
     repair(chunk) {
-      if (isObject(chunk['error'])) return chunk;
-      if (chunk['object'] === 'error') return { error: chunk };
-      const choices = objects(chunk['choices']).map(({ message, delta, ...fields }) => {
-        lastReason = reasonOf(fields);
-        finished ||= lastReason !== null;
-        const choice = fields['finish_reason'] === undefined ? fields : { ...fields, finish_reason: lastReason };
-        const part = isObject(delta) ? delta : message;
-        return isObject(part) ? { ...choice, delta: repairMessage(part, splitter, names) } : choice;
-      });
-      const { usage, ...rest } = chunk;
-      return { ...rest, choices, ...(isObject(usage) ? { usage: repairCounts(usage) } : {}) };
+      if (isObject(chunk['error'])) return [chunk];
+      if (chunk['object'] === 'error') return [{ error: chunk }];
+      const { usage, choices: sent, ...rest } = chunk;
+      const choices = objects(sent).map((choice) => repairChoice(choice, messages.delta(choice)));
+      const counts = isObject(usage) ? { usage: repairCounts(usage) } : {};
+      const last = { ...rest, choices: choices.slice(-1), ...counts };
+      return [...choices.slice(0, -1).map((choice) => ({ ...rest, choices: [choice] })), last];
     },
     end(complete) {
-      const { text, thought } = splitter.end();
-      const delta = {
-        ...(text === '' ? {} : { content: text }),
-        ...(thought === '' ? {} : { reasoning_content: thought }),
-        tool_calls: names.end(),
-      };
+      const calls = messages.end();
       // The server declares the response complete, so a missing finish reason is not a lost connection.
       const reason = complete && !finished ? { finish_reason: 'stop' } : {};
-      const isEmpty = text === '' && thought === '' && delta.tool_calls.length === 0;
-      return isEmpty && !('finish_reason' in reason) ? [] : [{ choices: [{ index: 0, delta, ...reason }] }];
+      const isEmpty = calls.length === 0 && !('finish_reason' in reason);
+      return isEmpty ? [] : [{ choices: [{ index: 0, delta: { tool_calls: calls }, ...reason }] }];
     },
     isFinished: () => lastReason !== null,
   };
@@ -128,7 +105,7 @@ function repairEvents(offered: ReadonlySet<string>): EventRepair {
     repair(data) {
       if (data === DONE) return [...rest(true), DONE];
       const chunk = parseJson(data);
-      if (isObject(chunk)) return toTexts(hold.add(chunks.repair(chunk)));
+      if (isObject(chunk)) return toTexts(chunks.repair(chunk).flatMap((one) => hold.add(one)));
       // After the response, a part of an event is as good as none.
       return chunks.isFinished() ? [] : [...release(), data];
     },
@@ -144,7 +121,7 @@ function repairEvents(offered: ReadonlySet<string>): EventRepair {
 /** A complete response as a stream, from servers that ignore `stream`. */
 function asStream(body: Json, offered: ReadonlySet<string>): Response {
   const chunks = createChunkRepair(offered);
-  return eventResponse([...[chunks.repair(body), ...chunks.end(true)].map((chunk) => JSON.stringify(chunk)), DONE]);
+  return eventResponse([...[...chunks.repair(body), ...chunks.end(true)].map((chunk) => JSON.stringify(chunk)), DONE]);
 }
 
 /**

@@ -107,7 +107,7 @@ function streamed({ type, ...block }: Json): { start: Json; deltas: Json[] } {
 
 /** A complete message as a stream, from servers that ignore `stream`. */
 function asStream({ content, stop_reason, stop_sequence, usage, ...head }: Json): Response {
-  const blocks = objects(content).map(streamed);
+  const blocks = objects(typeof content === 'string' ? [{ type: 'text', text: content }] : content).map(streamed);
   const events = [
     { type: 'message_start', message: { ...head, content: [], usage } },
     ...blocks.flatMap(({ start, deltas }, index) => [

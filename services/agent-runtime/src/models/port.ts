@@ -61,11 +61,13 @@ export interface Step {
    * signed reasoning, and only calls of known tools with object arguments.
    */
   message: AssistantMessage;
+  /** A call that the model wrote as text in a form that cannot be read. */
+  unreadable?: string;
 }
 
 export type StepEvent =
   | { type: 'text'; text: string }
-  /** The text of this step so far is void: another attempt follows. */
+  /** The text of this step so far is void: another attempt follows, or the text without what was not for the user. */
   | { type: 'retracted' }
   /** Once per attempt that the provider may have counted, also if it failed or was aborted. */
   | {

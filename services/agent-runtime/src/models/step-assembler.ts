@@ -1,17 +1,24 @@
 import { randomInt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { storable } from '@uswarm/service-kit';
 import { createModelText } from './model-text.js';
-import type { AssistantMessage, FinishReason, Step, ToolCall } from './port.js';
+import type { AssistantMessage, FinishReason, FunctionTool, Step, StepEvent, ToolCall } from './port.js';
+import { argumentsFor } from './repair/arguments.js';
+import { bareCalls, canBeCall } from './repair/bare-calls.js';
 import { type FinishKind, finishKind } from './repair/finish-reasons.js';
+import { createPrivateText, type Piece } from './repair/private-text.js';
+import { callsAfterThoughts, nameIn, readCalls } from './repair/text-calls.js';
+import { toolNameOf } from './repair/tool-names.js';
 
 type Part = AssistantMessage['content'][number];
-type TextPart = Extract<Part, { type: 'text' | 'reasoning' }>;
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 type Metadata = Extract<LanguageModelV4StreamPart, { type: 'text-delta' }>['providerMetadata'];
 
 /** For calls of tools that were not offered. */
 export const INVALID_TOOL = 'invalid_tool';
+/** The name of a call that cannot be read. */
+const UNREADABLE = 'tool_call';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 /** Mistral accepts exactly nine letters and digits; other providers accept those, too. */
@@ -21,28 +28,6 @@ const newCallId = (): string => Array.from({ length: ID_LENGTH }, () => ALPHABET
 
 /** More calls per message are rejected by OpenAI. Models that repeat themselves send hundreds. */
 const MAX_CALLS = 128;
-
-/** Some servers send an empty object before the arguments. */
-const PLACEHOLDER = /^\{\}(?=\s*\{)/;
-
-function cleanValue(value: unknown): unknown {
-  if (typeof value === 'string') return storable(value);
-  if (Array.isArray(value)) return value.map(cleanValue);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [storable(key), cleanValue(entry)]));
-}
-
-/** The arguments of a call; undefined unless they are a JSON object. */
-function parseInput(text: string): Record<string, unknown> | undefined {
-  try {
-    const bare = text.trim().replace(PLACEHOLDER, '');
-    const value: unknown = JSON.parse(bare === '' || bare === 'null' ? '{}' : bare);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (cleanValue(value) as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 const asOptions = (metadata: Metadata): { providerOptions?: NonNullable<Metadata> } =>
   metadata === undefined ? {} : { providerOptions: metadata };
@@ -67,55 +52,158 @@ function kindOf({ raw, unified }: Finish['finishReason']): FinishKind | 'unknown
   return raw === undefined ? undefined : (finishKind(raw) ?? 'unknown');
 }
 
+/** The content of a message in the order in which it arrives. */
+function createContent() {
+  const parts: Part[] = [];
+  /** Reasoning of the provider by its id: it can be signed, so nothing is added to it. */
+  const open = new Map<string, Extract<Part, { type: 'reasoning' }>>();
+
+  function append(type: 'text' | 'reasoning', text: string, metadata: Metadata): void {
+    const last = parts.at(-1);
+    const isSame = last?.type === type && last.providerOptions === undefined && metadata === undefined;
+    if (isSame && ![...open.values()].includes(last as never)) last.text += text;
+    else parts.push({ type, text, ...asOptions(metadata) });
+  }
+
+  return {
+    parts,
+    append,
+    beginReasoning(id: string, metadata: Metadata): void {
+      const part = { type: 'reasoning' as const, text: '', ...asOptions(metadata) };
+      open.set(id, part);
+      parts.push(part);
+    },
+    addReasoning(id: string, delta: string, metadata: Metadata): void {
+      const part = open.get(id);
+      if (part === undefined) return;
+      part.text += delta;
+      Object.assign(part, asOptions(metadata));
+    },
+    /** Removes the text after this length. `asThought`: it becomes reasoning */
+    cut(length: number, asThought: boolean): void {
+      let left = length;
+      for (const [index, part] of parts.entries()) {
+        if (part.type !== 'text') continue;
+        const kept = part.text.slice(0, left);
+        const removed = part.text.slice(kept.length);
+        left -= kept.length;
+        if (removed !== '' && asThought && kept === '') parts[index] = { type: 'reasoning', text: removed };
+        else if (removed !== '') {
+          part.text = kept;
+          if (asThought) parts.push({ type: 'reasoning', text: removed });
+        }
+      }
+    },
+    thoughts: (): string => parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('\n'),
+  };
+}
+
 /** Assembles the result of a model call from the parts of its stream. */
 export interface StepAssembler {
-  /** @returns visible text of the part */
-  add(part: LanguageModelV4StreamPart): string;
+  /** @returns what the part adds to the visible text, or takes back */
+  add(part: LanguageModelV4StreamPart): StepEvent[];
   /** @returns undefined if the response was cut or failed, so that the call can be repeated */
   end(): Step | undefined;
 }
 
-export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler {
-  const content: Part[] = [];
-  const open = new Map<string, TextPart>();
+export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembler {
+  const offered = new Map(tools.map((tool) => [tool.name, tool]));
+  const names = new Set(offered.keys());
+  const content = createContent();
   const calls: ToolCall[] = [];
-  let text = '';
-  let finish: FinishKind | 'unknown' | undefined;
   const visible = createModelText();
+  const privates = createPrivateText();
+  const textCalls: Extract<Piece, { type: 'call' }>[] = [];
+  let text = '';
+  /** How much of the text was shown. */
+  let sent = 0;
+  let unreadable: string | undefined;
+  let finish: FinishKind | 'unknown' | undefined;
   /** Fields that the provider wants back in the same message. */
   let replayed: Metadata;
 
-  function begin(type: 'text' | 'reasoning', id: string, metadata: Metadata): void {
-    const part: TextPart = { type, text: '', ...asOptions(metadata) };
-    open.set(`${type}:${id}`, part);
-    content.push(part);
-  }
-
-  function append(type: 'text' | 'reasoning', id: string, delta: string, metadata: Metadata): void {
-    const part = open.get(`${type}:${id}`);
-    if (part === undefined) return;
-    part.text += delta;
-    Object.assign(part, asOptions(metadata));
-  }
-
-  function show(id: string, shown: string, metadata: Metadata): string {
-    append('text', id, shown, metadata);
-    text += shown;
-    return shown;
-  }
-
-  function addCall(name: string, input: string, metadata: Metadata): void {
+  function addCall(name: string, input: string, metadata?: Metadata): void {
     if (calls.length === MAX_CALLS) return;
-    const call: ToolCall = { id: newCallId(), name, input: parseInput(input) };
+    const known = toolNameOf(name, names);
+    const tool = known === undefined ? undefined : offered.get(known);
+    const call: ToolCall = { id: newCallId(), name: known ?? name, input: argumentsFor(tool, input) };
     calls.push(call);
-    content.push({
+    content.parts.push({
       type: 'tool-call',
       toolCallId: call.id,
       // Servers reject requests that contain unknown names or other arguments than objects.
-      toolName: offered.has(name) ? name : INVALID_TOOL,
+      toolName: known ?? INVALID_TOOL,
       input: call.input ?? {},
       ...asOptions(metadata),
     });
+  }
+
+  function apply(piece: Piece, metadata: Metadata): StepEvent[] {
+    switch (piece.type) {
+      case 'text':
+        text += piece.text;
+        content.append('text', piece.text, metadata);
+        return [];
+      case 'thought':
+        content.append('reasoning', piece.text, undefined);
+        return [];
+      case 'call':
+        textCalls.push(piece);
+        return [];
+      case 'void':
+        return takeBack(piece.length, piece.asThought);
+    }
+  }
+
+  function takeBack(length: number, asThought: boolean): StepEvent[] {
+    text = text.slice(0, length);
+    content.cut(length, asThought);
+    if (sent <= length) return [];
+    sent = 0;
+    return [{ type: 'retracted' }];
+  }
+
+  function show(pieces: readonly Piece[], metadata: Metadata, isWhole = false): StepEvent[] {
+    const before = pieces.flatMap((piece) => apply(piece, metadata));
+    if (text.length === sent || (sent === 0 && !isWhole && canBeCall(text, names))) return before;
+    const added = text.slice(sent);
+    sent = text.length;
+    return [...before, { type: 'text', text: added }];
+  }
+
+  /** The calls that are part of the text, unless the server has also sent them as calls. */
+  function addTextCalls(): void {
+    const known = [...calls];
+    const add = (name: string, input: string): void => {
+      const tool = toolNameOf(name, names);
+      const value = argumentsFor(offered.get(tool ?? ''), input);
+      if (!known.some((call) => call.name === tool && isDeepStrictEqual(call.input, value))) addCall(name, input);
+    };
+    for (const { text: written, recipient } of textCalls) {
+      const read = recipient === undefined ? readCalls(written) : [{ name: recipient, input: written }];
+      if (read === undefined) {
+        unreadable ??= written;
+        add(nameIn(written, names) ?? UNREADABLE, written);
+      } else for (const { name, input } of read) add(name, input);
+    }
+  }
+
+  /** Shows the rest, and finds calls in what the model wrote. */
+  function complete(): StepEvent[] {
+    const rest = [...privates.add(visible.end()), ...privates.end()];
+    const before = rest.flatMap((piece) => apply(piece, undefined));
+    if (tools.length > 0) addTextCalls();
+    const isOnlyText = calls.length === 0;
+    const bare = isOnlyText ? bareCalls(text, tools) : undefined;
+    if (bare !== undefined) {
+      before.push(...takeBack(0, false));
+      text = bare.text;
+      content.append('text', text, undefined);
+      for (const { name, input } of bare.calls) addCall(name, input);
+    } else if (isOnlyText && text.trim() === '') {
+      for (const { name, input } of callsAfterThoughts(content.thoughts(), names)) addCall(name, input);
+    }
+    return [...before, ...show([], undefined, true)];
   }
 
   /** @returns undefined if the response is void */
@@ -129,43 +217,41 @@ export function createStepAssembler(offered: ReadonlySet<string>): StepAssembler
   return {
     add(part) {
       switch (part.type) {
-        case 'text-start':
-          begin('text', part.id, part.providerMetadata);
-          return '';
         case 'reasoning-start':
-          begin('reasoning', part.id, part.providerMetadata);
-          return '';
-        case 'text-delta':
-          return show(part.id, visible.add(part.delta), part.providerMetadata);
+          content.beginReasoning(part.id, part.providerMetadata);
+          return [];
         case 'reasoning-delta':
-          append('reasoning', part.id, part.delta, part.providerMetadata);
-          return '';
-        case 'text-end':
-          return show(part.id, visible.end(), part.providerMetadata);
+          content.addReasoning(part.id, part.delta, part.providerMetadata);
+          return [];
         case 'reasoning-end':
-          append('reasoning', part.id, '', part.providerMetadata);
-          return '';
+          content.addReasoning(part.id, '', part.providerMetadata);
+          return [];
+        case 'text-delta':
+          return show(privates.add(visible.add(part.delta)), part.providerMetadata);
+        case 'text-end':
+          return show(privates.add(visible.end()), part.providerMetadata);
         case 'tool-call':
           addCall(part.toolName, part.input, part.providerMetadata);
-          return '';
+          return [];
         case 'finish':
           finish = kindOf(part.finishReason);
           replayed = replayedFields(part.providerMetadata);
-          return '';
+          return complete();
         default:
-          return '';
+          return [];
       }
     },
     end() {
       const reason = finishReason();
       if (reason === undefined) return undefined;
       // Providers reject empty text.
-      const kept = content.filter((part) => part.type !== 'text' || part.text !== '').map(cleanReasoning);
+      const kept = content.parts.filter((part) => part.type !== 'text' || part.text !== '').map(cleanReasoning);
       return {
         finish: reason,
         text,
         calls,
         message: { role: 'assistant', content: kept, ...asOptions(replayed) },
+        ...(unreadable === undefined ? {} : { unreadable }),
       };
     },
   };

@@ -128,24 +128,8 @@ import { cutInUsage } from './end/cut-in-usage.js';
 import { hangsAfterFinish } from './end/hangs-after-finish.js';
 import { commentsAfterFinish } from './end/comments-after-finish.js';
 import { reasoningField } from './text/reasoning-field.js';
-import { finishError } from './end/finish-error.js';
-import { finishInsufficientResource } from './end/finish-insufficient-resource.js';
-import { finishAbort } from './end/finish-abort.js';
-import { finishMalformedCall } from './end/finish-malformed-call.js';
-import { finishMaxTokens } from './end/finish-max-tokens.js';
-import { finishMaxLength } from './end/finish-max-length.js';
-import { finishSafety } from './end/finish-safety.js';
-import { finishGuardrail } from './end/finish-guardrail.js';
-import { finishSensitive } from './end/finish-sensitive.js';
-import { finishUnknown } from './end/finish-unknown.js';
-import { finishEosToken } from './end/finish-eos-token.js';
-import { finishUpperCase } from './end/finish-upper-case.js';
-import { finishComplete } from './end/finish-complete.js';
-import { finishEndTurn } from './end/finish-end-turn.js';
-import { finishErrorWhole } from './end/finish-error-whole.js';
-import { finishNative } from './end/finish-native.js';
-import { finishNullText } from './end/finish-null-text.js';
 import type { Dialect } from './dialect.js';
+import { responses } from './responses.js';
 
 /** All dialects by group: what servers do that the documentation of their protocol does not lead one to expect. */
 export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
@@ -182,6 +166,7 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     argumentsLarge,
     argumentsNul,
     argumentsSurrogates,
+    ...responses.calls,
   ],
   text: [
     contentList,
@@ -197,6 +182,7 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     surrogates,
     surrogatesSplit,
     reasoningSurrogates,
+    ...responses.text,
   ],
   transport: [
     crlf,
@@ -239,23 +225,7 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     errorAfterText,
     errorWithoutEnvelope,
     overflowInStream,
-    finishError,
-    finishInsufficientResource,
-    finishAbort,
-    finishMalformedCall,
-    finishMaxTokens,
-    finishMaxLength,
-    finishSafety,
-    finishGuardrail,
-    finishSensitive,
-    finishUnknown,
-    finishEosToken,
-    finishUpperCase,
-    finishComplete,
-    finishEndTurn,
-    finishErrorWhole,
-    finishNative,
-    finishNullText,
+    ...responses.end,
   ],
   http: [
     windowOpenai,
@@ -310,5 +280,6 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     noUsageAtStart,
     noUsageAtEnd,
     usageInvalid,
+    ...responses.messages,
   ],
 };

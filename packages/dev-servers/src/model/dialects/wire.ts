@@ -7,6 +7,9 @@ import type { Dialect } from './dialect.js';
 
 const HEAD = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'scripted' };
 
+/** A chunk with these choices. */
+export const chunkOf = (...choices: object[]): string => `data: ${JSON.stringify({ ...HEAD, choices })}\n\n`;
+
 /** A chunk with one choice; `more` adds fields to the choice. */
 export const choice = (delta: unknown, finishReason: string | null = null, more: object = {}): string =>
   `data: ${JSON.stringify({ ...HEAD, choices: [{ index: 0, delta, finish_reason: finishReason, ...more }] })}\n\n`;

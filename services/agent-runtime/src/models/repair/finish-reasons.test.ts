@@ -5,7 +5,7 @@ import { finishKind, isFinishReason } from './finish-reasons.js';
 
 /** The end of a step whose text has this finish reason. */
 function endOf(raw: string) {
-  const assembler = createStepAssembler(new Set());
+  const assembler = createStepAssembler([]);
   assembler.add({ type: 'text-start', id: '0' });
   assembler.add({ type: 'text-delta', id: '0', delta: 'Half an ans' });
   assembler.add({ type: 'text-end', id: '0' });

@@ -1,5 +1,5 @@
 /**
- * What a finish reason says about the response. `complete`: the text is whole. `calls`: tool calls follow it. `cut`: a limit
+ * What a finish reason means for the response. `complete`: the text is whole. `calls`: tool calls follow it. `cut`: a limit
  * ended it. `failed`: the server could not go on, and another attempt can succeed. `refused`: a filter or the model declined.
  */
 export type FinishKind = 'complete' | 'calls' | 'cut' | 'failed' | 'refused';

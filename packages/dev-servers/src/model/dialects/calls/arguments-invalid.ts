@@ -7,6 +7,9 @@ export const argumentsInvalid: Dialect = {
   protocol: 'openai',
   server: 'vLLM',
   source: 'https://github.com/vllm-project/vllm/issues/43995',
-  script: rawOnce(toolCalls(call({ index: 0, id: 'a' }, 'web_search', '{"query": "the word "hello"",}')), ...FINISHED),
+  script: rawOnce(
+    toolCalls(call({ index: 0, id: 'a' }, 'web_search', '{"query": the word "hello" twice, ""}')),
+    ...FINISHED,
+  ),
   expected: onlyCalls({ name: 'web_search', input: undefined }),
 };

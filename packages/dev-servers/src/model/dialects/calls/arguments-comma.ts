@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { calling } from '../wire.js';
+
+export const argumentsComma: Dialect = {
+  name: 'A comma follows the last argument.',
+  protocol: 'both',
+  server: 'small local models',
+  source: 'https://github.com/NousResearch/hermes-agent/pull/68612',
+  script: calling({ name: 'web_search', arguments: '{"query": "one",}' }),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { calling } from '../wire.js';
+
+export const argumentsEscaped: Dialect = {
+  name: 'The quotes of the arguments are escaped once too often.',
+  protocol: 'both',
+  server: 'gpt-oss behind Gradient',
+  source: 'https://github.com/digitalocean/langchain-gradient/pull/31',
+  script: calling({ name: 'web_search', arguments: String.raw`{\"query\": \"one\"}` }),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

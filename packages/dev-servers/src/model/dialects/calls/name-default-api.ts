@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { calling } from '../wire.js';
+
+export const nameDefaultApi: Dialect = {
+  name: 'The name of a call has the namespace default_api.',
+  protocol: 'both',
+  server: 'Gemini',
+  source: 'https://github.com/recoupable/app/pull/1176',
+  script: calling({ name: 'default_api.web_search', arguments: { query: 'one' } }),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { calling } from '../wire.js';
+
+export const nameNamespace: Dialect = {
+  name: 'The name of a call has a namespace.',
+  protocol: 'both',
+  server: 'gpt-oss',
+  source: 'https://github.com/vllm-project/vllm/issues/32587',
+  script: calling({ name: 'functions.web_search', arguments: { query: 'one' } }),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

@@ -1,0 +1,121 @@
+import { isObject, type Json, objects } from '../wire-body.js';
+import { type CallNames, createCallNames } from '../call-names.js';
+
+// Messages and deltas of the chat completions protocol in the many forms in which servers send them.
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Some servers send numeric ids, indexes as text, arguments as an object, or the fields of the function in the call. */
+function repairCall(call: Json): Json {
+  const { id, index, name, arguments: own, input, parameters, function: nested, ...others } = call;
+  const fn = isObject(nested) ? nested : { name: typeof nested === 'string' ? nested : name };
+  const { arguments: given = own ?? input ?? parameters, parameters: other, ...rest } = fn;
+  const value = given ?? other ?? given;
+  return {
+    ...others,
+    type: 'function',
+    id: typeof id === 'number' ? String(id) : id,
+    index: typeof index === 'string' && index !== '' ? Number(index) : index,
+    function: {
+      ...(name === undefined ? {} : { name }),
+      ...rest,
+      arguments: isObject(value) || Array.isArray(value) ? JSON.stringify(value) : value,
+    },
+  };
+}
+
+const isCall = (value: Json): boolean =>
+  ['function', 'name', 'arguments', 'id'].some((key) => Object.hasOwn(value, key));
+
+/** The calls of a message: a list, one call, or calls by their index. */
+function callsOf({ tool_calls: calls, tool_call: single, function_call: older, content }: Json): Json[] {
+  const given = calls ?? single;
+  const listed = isObject(given) ? (isCall(given) ? [given] : Object.values(given)) : given;
+  const inContent = objects(content).filter(
+    ({ type }) => type === 'tool_use' || type === 'tool_call' || type === 'function',
+  );
+  const before = isObject(older) ? [{ index: 0, function: older }] : [];
+  return [...objects(listed), ...(objects(listed).length > 0 ? [] : before), ...inContent].map(repairCall);
+}
+
+/** Which parts of the response one choice has sent so far. */
+interface Sent {
+  text: string;
+  calls: boolean;
+}
+
+/** Repairs the messages and deltas of one response. */
+export interface MessageRepair {
+  /** @returns the delta; undefined if the choice adds nothing */
+  delta(choice: Json): Json | undefined;
+  /** @returns the calls that are still held, at the end of the response */
+  end(): Json[];
+}
+
+/** @param offered names of the tools of the request */
+export function createMessageRepair(offered: ReadonlySet<string>): MessageRepair {
+  const names: CallNames = createCallNames(offered);
+  const sent = new Map<unknown, Sent>();
+  /** The first choice with a content: other ones are alternatives, of which only calls can belong to it. */
+  let main: unknown;
+
+  const hasContent = (part: Json): boolean =>
+    textOf(part['content']) !== '' ||
+    objects(part['content']).length > 0 ||
+    textOf(part['reasoning_content']) !== '' ||
+    callsOf(part).length > 0;
+
+  /** A message repeats what deltas have sent, or is the only part of the response. */
+  function withoutRepetition(message: Json, before: Sent): Json {
+    const { content, tool_calls: _calls, tool_call: _call, function_call: _older, ...rest } = message;
+    const text = textOf(content);
+    const added = before.text !== '' && text.startsWith(before.text) ? text.slice(before.text.length) : text;
+    return {
+      ...(before.text === '' && !before.calls ? rest : {}),
+      content: before.text === '' ? content : text.startsWith(before.text) ? added : null,
+      ...(before.calls ? {} : { tool_calls: callsOf(message) }),
+    };
+  }
+
+  /** The part of a choice that adds something: some servers send both a delta and a message. */
+  function partOf({ delta, message, text }: Json, before: Sent): Json | undefined {
+    const bare = typeof text === 'string' ? { content: text } : undefined;
+    if (isObject(delta) && (hasContent(delta) || !isObject(message))) {
+      return typeof delta['text'] === 'string' && delta['content'] === undefined
+        ? { ...delta, content: delta['text'] }
+        : Object.keys(delta).length === 0
+          ? (bare ?? delta)
+          : delta;
+    }
+    if (!isObject(message)) return bare;
+    const whole =
+      message['content'] === undefined && typeof message['text'] === 'string'
+        ? { ...message, content: message['text'] }
+        : message;
+    return withoutRepetition(whole, before);
+  }
+
+  function ofOther(part: Json, mainSent: Sent | undefined): Json | undefined {
+    const calls = callsOf(part);
+    return calls.length > 0 && mainSent?.calls !== true ? { tool_calls: calls } : undefined;
+  }
+
+  return {
+    delta(choice) {
+      const index = choice['index'] ?? 0;
+      const before = sent.get(index) ?? { text: '', calls: false };
+      const part = partOf(choice, before);
+      if (part === undefined) return undefined;
+      if (main === undefined && hasContent(part)) main = index;
+      const own = main === undefined || main === index ? part : ofOther(part, sent.get(main));
+      if (own === undefined) return undefined;
+      const calls = callsOf(own);
+      sent.set(index, { text: before.text + textOf(own['content']), calls: before.calls || calls.length > 0 });
+      // Servers send various roles, and they have no meaning here.
+      const { role: _role, tool_calls: given, tool_call: _call, function_call: _older, ...rest } = own;
+      const held = calls.length > 0 || given !== undefined ? { tool_calls: names.add(calls) } : {};
+      return { ...rest, ...held };
+    },
+    end: names.end,
+  };
+}

@@ -1,0 +1,215 @@
+// What models write for their own use: the tags of thoughts, the tokens of templates, and the forms of calls.
+
+/** Names of tags around thoughts. */
+const THOUGHT = String.raw`(?:ant|longcat_)?(?:think|thinking|thoughts?|reasoning|reflection)|scratch_?pad|(?:inner|internal)_monologue|cot_budget_reflect`;
+const BAR = '[|｜]';
+/** A prefix such as that of `seed:think`. */
+const PREFIX = String.raw`(?:[a-z]+:)?`;
+const ATTRIBUTES = String.raw`(?:\s[^<>\n]{0,200})?`;
+const TOKEN_NAME = String.raw`[^\s|｜<>]{1,48}`;
+
+const at = (source: string, flags = 'iuy'): RegExp => new RegExp(source, flags);
+
+/** Openings and ends of thoughts. */
+const THOUGHT_OPEN = [
+  at(`<${PREFIX}(?:${THOUGHT})${ATTRIBUTES}>`),
+  at(`<${BAR}(?:start_of_|start_|begin_of_|begin_)?(?:${THOUGHT})(?:_start|_begin)?${BAR}>`),
+  at(String.raw`\[(?:THINK|THINKING|REASONING|THOUGHT)\]`, 'uy'),
+  at(`◁(?:${THOUGHT})▷`),
+  at(String.raw`<unused94>(?:thought\n)?`),
+  at(String.raw`<\|channel>(?!final)\w*\n?`),
+];
+const THOUGHT_CLOSE = [
+  at(String.raw`<\\?/\s*${PREFIX}(?:${THOUGHT})\s*>`),
+  at(`<${BAR}(?:/|end_of_|end_)(?:${THOUGHT})${BAR}>|<${BAR}(?:${THOUGHT})_end${BAR}>|</${BAR}(?:${THOUGHT})${BAR}>`),
+  at(String.raw`\[/(?:THINK|THINKING|REASONING|THOUGHT)\]`, 'uy'),
+  at(`◁/(?:${THOUGHT})▷`),
+  at('<unused95>'),
+  at(String.raw`<channel\|>`),
+  at(String.raw`\[BEGIN FINAL RESPONSE\]`, 'uy'),
+];
+
+/** The form of a call: where it begins, and where it ends. */
+interface CallForm {
+  open: RegExp;
+  close: RegExp;
+}
+
+const TOOL_TAG = String.raw`(?:tool_?calls?|tool_?use|function_?calls?|toolcalls?)`;
+const CALL_FORMS: readonly CallForm[] = [
+  {
+    open: at(`<${PREFIX}(?:longcat_)?${TOOL_TAG}${ATTRIBUTES}>`),
+    close: new RegExp(`</${PREFIX}(?:longcat_)?${TOOL_TAG}\\s*>`, 'iu'),
+  },
+  { open: at(`<${BAR}DSML${BAR}${TOOL_TAG}>`), close: new RegExp(`</${BAR}DSML${BAR}${TOOL_TAG}>`, 'iu') },
+  { open: at(`<${PREFIX}invoke\\s+name=`), close: new RegExp(`</${PREFIX}invoke\\s*>`, 'iu') },
+  { open: at(String.raw`<function=[^<>\n]{1,100}>`), close: /<\/function\s*>/iu },
+  { open: at(String.raw`<\|tool_call>`), close: /<tool_call\|>/iu },
+  {
+    open: at(`<${BAR}tool[_▁]calls?(?:_section)?[_▁](?:begin|start)${BAR}>`),
+    close: /<[|｜]tool[_▁]calls?(?:_section)?[_▁]end[|｜]>(?!\s*<[|｜]tool[_▁]call)/iu,
+  },
+  { open: at(`<${BAR}tool_calls?${BAR}>`), close: new RegExp(`<${BAR}/tool_calls?${BAR}>`, 'iu') },
+  { open: at(`<${BAR}FunctionCallBegin${BAR}>`), close: new RegExp(`<${BAR}FunctionCallEnd${BAR}>`, 'iu') },
+  { open: at(`<${BAR}START_ACTION${BAR}>`), close: new RegExp(`<${BAR}END_ACTION${BAR}>`, 'iu') },
+  { open: at(`<${BAR}action_start${BAR}>`), close: new RegExp(`<${BAR}action_end${BAR}>`, 'iu') },
+  { open: at(`<${BAR}python_tag${BAR}>`), close: new RegExp(`<${BAR}e(?:om|ot)_id${BAR}>`, 'iu') },
+  { open: at(String.raw`\[TOOL_CALLS\]`, 'uy'), close: /<\/s>|\[\/TOOL_CALLS\]/u },
+  { open: at('✿FUNCTION✿'), close: /✿RE(?:SULT|TURN)✿/u },
+];
+
+/** A message of a role that follows: what a model invents for the user is no text for the user. */
+const ROLE = [
+  at(`<${BAR}im_start${BAR}>(\\w+)\\n?`),
+  at(`<${BAR}start_header_id${BAR}>(\\w+)<${BAR}end_header_id${BAR}>\\s*`),
+  at(String.raw`<start_of_turn>(\w+)\n?`),
+  at(String.raw`<\|turn>(\w+)\n?`),
+  at(`<${BAR}(user|assistant|system|observation)${BAR}>\\n?`),
+  at(`<${BAR}(User|Assistant)${BAR}>`, 'uy'),
+  at(String.raw`(\[INST\])`, 'uy'),
+];
+
+/** Beginnings of messages and of their channels. */
+const HEADER = at(String.raw`<\|(?:start|channel)\|>`);
+const MESSAGE_END = at(String.raw`<\|(?:end|return|call)\|>`);
+
+/** Tokens without a text. */
+const TOKENS = [
+  at(`<${BAR}${TOKEN_NAME}${BAR}>`),
+  at(String.raw`<\|[a-z]\w{1,30}>|<[a-z]\w{1,30}\|>`),
+  at(String.raw`</s>|<(?:eos|bos|pad|unk|eot|eod|end_of_turn|end_of_text|endoftext|end_of_utterance|sep)>`),
+  at(String.raw`</${PREFIX}${TOOL_TAG}\s*>`),
+  at(String.raw`\[/?(?:INST|END FINAL RESPONSE|/TOOL_CALLS)\]|\[end of text\]|<</?SYS>>`, 'uy'),
+];
+
+export type MarkKind = 'open' | 'close' | 'call' | 'role' | 'header' | 'message-end' | 'token';
+
+export interface Mark {
+  kind: MarkKind;
+  text: string;
+  /** Of a call: where it ends. */
+  close?: RegExp;
+  /** Of a message. */
+  role?: string;
+}
+
+function textAt(pattern: RegExp, text: string, index: number): RegExpExecArray | null {
+  pattern.lastIndex = index;
+  return pattern.exec(text);
+}
+
+function firstOf(patterns: readonly RegExp[], text: string, index: number): RegExpExecArray | undefined {
+  for (const pattern of patterns) {
+    const found = textAt(pattern, text, index);
+    if (found !== null) return found;
+  }
+  return undefined;
+}
+
+/** The mark at this place; undefined without one. */
+export function markAt(text: string, index: number): Mark | undefined {
+  const simple = (kind: MarkKind, patterns: readonly RegExp[]): Mark | undefined => {
+    const found = firstOf(patterns, text, index);
+    return found === undefined ? undefined : { kind, text: found[0] };
+  };
+  for (const { open, close } of CALL_FORMS) {
+    const found = textAt(open, text, index);
+    if (found !== null) return { kind: 'call', text: found[0], close };
+  }
+  const role = firstOf(ROLE, text, index);
+  if (role !== undefined) return { kind: 'role', text: role[0], role: (role[1] ?? '').toLowerCase() };
+  return (
+    simple('close', THOUGHT_CLOSE) ??
+    simple('open', THOUGHT_OPEN) ??
+    simple('header', [HEADER]) ??
+    simple('message-end', [MESSAGE_END]) ??
+    simple('token', TOKENS)
+  );
+}
+
+/** Where a mark can begin. */
+export const MARK_START = /[<[◁✿]/u;
+
+const names = (prefixes: readonly string[], words: string): string[] =>
+  prefixes.flatMap((prefix) => words.split(' ').map((word) => `${prefix}${word}`));
+
+const TAG_NAMES =
+  'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad inner_monologue ' +
+  'internal_monologue cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
+  'tool_use tooluse function_call function_calls functioncall functioncalls invoke function= s> eos> bos> pad> unk> eot> eod> sep> ' +
+  'end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused94> unused95> channel|> tool_call|> turn|> <sys>>';
+/** The beginnings of all marks, in lower case. */
+const LITERALS = [
+  ...names(['<', '</'], TAG_NAMES),
+  ...names(['[', '[/'], 'think] thinking] reasoning] thought] inst] tool_calls]'),
+  ...names(['['], 'begin/final/response] end/final/response] end/of/text]').map((one) => one.replaceAll('/', ' ')),
+  ...names(['◁', '◁/'], 'think▷ thinking▷ thought▷'),
+  '✿function✿',
+];
+const MAX_PARTIAL = 240;
+/** The rest of a tag after its name. */
+const REST = /^[^<>\n]*$/;
+const PARTIAL_TOKEN = /^<\/?[|｜][^\s|｜<>]{0,48}[|｜]?$/u;
+/** What belongs to a token although it follows it. */
+const PARTIAL_TAIL =
+  /^(?:<[|｜](?:im_start|start_header_id)[|｜]>\w*(?:<[|｜]?[^<>]*)?|<[|｜]DSML[|｜]\w*|<start_of_turn>\w*|<\|turn>\w*|<\|channel>\w*|<unused94>\w*)$/iu;
+/** The end of a call, after which another call of the same form can follow. */
+const PARTIAL_CALLS_END = /<[|｜]tool[_▁]calls?(?:_section)?[_▁]end[|｜]>\s*(?:<[^>]*)?$/iu;
+
+/** Whether a text, which begins where a mark can begin, can be the beginning of one. */
+export function canBeMark(text: string): boolean {
+  if (text.length > MAX_PARTIAL) return false;
+  if (PARTIAL_TOKEN.test(text) || PARTIAL_TAIL.test(text)) return true;
+  const lower = text.toLowerCase();
+  if (text.startsWith('<\\')) return true;
+  return LITERALS.some(
+    (literal) =>
+      literal.startsWith(lower) ||
+      (lower.startsWith(literal) &&
+        text.startsWith('<') &&
+        /[\w:=]$/.test(literal) &&
+        REST.test(text.slice(literal.length))),
+  );
+}
+
+/** Where a call ends in its text; undefined if it goes on. `from`: where the end can begin */
+export function endOfCall(
+  close: RegExp,
+  text: string,
+  { from, isWhole }: { from: number; isWhole: boolean },
+): { start: number; end: number } | undefined {
+  const found = close.exec(text.slice(from));
+  if (found === null) return undefined;
+  const start = from + found.index;
+  return !isWhole && PARTIAL_CALLS_END.test(text.slice(start)) ? undefined : { start, end: start + found[0].length };
+}
+
+/** Words that follow a tag in a sentence about it. */
+const ABOUT =
+  /^(?:["'”’»)\]]|[-–][\p{L}]|\s+(?:tags?|tokens?|elements?|blocks?|sections?|markers?|marks?|delimiters?|labels?|and|or|is|are|was|means?|to|in|for|as|which|that|und|oder|ist|et|ou|est|y|o|es)(?![\p{L}]))/u;
+const ABOUT_START = /^\s+(?:tags?|tokens?|elements?|is|are|was|means?|marks?)(?![\p{L}])/u;
+const PUNCTUATION = /^[.,;:!?…](?:\s|$)/u;
+const IN_SENTENCE = /[\p{L}\p{N},]\s+$/u;
+const QUOTED = /["'“‘«„([]$/u;
+const IN_LIST = /^\s*(?:[-*+]|\d+[.)])\s+$/u;
+
+/**
+ * Whether a sentence mentions a mark, so that it is text.
+ *
+ * @param before the line before it
+ * @param after what follows it
+ */
+export function isMentioned(before: string, after: string): boolean {
+  if (QUOTED.test(before) && /^["'”’»“)\].,]/u.test(after)) return true;
+  if (IN_SENTENCE.test(before)) return ABOUT.test(after) || PUNCTUATION.test(after);
+  if (IN_LIST.test(before) && /^:?\s*[:=–—-]\s/u.test(after)) return true;
+  return (before.trim() === '' || IN_LIST.test(before)) && ABOUT_START.test(after);
+}
+
+/** Whether more of what follows is needed to tell whether a mark is mentioned. */
+export const needsMore = (before: string, after: string): boolean =>
+  after.length < 16 &&
+  !after.includes('\n') &&
+  !/^\s*[\p{L}]+[^\p{L}]/u.test(after) &&
+  !/^\s*[^\s\p{L}]./u.test(after) &&
+  (QUOTED.test(before) || IN_SENTENCE.test(before) || before.trim() === '' || IN_LIST.test(before));

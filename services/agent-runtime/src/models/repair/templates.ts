@@ -1,0 +1,65 @@
+// Templates that show in a text although the server has removed their special tokens, and headers of messages.
+
+/** Templates whose special tokens the server has removed. */
+const BARE_ANALYSIS = /^analysis(?=[\p{Lu}"'“‘(\d]|\s*\n)/u;
+const BARE_CALL =
+  /^(?:assistant)?(?:commentary)?\s*to=(?:functions\.)?([\w.-]+)\s*(?:commentary)?\s*(?:<\|constrain\|>)?(?:json)?\s*(?:code)?\s*(?=\{)/;
+const BARE_END = /assistant(?:\s*)(?:final|(?:commentary|analysis)(?=\s*to=))/;
+const ANNOUNCED = /^here(?: is|['’]s) my thought process:/i;
+const ANNOUNCED_END = /here(?: is|['’]s) my response:\s*/i;
+const STARTS = [
+  'analysis',
+  'commentary to=',
+  'to=functions.',
+  'here is my thought process:',
+  "here's my thought process:",
+  'here’s my thought process:',
+];
+
+const PARTIAL = /^(?:analysis\s*|(?:commentary )?to=[^{\n]{0,80})$/;
+
+/** Tags around the answer that follows thoughts. */
+const ANSWER_OPEN = /^<(answer|response|output|final|final_answer)>\s*/i;
+const ANSWER_OPENS = ['<answer>', '<response>', '<output>', '<final>', '<final_answer>'];
+export const ANSWER_CLOSE = /^<\/(?:answer|response|output|final|final_answer)>/i;
+
+/** What a step begins with. */
+export type Start =
+  | { type: 'partial' }
+  /** A tag around the answer. */
+  | { type: 'answer'; opening: string }
+  | { type: 'thought'; opening: string; close: RegExp }
+  | { type: 'call'; opening: string; recipient: string };
+
+/** What the text of a step begins with, without white space; undefined if it is text. */
+export function startOf(
+  text: string,
+  { afterThought, isWhole }: { afterThought: boolean; isWhole: boolean },
+): Start | undefined {
+  const call = BARE_CALL.exec(text);
+  if (call !== null) return { type: 'call', opening: call[0], recipient: call[1] ?? '' };
+  const analysis = BARE_ANALYSIS.exec(text);
+  if (analysis !== null) return { type: 'thought', opening: analysis[0], close: BARE_END };
+  const announced = ANNOUNCED.exec(text);
+  if (announced !== null) return { type: 'thought', opening: announced[0], close: ANNOUNCED_END };
+  const answer = afterThought ? ANSWER_OPEN.exec(text) : null;
+  if (answer !== null) return { type: 'answer', opening: answer[0] };
+  if (isWhole || text === '') return undefined;
+  const lower = text.toLowerCase();
+  const starts = afterThought ? [...STARTS, ...ANSWER_OPENS] : STARTS;
+  const isPartial = starts.some((start) => start.startsWith(lower)) || PARTIAL.test(lower);
+  return isPartial ? { type: 'partial' } : undefined;
+}
+
+/** Whether a text that only looks like thoughts can lack this end. */
+export const isOptional = (close: RegExp): boolean => close === ANNOUNCED_END;
+
+/** The header of a message that has channels. */
+export function readHeader(header: string): { role: string; channel: string; recipient: string | undefined } {
+  const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
+  return {
+    role: /^<\|start\|>\s*(\w+)/.exec(header)?.[1] ?? 'assistant',
+    channel: /<\|channel\|>\s*(\w+)/.exec(header)?.[1] ?? 'final',
+    recipient: recipient === 'user' ? undefined : recipient,
+  };
+}
