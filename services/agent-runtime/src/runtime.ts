@@ -8,6 +8,7 @@ import { createSummarizer } from './agent/summarize.js';
 import type { RuntimeConfig } from './config.js';
 import { watchIdle } from './idle-watch.js';
 import { createProvider } from './models/providers.js';
+import { warnOfUnreadableCalls } from './models/unreadable-calls.js';
 import { agentRuntimeRoutes } from './rpc/agent-runtime.routes.js';
 import { requireCallToken } from './rpc/call-token.js';
 import { createHealth } from './rpc/health.js';
@@ -70,7 +71,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
       : lazyTools(async () => (await import('./tools/mcp.js')).createMcpTools({ ...mcp, version, logger }));
   if (mcpTools !== undefined) stack.defer('tool server connection', () => mcpTools.close());
 
-  const model = createProvider(config.provider, config.modelVariables);
+  const model = warnOfUnreadableCalls(createProvider(config.provider, config.modelVariables), logger);
   const limits = {
     contextWindow: config.modelVariables.USWARM_MODEL_CONTEXT_WINDOW,
     maxOutputTokens: config.modelVariables.USWARM_MODEL_OUTPUT_LIMIT,

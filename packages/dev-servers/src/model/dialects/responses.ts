@@ -1,3 +1,43 @@
+import { textCut } from './calls/text-cut.js';
+import { textJson } from './calls/text-json.js';
+import { textInThoughts } from './calls/text-in-thoughts.js';
+import { textTwo } from './calls/text-two.js';
+import { textChannelBare } from './calls/text-channel-bare.js';
+import { textChannel } from './calls/text-channel.js';
+import { textGemini } from './calls/text-gemini.js';
+import { textGemma } from './calls/text-gemma.js';
+import { textPython } from './calls/text-python.js';
+import { textMinimax } from './calls/text-minimax.js';
+import { textGlm } from './calls/text-glm.js';
+import { textKimiNewer } from './calls/text-kimi-newer.js';
+import { textKimi } from './calls/text-kimi.js';
+import { textDsml } from './calls/text-dsml.js';
+import { textDeepseek } from './calls/text-deepseek.js';
+import { textMistral } from './calls/text-mistral.js';
+import { textQwenCoder } from './calls/text-qwen-coder.js';
+import { textLlama } from './calls/text-llama.js';
+import { textWithWords } from './calls/text-with-words.js';
+import { textBare } from './calls/text-bare.js';
+import { textFenced } from './calls/text-fenced.js';
+import { textHermes } from './calls/text-hermes.js';
+import { tagsInCode } from './text/tags-in-code.js';
+import { cutToken } from './text/cut-token.js';
+import { endTokenLlama } from './text/end-token-llama.js';
+import { endToken } from './text/end-token.js';
+import { channelsBare } from './text/channels-bare.js';
+import { channels } from './text/channels.js';
+import { thoughtsAnnounced } from './text/thoughts-announced.js';
+import { thoughtsAnswerTags } from './text/thoughts-answer-tags.js';
+import { thoughtsGemma } from './text/thoughts-gemma.js';
+import { thoughtsCommand } from './text/thoughts-command.js';
+import { thoughtsSeed } from './text/thoughts-seed.js';
+import { thoughtsTriangles } from './text/thoughts-triangles.js';
+import { thoughtsBrackets } from './text/thoughts-brackets.js';
+import { thoughtsNested } from './text/thoughts-nested.js';
+import { thoughtsNotClosed } from './text/thoughts-not-closed.js';
+import { thoughtsAfterText } from './text/thoughts-after-text.js';
+import { thoughtsThinking } from './text/thoughts-thinking.js';
+import { thoughtsWithoutOpening } from './text/thoughts-without-opening.js';
 import { finishError } from './end/finish-error.js';
 import { finishInsufficientResource } from './end/finish-insufficient-resource.js';
 import { finishAbort } from './end/finish-abort.js';
@@ -103,7 +143,52 @@ export const responses: Readonly<Record<'end' | 'calls' | 'text' | 'messages', r
     argumentsQuoteTokens,
     argumentsNewlineOutside,
     argumentsQuotes,
+    textHermes,
+    textFenced,
+    textBare,
+    textWithWords,
+    textLlama,
+    textQwenCoder,
+    textMistral,
+    textDeepseek,
+    textDsml,
+    textKimi,
+    textKimiNewer,
+    textGlm,
+    textMinimax,
+    textPython,
+    textGemma,
+    textGemini,
+    textChannel,
+    textChannelBare,
+    textTwo,
+    textInThoughts,
+    textJson,
+    textCut,
   ],
-  text: [alternatives, messageAtEnd, messageOnlyAtEnd, legacyText],
+  text: [
+    alternatives,
+    messageAtEnd,
+    messageOnlyAtEnd,
+    legacyText,
+    thoughtsWithoutOpening,
+    thoughtsThinking,
+    thoughtsAfterText,
+    thoughtsNotClosed,
+    thoughtsNested,
+    thoughtsBrackets,
+    thoughtsTriangles,
+    thoughtsSeed,
+    thoughtsCommand,
+    thoughtsGemma,
+    thoughtsAnswerTags,
+    thoughtsAnnounced,
+    channels,
+    channelsBare,
+    endToken,
+    endTokenLlama,
+    cutToken,
+    tagsInCode,
+  ],
   messages: [inputInStart, contentText],
 };

@@ -135,7 +135,7 @@ export const anthropicStream = (
 const textDelta = (text: string): object => ({ type: 'text_delta', text });
 
 /** A response whose text comes in these pieces, with this finish reason, in the protocol of the request. */
-export const texting = (pieces: readonly string[], reason: string, { protocol }: ReceivedRequest): ModelStep[] =>
+const texting = (pieces: readonly string[], reason: string, { protocol }: ReceivedRequest): ModelStep[] =>
   protocol === 'openai'
     ? raw(...pieces.map((content) => choice({ content })), choice({}, reason), usageChunk(20, 5), DONE)
     : anthropicStream(reason, { start: { type: 'text', text: '' }, deltas: pieces.map(textDelta) });

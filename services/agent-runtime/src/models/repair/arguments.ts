@@ -173,7 +173,7 @@ interface Parsed {
   isRepaired: boolean;
 }
 
-/** Other spellings of brackets and quotes, for texts that are no JSON. */
+/** Other spellings of brackets and quotes, for texts that are not JSON. */
 function* spellings(text: string): Generator<string> {
   yield text;
   yield text.replaceAll(/<\|"(?:\|?)>/g, '"');
@@ -239,7 +239,7 @@ export function argumentsFor(tool: FunctionTool | undefined, text: string): Json
     value = inner;
   }
   const fitting = objectFor(schema, value);
-  // What was no JSON must at least be what the tool expects.
+  // What was not JSON must at least be what the tool expects.
   const names = propertyNames(schema);
   const isExpected = accepts(schema, fitting) && Object.keys(fitting).every((name) => names.includes(name));
   return read.isRepaired && !isExpected ? undefined : (storableValue(fitting) as Json);

@@ -48,7 +48,7 @@ function endOfBrackets(text: string, start: number, isStrict: boolean): number |
 }
 
 /** The extent of the object or list that begins at `start`; undefined if it is cut. */
-export function extentOf(text: string, start: number): Extent | undefined {
+function extentOf(text: string, start: number): Extent | undefined {
   const strict = endOfBrackets(text, start, true);
   if (strict !== undefined && parseJson(text.slice(start, strict)) !== undefined)
     return { end: strict, isStrict: true };
@@ -59,7 +59,7 @@ export function extentOf(text: string, start: number): Extent | undefined {
 /** Backslashes that JSON does not know, such as those of patterns and of paths. */
 const STRAY_BACKSLASH = /\\(?:(\\)|(?!["\\/bfnrtu'\n]|u[0-9a-fA-F]{4}))/g;
 
-/** The value of complete but invalid JSON, such as with single quotes or a comma at the end; undefined if it is no JSON. */
+/** The value of complete but invalid JSON, such as with single quotes or a comma at the end; undefined if it is not JSON. */
 function repaired(text: string): unknown {
   // A left out part is not a value.
   if (/\.\.\.\s*[\]}]/.test(text)) return undefined;
@@ -81,7 +81,7 @@ export interface LenientJson {
   rest: string;
 }
 
-/** The object or list that begins at `start`; undefined if it is cut or is no JSON. */
+/** The object or list that begins at `start`; undefined if it is cut or is not JSON. */
 export function jsonAt(text: string, start: number): LenientJson | undefined {
   const extent = extentOf(text, start);
   if (extent === undefined) return undefined;

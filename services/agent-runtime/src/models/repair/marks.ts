@@ -2,11 +2,11 @@
 
 /** Names of tags around thoughts. */
 const THOUGHT = String.raw`(?:ant|longcat_)?(?:think|thinking|thoughts?|reasoning|reflection)|scratch_?pad|(?:inner|internal)_monologue|cot_budget_reflect`;
-const BAR = '[|｜]';
+const BAR = '[|｜‖]{1,2}';
 /** A prefix such as that of `seed:think`. */
 const PREFIX = String.raw`(?:[a-z]+:)?`;
 const ATTRIBUTES = String.raw`(?:\s[^<>\n]{0,200})?`;
-const TOKEN_NAME = String.raw`[^\s|｜<>]{1,48}`;
+const TOKEN_NAME = String.raw`[^\s|｜‖<>]{1,48}`;
 
 const at = (source: string, flags = 'iuy'): RegExp => new RegExp(source, flags);
 
@@ -47,7 +47,7 @@ const CALL_FORMS: readonly CallForm[] = [
   { open: at(String.raw`<\|tool_call>`), close: /<tool_call\|>/iu },
   {
     open: at(`<${BAR}tool[_▁]calls?(?:_section)?[_▁](?:begin|start)${BAR}>`),
-    close: /<[|｜]tool[_▁]calls?(?:_section)?[_▁]end[|｜]>(?!\s*<[|｜]tool[_▁]call)/iu,
+    close: /<[|｜‖]{1,2}tool[_▁]calls?(?:_section)?[_▁]end[|｜‖]{1,2}>(?!\s*<[|｜‖]{1,2}tool[_▁]call)/iu,
   },
   { open: at(`<${BAR}tool_calls?${BAR}>`), close: new RegExp(`<${BAR}/tool_calls?${BAR}>`, 'iu') },
   { open: at(`<${BAR}FunctionCallBegin${BAR}>`), close: new RegExp(`<${BAR}FunctionCallEnd${BAR}>`, 'iu') },
@@ -55,10 +55,11 @@ const CALL_FORMS: readonly CallForm[] = [
   { open: at(`<${BAR}action_start${BAR}>`), close: new RegExp(`<${BAR}action_end${BAR}>`, 'iu') },
   { open: at(`<${BAR}python_tag${BAR}>`), close: new RegExp(`<${BAR}e(?:om|ot)_id${BAR}>`, 'iu') },
   { open: at(String.raw`\[TOOL_CALLS\]`, 'uy'), close: /<\/s>|\[\/TOOL_CALLS\]/u },
+  { open: at(String.raw`<\|open\|>tools?_?call`), close: /<\|close\|>(?:tools?_?)?call<\|sep\|>/u },
   { open: at('✿FUNCTION✿'), close: /✿RE(?:SULT|TURN)✿/u },
 ];
 
-/** A message of a role that follows: what a model invents for the user is no text for the user. */
+/** A message of a role that follows: what a model invents for the user is not for the user. */
 const ROLE = [
   at(`<${BAR}im_start${BAR}>(\\w+)\\n?`),
   at(`<${BAR}start_header_id${BAR}>(\\w+)<${BAR}end_header_id${BAR}>\\s*`),
@@ -149,12 +150,15 @@ const LITERALS = [
 const MAX_PARTIAL = 240;
 /** The rest of a tag after its name. */
 const REST = /^[^<>\n]*$/;
-const PARTIAL_TOKEN = /^<\/?[|｜][^\s|｜<>]{0,48}[|｜]?$/u;
+const PARTIAL_TOKEN = /^<\/?[|｜‖]{1,2}[^\s|｜‖<>]{0,48}(?:[|｜‖]{1,2})?$/u;
 /** What belongs to a token although it follows it. */
 const PARTIAL_TAIL =
-  /^(?:<[|｜](?:im_start|start_header_id)[|｜]>\w*(?:<[|｜]?[^<>]*)?|<[|｜]DSML[|｜]\w*|<start_of_turn>\w*|<\|turn>\w*|<\|channel>\w*|<unused94>\w*)$/iu;
+  /^(?:<[|｜‖]{1,2}(?:im_start|start_header_id)[|｜‖]{1,2}>\w*(?:<(?:[|｜‖]{1,2})?[^<>]*)?|<[|｜‖]{1,2}DSML[|｜‖]{1,2}\w*|<start_of_turn>\w*|<\|turn>\w*|<\|channel>\w*|<unused94>\w*)$/iu;
 /** The end of a call, after which another call of the same form can follow. */
-const PARTIAL_CALLS_END = /<[|｜]tool[_▁]calls?(?:_section)?[_▁]end[|｜]>\s*(?:<[^>]*)?$/iu;
+const PARTIAL_CALLS_END = /<[|｜‖]{1,2}tool[_▁]calls?(?:_section)?[_▁]end[|｜‖]{1,2}>\s*(?:<[^>]*)?$/iu;
+
+/** Whether a text is what a server left of a token at the end of a response. */
+export const isCutToken = (text: string): boolean => /^<\/?[|｜‖]{1,2}[^\s<>]{3,}$/u.test(text);
 
 /** Whether a text, which begins where a mark can begin, can be the beginning of one. */
 export function canBeMark(text: string): boolean {

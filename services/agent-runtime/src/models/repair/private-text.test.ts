@@ -110,6 +110,7 @@ const PRIVATE: [string, string, string][] = [
     '<|eot|>',
     '<|endofturn|>',
   ].map((token): [string, string, string] => [token, `Hello.${token}`, 'Hello.']),
+  ['a token that is cut', 'Hello.<｜DSML｜function_calls', 'Hello.'],
   ['a token before the text', '<|START_RESPONSE|>Hello.<|END_RESPONSE|>', 'Hello.'],
   ['a box', '<|begin_of_box|>Hello.<|end_of_box|>', 'Hello.'],
   ['an invented message', 'Hello.<|im_end|>\n<|im_start|>user\nSECRET<|im_end|>\n', 'Hello.'],
@@ -202,7 +203,7 @@ describe('what a model writes for the user', () => {
     );
   });
 
-  it('passes at once if it has no mark', () => {
+  it('passes immediately if it has no mark', () => {
     fc.assert(
       fc.property(fc.array(fc.string().filter((part) => !/[<[◁✿`~]/u.test(part))), (parts) => {
         const filter = createPrivateText();

@@ -1,5 +1,5 @@
 import { canBeFence, canEndBlock, fenceAt, isFenceEnd, spanLength } from './code.js';
-import { canBeMark, endOfCall, isMentioned, type Mark, MARK_START, markAt, needsMore } from './marks.js';
+import { canBeMark, endOfCall, isCutToken, isMentioned, type Mark, MARK_START, markAt, needsMore } from './marks.js';
 import { ANSWER_CLOSE, isOptional, readHeader, startOf } from './templates.js';
 import { createVisibleText, type VisiblePiece } from './visible-text.js';
 
@@ -167,6 +167,10 @@ export function createPrivateText(): PrivateText {
         !isWhole &&
         (canBeMark(held) || (answerTag && '</final_answer>'.length > held.length && /^<\/?[a-z_]*>?$/i.test(held)));
       if (isPartial) return true;
+      if (isWhole && isCutToken(held)) {
+        held = '';
+        return false;
+      }
       show(held.slice(0, 1));
       held = held.slice(1);
       return false;

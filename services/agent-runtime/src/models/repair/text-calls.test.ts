@@ -96,6 +96,14 @@ const FORMS: [string, string][] = [
     '<｜DSML｜function_calls>\n<｜DSML｜invoke name="web_search_tool">\n<｜DSML｜parameter name="query" string="true">tea</｜DSML｜parameter>\n<｜DSML｜parameter name="max_results" string="false">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
   ],
   [
+    'DeepSeek V4',
+    '<｜｜DSML｜｜tool_calls><｜｜DSML｜｜invoke name="web_search_tool"><｜｜DSML｜｜parameter name="query">tea</｜｜DSML｜｜parameter><｜｜DSML｜｜parameter name="max_results">3</｜｜DSML｜｜parameter></｜｜DSML｜｜invoke></｜｜DSML｜｜tool_calls>',
+  ],
+  [
+    'Kimi K3',
+    '<|open|>toolscall tool="web_search_tool" index="1"<|sep|><|open|>argument key="query" type="string"<|sep|>tea<|close|>argument<|sep|><|open|>argument key="max_results" type="integer"<|sep|>3<|close|>argument<|sep|><|close|>call<|sep|>',
+  ],
+  [
     'Kimi K2',
     '<|tool_calls_section_begin|><|tool_call_begin|>functions.web_search_tool:0<|tool_call_argument_begin|>{"query": "tea", "max_results": 3}<|tool_call_end|><|tool_calls_section_end|>',
   ],
@@ -239,7 +247,7 @@ describe('a call that a model writes as text', () => {
     expect(run([`<tool_call>${JSON_TEA}</tool_call>`], [call])).toMatchObject({ shown: '', calls: [TEA] });
   });
 
-  it('runs if it stands in thoughts that do not end', () => {
+  it('runs if it is part of thoughts that do not end', () => {
     expect(run([`<think>I need it.\n<tool_call>\n${JSON_TEA}\n</tool_call>`])).toMatchObject({
       shown: '',
       calls: [TEA],

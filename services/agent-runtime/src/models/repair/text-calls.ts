@@ -126,7 +126,7 @@ function parametersOf(body: string): string {
 
 /** Calls in the form of XML. */
 function xmlCalls(text: string): TextCall[] | undefined {
-  const plain = text.replaceAll(/[|｜]DSML[|｜]/g, '');
+  const plain = text.replaceAll(/[|｜‖]{1,2}DSML[|｜‖]{1,2}/g, '');
   const calls = [FUNCTION, INVOKE].flatMap((pattern) =>
     [...plain.matchAll(pattern)].map(([, name = '', body = '']) => ({ name: name.trim(), input: parametersOf(body) })),
   );
@@ -142,6 +142,21 @@ function xmlCalls(text: string): TextCall[] | undefined {
     });
 }
 
+const OPENED = /<\|open\|>tools?_?call\s+tool="([^"]+)"[^<]*<\|sep\|>([\s\S]*?)(?=<\|open\|>tools?_?call|$)/g;
+const OPENED_ARGUMENT =
+  /<\|open\|>argument\s+key="([^"]+)"[^<]*<\|sep\|>([\s\S]*?)(?:<\|close\|>argument<\|sep\|>|(?=<\|(?:open|close)\|>)|$)/g;
+
+/** Calls whose tags are tokens. */
+function openedCalls(text: string): TextCall[] | undefined {
+  const calls = [...text.matchAll(OPENED)].map(([, name = '', body = '']) => ({
+    name,
+    input: JSON.stringify(
+      Object.fromEntries([...body.matchAll(OPENED_ARGUMENT)].map(([, key = '', value = '']) => [key, value])),
+    ),
+  }));
+  return calls.length > 0 ? calls : undefined;
+}
+
 const SEPARATOR = '\u0000';
 const NAMED = /([\p{L}\p{N}_.:/-]+)[\s\u0000:=(]*(?:```(?:json)?\s*)?(?=[[{])/gu;
 
@@ -150,7 +165,7 @@ function namedCalls(text: string): TextCall[] | undefined {
   const marked = text
     .replaceAll(/<\|"(?:\|?)>/g, '"')
     .replaceAll(/\[(?:ARGS|CALL_ID)\](?:[\w-]{9}(?=\[ARGS\]))?/g, SEPARATOR)
-    .replaceAll(/<[|｜][^<>]*[|｜]>|✿[A-Z]+✿:?/gu, SEPARATOR);
+    .replaceAll(/<[|｜‖]{1,2}[^<>]*[|｜‖]{1,2}>|✿[A-Z]+✿:?/gu, SEPARATOR);
   const calls: TextCall[] = [];
   for (let index = 0; ;) {
     NAMED.lastIndex = index;
@@ -171,7 +186,7 @@ function namedCalls(text: string): TextCall[] | undefined {
 const unwrapped = (text: string): string =>
   withoutFence(
     text
-      .replace(/^\s*(?:\[TOOL_CALLS\]|<[|｜]?[\p{L}_:▁]+(?:\s[^<>]*)?[|｜]?>)\s*/u, '')
+      .replace(/^\s*(?:\[TOOL_CALLS\]|<[|｜‖]{0,2}[\p{L}_:▁]+(?:\s[^<>]*)?[|｜‖]{0,2}>)\s*/u, '')
       .replace(/\s*(?:<\/s>|<\/[\p{L}_:]+>)\s*$/u, ''),
   ).trim();
 
@@ -181,6 +196,8 @@ const unwrapped = (text: string): string =>
  * @returns undefined if it cannot be read
  */
 export function readCalls(text: string): TextCall[] | undefined {
+  const opened = openedCalls(text);
+  if (opened !== undefined) return opened;
   const xml = xmlCalls(text);
   if (xml !== undefined) return xml;
   const bare = unwrapped(text);

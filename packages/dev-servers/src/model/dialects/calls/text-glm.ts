@@ -1,0 +1,18 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { textingOnce } from '../wire.js';
+
+export const textGlm: Dialect = {
+  name: 'A call is text with keys and values.',
+  protocol: 'both',
+  server: 'GLM',
+  source: 'https://github.com/vllm-project/vllm-ascend/issues/12398',
+  script: textingOnce(
+    '<tool_call>web_sea',
+    'rch\n<arg_key>query',
+    '</arg_key>\n<arg_va',
+    'lue>one</arg_value',
+    '>\n</tool_call>',
+  ),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

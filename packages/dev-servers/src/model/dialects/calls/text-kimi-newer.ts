@@ -1,0 +1,18 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { textingOnce } from '../wire.js';
+
+export const textKimiNewer: Dialect = {
+  name: 'A call is text whose tags are tokens.',
+  protocol: 'both',
+  server: 'Kimi K3',
+  source: 'https://github.com/can1357/oh-my-pi/issues/8495',
+  script: textingOnce(
+    '<|open|>toolscall tool="web_se',
+    'arch" index="1"<|sep|><|open|>',
+    'argument key="query" type="str',
+    'ing"<|sep|>one<|close|>argumen',
+    't<|sep|><|close|>call<|sep|>',
+  ),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyCalls } from '../expected.js';
+import { textingOnce } from '../wire.js';
+
+export const textMistral: Dialect = {
+  name: 'A call is text after a token with its name.',
+  protocol: 'both',
+  server: 'Mistral',
+  source: 'https://github.com/sgl-project/sglang/pull/10995',
+  script: textingOnce('[TOOL_CAL', 'LS]web_se', 'arch[ARGS', ']{"query"', ': "one"}'),
+  expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
+};

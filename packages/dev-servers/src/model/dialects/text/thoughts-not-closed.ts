@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyText } from '../expected.js';
+import { textingOnce } from '../wire.js';
+
+export const thoughtsNotClosed: Dialect = {
+  name: 'Thoughts at the end of the text do not end.',
+  protocol: 'both',
+  server: 'Qwen 3 behind llama.cpp',
+  source: 'https://github.com/QwenLM/qwen-code/pull/8818',
+  script: textingOnce('Hello.\n', '\n<think', '>\nHm.'),
+  expected: onlyText('Hello.'),
+};

@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyText } from '../expected.js';
+import { textingOnce } from '../wire.js';
+
+export const thoughtsTriangles: Dialect = {
+  name: 'Thoughts are between triangles.',
+  protocol: 'both',
+  server: 'Kimi-VL',
+  source: 'https://huggingface.co/moonshotai/Kimi-VL-A3B-Thinking',
+  script: textingOnce('◁think▷', 'Hm.◁/th', 'ink▷Hel', 'lo.'),
+  expected: onlyText('Hello.'),
+};

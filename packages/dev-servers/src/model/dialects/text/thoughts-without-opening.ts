@@ -1,0 +1,12 @@
+import type { Dialect } from '../dialect.js';
+import { onlyText } from '../expected.js';
+import { textingOnce } from '../wire.js';
+
+export const thoughtsWithoutOpening: Dialect = {
+  name: 'The thoughts only have a closing tag, because the opening one is in the prompt.',
+  protocol: 'both',
+  server: 'vLLM, SGLang and LM Studio without a reasoning parser',
+  source: 'https://github.com/vllm-project/vllm/issues/31045',
+  script: textingOnce('The user g', 'reets.\nI g', 'reet back.', '\n</think>\n', '\nHello.'),
+  expected: onlyText('Hello.'),
+};
