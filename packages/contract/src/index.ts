@@ -146,6 +146,7 @@ export {
   parseEnvelope,
 } from './events/bus.js';
 export { UserEvent } from './events/users.js';
+export { safeParseRequest } from './safe-parse-request.js';
 export { CREDENTIAL_HEADERS, SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
 export {
   allowedMethods,

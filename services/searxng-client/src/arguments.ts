@@ -19,7 +19,7 @@ export interface CheckedArguments {
   notes: string[];
 }
 
-/** @throws WebSearchError `invalid_argument` (TOOL-020, TOOL-021) */
+/** A null means the same as an absent argument. @throws WebSearchError `invalid_argument` (TOOL-020, TOOL-021) */
 export function checkArguments({ query, max_results }: SearchArguments): CheckedArguments {
   const notes: string[] = [];
   const maxResults = checkMaxResults(max_results);
@@ -44,7 +44,7 @@ function checkQuery(query: unknown): string {
 }
 
 function checkMaxResults(value: unknown): number {
-  if (value === undefined) return MAX_RESULTS_DEFAULT;
+  if (value === undefined || value === null) return MAX_RESULTS_DEFAULT;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
     throw new WebSearchError('invalid_argument', `max_results must be a whole number from 1 to ${MAX_RESULTS_CEILING}`);
   }

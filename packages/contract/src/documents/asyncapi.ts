@@ -57,6 +57,8 @@ Each message is one socket.io event: the event name is the message name, and the
 - Before the server closes a connection, it sends \`session.ending\`, unless the client does not read. Codes:
 ${ENDINGS}.
 - Fields and events may be added: ignore unknown ones.
+- In a payload of a client, null means the same as an absent field, also where a schema does not list it. In a list, null is
+  not an entry.
 - Messages with \`x-extension\` extend the specification of the interface.`;
 
 /** The responses to client events. */

@@ -14,6 +14,8 @@ const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes
 
 - JSON names are snake_case; timestamps are ISO 8601.
 - Fields may be added to responses: ignore unknown ones. Unknown fields of a request body are ignored.
+- In a request body, null means the same as an absent field, also where a schema does not list it. The exceptions are fields
+  with a null in their schema and its effect in their description. In a list, null is not an entry.
 - Most responses are wrapped as \`{data}\`; a mutation without a result returns 204.
 - Errors are \`{message, code, extra}\`; all codes are listed in \`x-error-catalogue\`. \`retryable\` states whether
   the same request may succeed later. An unknown path returns 404 \`route_not_found\`; an unsupported method returns

@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ERRORS, INTERNAL_PATHS, LIMITS, type ErrorBody, type ErrorCode } from '@uswarm/contract';
+import { ERRORS, INTERNAL_PATHS, LIMITS, type ErrorBody, type ErrorCode, type MessageData } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request as httpRequest } from 'undici';
 import type { RawRequest } from '../../test/api-client.js';
@@ -29,6 +29,38 @@ describe('bad input', () => {
 
   const send = (request: Omit<RawRequest, 'method' | 'path'>) =>
     user.raw<ErrorBody>({ method: 'POST', path: home.messages, ...request });
+
+  it('a null is an absent field of a body', async () => {
+    const { body } = await user.post<{ data: MessageData }>(
+      home.messages,
+      {
+        local_id: null,
+        content: { type: 'text', text: 'Hello' },
+        mentions: null,
+        attachments: null,
+      },
+      201,
+    );
+    expect(body.data).toMatchObject({ local_id: null, mentions: [], attachments: [] });
+  });
+
+  it('a null as the whole body of a request whose body is optional is no body', async () => {
+    const { status } = await user.raw({
+      method: 'POST',
+      path: `${home.conversation}/read`,
+      headers: JSON_TYPE,
+      body: 'null',
+    });
+    expect(status).toBe(204);
+  });
+
+  it('a null in a list of a body is refused with its place', async () => {
+    const { body } = await send({
+      headers: JSON_TYPE,
+      body: '{"content":{"type":"text","text":"x"},"attachments":[null]}',
+    });
+    expect(body.extra).toMatchObject({ fields: [{ path: 'attachments.0' }] });
+  });
 
   it.each<[ErrorCode, string, Omit<RawRequest, 'method' | 'path'>]>([
     ['malformed_json', 'half a JSON text', { headers: JSON_TYPE, body: '{"content":' }],

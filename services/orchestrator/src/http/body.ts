@@ -15,5 +15,6 @@ export async function readBody(route: RouteDefinition, request: Request, respons
   await new Promise<void>((resolve, reject) => {
     parseJson(request, response, (error: unknown) => (error === undefined ? resolve() : reject(error)));
   });
-  return parseInput(route.body, request.body === undefined ? {} : request.body);
+  // A null as the whole body, like no body.
+  return parseInput(route.body, request.body ?? {});
 }

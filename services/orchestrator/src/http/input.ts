@@ -1,4 +1,4 @@
-import { ApiError, exceedsDepth, LIMITS, validationError } from '@uswarm/contract';
+import { ApiError, exceedsDepth, LIMITS, safeParseRequest, validationError } from '@uswarm/contract';
 import { NUL } from '@uswarm/service-kit';
 import type { z } from 'zod';
 
@@ -9,7 +9,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
     const field = { path: '', message: `must not be nested deeper than ${LIMITS.jsonDepth} levels` };
     throw new ApiError('validation_failed', { extra: { fields: [field] } });
   }
-  const result = schema.safeParse(value);
+  const result = safeParseRequest(schema, value);
   if (!result.success) throw validationError(result.error);
   const path = malformedText(result.data);
   if (path === undefined) return result.data;

@@ -1,4 +1,4 @@
-import type { IntegrationProvider } from '@uswarm/contract';
+import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
 import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
 import { oneLine } from './one-line.js';
@@ -189,19 +189,26 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
     ...(asksAfterUntrustedContent === undefined ? {} : { asksAfterUntrustedContent }),
     inputSchema,
     describe(value) {
-      const { data } = input.safeParse(value);
+      const { data } = safeParseRequest(input, value);
       return data === undefined ? `Using ${name}` : oneLine(spec.describe(data));
     },
     check(value) {
-      const { error } = input.safeParse(value);
+      const { error } = safeParseRequest(input, value);
       return error === undefined ? undefined : invalid(name, error);
     },
     async preview(value, call) {
-      const data = input.parse(value);
+      const data = parsed(input, value);
       return { title: base.describe(value), changes: (await spec.changes?.(data, call)) ?? listed(data) };
     },
   };
   return base;
+}
+
+/** Arguments that were checked before. @throws ZodError */
+function parsed<Input extends z.ZodObject>(input: Input, value: unknown): z.output<Input> {
+  const { data, error } = safeParseRequest(input, value);
+  if (error !== undefined) throw error;
+  return data;
 }
 
 /** The outcome of a call with invalid arguments. It names the field and the rule, so that the model can correct them. */
@@ -217,7 +224,7 @@ export function definePlatformTool<Input extends z.ZodObject>(spec: OwnToolSpec<
     ...toolBase(spec),
     effect,
     async prepare(value, call) {
-      const { data, error } = input.safeParse(value);
+      const { data, error } = safeParseRequest(input, value);
       return error === undefined ? await spec.prepare(data, call) : () => Promise.resolve(invalid(name, error));
     },
   };
@@ -230,11 +237,11 @@ export function defineExternalTool<Input extends z.ZodObject>(spec: ExternalTool
     ...toolBase(spec),
     effect,
     async plan(value, call) {
-      const { data, error } = input.safeParse(value);
+      const { data, error } = safeParseRequest(input, value);
       return error === undefined ? await spec.plan(data, call) : { outcome: invalid(name, error) };
     },
-    send: (value, key, call) => spec.send(input.parse(value), key, call),
-    lookUp: (value, key, call) => spec.lookUp(input.parse(value), key, call),
+    send: (value, key, call) => spec.send(parsed(input, value), key, call),
+    lookUp: (value, key, call) => spec.lookUp(parsed(input, value), key, call),
   };
 }
 
@@ -245,7 +252,7 @@ export interface TaskToolSpec<Input extends z.ZodObject> extends SpecBase<Input>
 export const defineTaskTool = <Input extends z.ZodObject>(spec: TaskToolSpec<Input>): TaskTool => ({
   ...toolBase(spec),
   effect: 'own',
-  task: (value, call) => spec.task(spec.input.parse(value), call),
+  task: (value, call) => spec.task(parsed(spec.input, value), call),
 });
 
 export interface HandOverToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
@@ -255,5 +262,5 @@ export interface HandOverToolSpec<Input extends z.ZodObject> extends SpecBase<In
 export const defineHandOverTool = <Input extends z.ZodObject>(spec: HandOverToolSpec<Input>): HandOverTool => ({
   ...toolBase(spec),
   effect: 'own',
-  recipient: (value, call) => spec.recipient(spec.input.parse(value), call),
+  recipient: (value, call) => spec.recipient(parsed(spec.input, value), call),
 });

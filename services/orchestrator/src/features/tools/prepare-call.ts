@@ -7,10 +7,10 @@ import type { Commit, OwnTool, ToolCall, ToolOutcome } from './platform-tool.js'
 export const unavailable = (name: string): ToolOutcome =>
   failed(`${name} is not available at the moment. Nothing was changed. Tell the user, or try again later.`);
 
-/** The arguments of a call, which the runtime sends as JSON. Tools reject all values except objects. */
+/** The arguments of a call, which the runtime sends as JSON. Null means no arguments. Tools reject all other values except objects. */
 export function parseArguments(json: string): unknown {
   try {
-    return storableJson(JSON.parse(json));
+    return storableJson(JSON.parse(json) ?? {});
   } catch {
     return undefined;
   }

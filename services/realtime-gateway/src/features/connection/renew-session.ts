@@ -1,4 +1,4 @@
-import { ApiError, SessionRenew, validationError } from '@uswarm/contract';
+import { ApiError, safeParseRequest, SessionRenew, validationError } from '@uswarm/contract';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { Credentials } from './credentials.js';
@@ -27,7 +27,7 @@ export function createRenewSession(deps: RenewSessionDeps): ClientEventHandler {
   const { data, address, orchestrator, sessionRegistry, lifetime, emit, now } = deps;
   return {
     async handle({ payload, requestId, acknowledge }) {
-      const parsed = SessionRenew.safeParse(payload);
+      const parsed = safeParseRequest(SessionRenew, payload);
       if (!parsed.success) throw validationError(parsed.error);
       const credentials: Credentials = Object.fromEntries(
         Object.entries(parsed.data.credentials).filter(([, value]) => value !== undefined && value !== ''),

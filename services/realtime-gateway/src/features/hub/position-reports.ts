@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type DevicePositionsBody, PositionReport, validationError } from '@uswarm/contract';
+import { type DevicePositionsBody, PositionReport, safeParseRequest, validationError } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { z } from 'zod';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
@@ -66,7 +66,7 @@ export interface ReportPositionDeps {
 export function createReportPosition({ userId, deviceId, reports, cursor }: ReportPositionDeps): ClientEventHandler {
   return {
     async handle({ payload, acknowledge }) {
-      const parsed = PositionReport.safeParse(payload);
+      const parsed = safeParseRequest(PositionReport, payload);
       if (!parsed.success) throw validationError(parsed.error);
       for (const [id, seq] of Object.entries(parsed.data)) {
         const sent = cursor(id);

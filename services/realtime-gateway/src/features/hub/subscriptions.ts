@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ApiError,
   ERRORS,
+  safeParseRequest,
   type ServerEventPayload,
   validationError,
   WorkspaceSubscribe,
@@ -191,7 +192,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   return {
     subscribe: {
       async handle({ payload, requestId, acknowledge }) {
-        const parsed = WorkspaceSubscribe.safeParse(payload);
+        const parsed = safeParseRequest(WorkspaceSubscribe, payload);
         if (!parsed.success) throw validationError(parsed.error);
         if (closed) return;
         const positions = Object.entries(parsed.data.since ?? {});
@@ -212,7 +213,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         }
       },
       refused({ code }, payload) {
-        const parsed = WorkspaceSubscribe.safeParse(payload);
+        const parsed = safeParseRequest(WorkspaceSubscribe, payload);
         // No other event answers a subscribe, so a payload without ids is reported as one rejected empty id.
         const ids = parsed.success ? distinct(parsed.data.workspace_ids) : [''];
         const rejected = ids.map((workspace_id) => ({ workspace_id, code }));
@@ -221,7 +222,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     },
     unsubscribe: {
       async handle({ payload, acknowledge }) {
-        const parsed = WorkspaceUnsubscribe.safeParse(payload);
+        const parsed = safeParseRequest(WorkspaceUnsubscribe, payload);
         if (!parsed.success) throw validationError(parsed.error);
         const ids = distinct(parsed.data.workspace_ids);
         ids.forEach(pending.remove);

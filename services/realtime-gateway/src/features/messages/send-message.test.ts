@@ -38,6 +38,17 @@ describe('message.send', () => {
     expect(sent).toEqual([{ userId: USER, message: { ...draft, mentions: [], attachments: [] } }]);
   });
 
+  it('takes a null for an absent field', async () => {
+    const sent: unknown[] = [];
+    const client = await connected(async (_userId, message) => {
+      sent.push(message);
+      return { message_id: MESSAGE };
+    });
+    client.socket.emit('message.send', { ...draft, mentions: null, attachments: null });
+    await client.next('message.send.ack');
+    expect(sent).toEqual([{ ...draft, mentions: [], attachments: [] }]);
+  });
+
   it('RT-007 emits message.send.ack after the orchestrator has stored the message', async () => {
     const client = await connected(async () => ({ message_id: MESSAGE }));
     client.socket.emit('message.send', draft);

@@ -1,4 +1,4 @@
-import { ApiError, MessageSend, validationError } from '@uswarm/contract';
+import { ApiError, MessageSend, safeParseRequest, validationError } from '@uswarm/contract';
 import { type CallOutcome, type GatewayMetrics, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
@@ -23,7 +23,7 @@ function readLocalId(payload: unknown): string {
 
 /** @throws ApiError whose message contains the invalid fields, because `message.send.error` has no other field for them */
 function parse(payload: unknown): MessageSend {
-  const parsed = MessageSend.safeParse(payload);
+  const parsed = safeParseRequest(MessageSend, payload);
   if (parsed.success) return parsed.data;
   const { message, extra } = validationError(parsed.error);
   const problems = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.')}: ${issue.message}`);
