@@ -8,10 +8,11 @@ import { createMailbox, type Mailbox } from './mailbox.js';
 /**
  * What goes wrong with a request. `refuse`: an error before it is executed. `lose-request`: the connection breaks before it is
  * executed. `lose-answer`: it breaks afterwards. `hang`: it is executed, and there is no answer until `release`. `stall`: it is
- * not executed, and the connection breaks at `release`.
+ * not executed, and the connection breaks at `release`. `page`: a proxy answers with a page, and the request is not executed.
  */
 export type GoogleFault =
   | { kind: 'refuse'; status: number; reason: string }
+  | { kind: 'page'; status: number }
   | { kind: 'lose-request' | 'lose-answer' | 'hang' | 'stall' };
 
 export interface GoogleServerOptions {
@@ -29,6 +30,8 @@ export interface GoogleAccount {
   requests: readonly string[];
   /** The fault of the next request to this method. */
   failNext(method: string, fault: GoogleFault): void;
+  /** Changes all further answers to this method. */
+  alter(method: string, change: (answer: unknown) => unknown): void;
   /** Resolves when a request with this fault has arrived and, unless it is refused or lost, was executed. */
   faulted(method: string): Promise<void>;
   /** Answers the requests that hang, and loses those that stall. */
@@ -59,7 +62,10 @@ const parseBody = (body: string): unknown => {
 /** An account, with what the server needs to answer its requests. */
 interface ServedAccount extends GoogleAccount {
   /** Answers a request; undefined if the connection breaks instead. @throws BadRequest */
-  answer(request: DescribedRequest, ifMatch: string | undefined): Promise<{ body: unknown } | undefined>;
+  answer(
+    request: DescribedRequest,
+    ifMatch: string | undefined,
+  ): Promise<{ body: unknown } | { pageStatus: number } | undefined>;
 }
 
 function createAccount(): ServedAccount {
@@ -67,6 +73,7 @@ function createAccount(): ServedAccount {
   const mailbox = createMailbox('ada@example.com');
   const requests: string[] = [];
   const faults = new Map<string, GoogleFault>();
+  const changes = new Map<string, (answer: unknown) => unknown>();
   const reached = new Map<string, PromiseWithResolvers<void>>();
   let released = Promise.withResolvers<void>();
   const reachedFault = (method: string): PromiseWithResolvers<void> => {
@@ -82,6 +89,7 @@ function createAccount(): ServedAccount {
       faults.set(method, fault);
       reached.delete(method);
     },
+    alter: (method, change) => void changes.set(method, change),
     release() {
       released.resolve();
       released = Promise.withResolvers();
@@ -96,6 +104,10 @@ function createAccount(): ServedAccount {
         reachedFault(method).resolve();
         throw new BadRequest(fault.status, fault.reason, 'The request failed.');
       }
+      if (fault?.kind === 'page') {
+        reachedFault(method).resolve();
+        return { pageStatus: fault.status };
+      }
       if (fault?.kind === 'lose-request' || fault?.kind === 'stall') {
         reachedFault(method).resolve();
         if (fault.kind === 'stall') await released.promise;
@@ -105,7 +117,7 @@ function createAccount(): ServedAccount {
       if (fault !== undefined) reachedFault(method).resolve();
       if (fault?.kind === 'lose-answer') return undefined;
       if (fault?.kind === 'hang') await released.promise;
-      return { body };
+      return { body: (changes.get(method) ?? ((answer: unknown) => answer))(body) };
     },
   };
 }
@@ -142,6 +154,10 @@ export async function startGoogleServer({ accepts, accountOf }: GoogleServerOpti
     const { request, of } = await described(incoming);
     const answer = await of.answer(request, incoming.headers['if-match']);
     if (answer === undefined) return void response.destroy();
+    if ('pageStatus' in answer) {
+      response.writeHead(answer.pageStatus, { 'content-type': 'text/html', location: 'http://portal.example.com/' });
+      return void response.end('<html><title>Sign in to the network</title></html>');
+    }
     if (answer.body === undefined) return void response.writeHead(204).end();
     response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(answer.body));
   }

@@ -6,6 +6,8 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose';
+import { z } from 'zod';
+import { readableOf, readJson } from '../../http/foreign-answer.js';
 import { limitedFetch } from './limited-fetch.js';
 
 export interface KeySetOptions {
@@ -72,9 +74,22 @@ const watchedFetch =
     try {
       const response = await limitedFetch(url, options);
       onFetch(response.ok);
-      return response;
+      return response.ok ? await withoutOddKeys(response) : response;
     } catch (error) {
       onFetch(false);
       throw error;
     }
   };
+
+/** A field of a key that is null is an absent one. */
+const Key = z
+  .looseObject({ kty: z.string() })
+  .transform((key) => Object.fromEntries(Object.entries(key).filter(([, value]) => value !== null)));
+const KeySet = z.looseObject({ keys: z.array(z.unknown()).transform((keys) => readableOf(Key).parse(keys)) });
+
+/** One key that is not a key must not make the others unusable. Anything but a key set stays as it is, and is refused. */
+async function withoutOddKeys(response: Response): Promise<Response> {
+  const text = await response.text();
+  const { data } = KeySet.safeParse(readJson(text));
+  return new Response(data === undefined ? text : JSON.stringify(data), { status: response.status });
+}

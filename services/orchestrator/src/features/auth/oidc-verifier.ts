@@ -92,10 +92,10 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
 }
 
 /** Rejects other JWTs of the same issuer and audience. @throws ApiError `token_invalid` */
-function requireIdToken({ audience }: OidcIssuer, { typ = 'JWT' }: JWTHeaderParameters, payload: JWTPayload): void {
-  const type = typ.toLowerCase().replace(/^application\//, '');
+function requireIdToken({ audience }: OidcIssuer, { typ }: JWTHeaderParameters, payload: JWTPayload): void {
+  const type = (typ ?? 'JWT').toLowerCase().replace(/^application\//, '');
   // `events` marks logout tokens and other security events, even if `typ` is missing.
-  if (OTHER_TYPES.has(type) || payload['events'] !== undefined) throw new ApiError('token_invalid');
+  if (OTHER_TYPES.has(type) || (payload['events'] ?? undefined) !== undefined) throw new ApiError('token_invalid');
   if (!Array.isArray(payload.aud) || payload.aud.length < 2) return;
   // With several audiences, `azp` names the client, which must be an accepted one.
   const { azp } = payload;
@@ -199,7 +199,8 @@ function verificationError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof errors.JWTExpired) return new ApiError('token_expired', { cause: error });
   // The key set could not be fetched, so the token may be valid.
-  if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+  const isWithoutKeys = error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid;
+  if (isWithoutKeys || !(error instanceof errors.JOSEError)) {
     return new ApiError('service_unavailable', { cause: error });
   }
   if (error.code === 'ERR_JOSE_GENERIC') return new ApiError('service_unavailable', { cause: error });

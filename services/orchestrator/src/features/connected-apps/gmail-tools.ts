@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GMAIL_TOOL } from '@uswarm/contract/agent-tools';
 import { convert } from 'html-to-text';
 import { z } from 'zod';
+import { entriesOf, oddAsAbsent, readableOf } from '../../http/foreign-answer.js';
 import { oneLine } from '../tools/one-line.js';
 import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
@@ -15,7 +16,8 @@ import {
 } from '../tools/platform-tool.js';
 import { visibleText } from '../tools/visible-text.js';
 import { composeMail } from './mail-message.js';
-import type { ProviderApi } from './provider-api.js';
+import { leftOut } from './left-out.js';
+import { type ProviderApi, RequestRefused } from './provider-api.js';
 import { refusedBy } from './refusals.js';
 
 export interface GmailToolDeps {
@@ -39,30 +41,31 @@ const MAX_DEPTH = 100;
 interface Part {
   mimeType?: string | undefined;
   filename?: string | undefined;
-  headers?: { name: string; value: string }[] | undefined;
+  headers: { name: string; value: string }[];
   body?: { data?: string | undefined } | undefined;
-  parts?: Part[] | undefined;
+  parts: Part[];
 }
+const Text = oddAsAbsent(z.string());
 const Part: z.ZodType<Part> = z.lazy(() =>
   z.object({
-    mimeType: z.string().optional(),
-    filename: z.string().optional(),
-    headers: z.array(z.object({ name: z.string(), value: z.string() })).optional(),
-    body: z.object({ data: z.string().optional() }).optional(),
-    parts: z.array(Part).optional(),
+    mimeType: Text,
+    filename: Text,
+    headers: readableOf(z.object({ name: z.string(), value: z.string() })),
+    body: oddAsAbsent(z.object({ data: Text })),
+    parts: readableOf(Part),
   }),
 );
 const Mail = z.object({
   id: z.string(),
-  threadId: z.string(),
-  snippet: z.string().default(''),
-  payload: Part.default({}),
+  threadId: Text,
+  snippet: z.string().catch(''),
+  payload: Part.catch({ headers: [], parts: [] }),
 });
 type Mail = z.output<typeof Mail>;
-const MailList = z.object({ messages: z.array(z.object({ id: z.string() })).default([]) });
-const DraftList = z.object({ drafts: z.array(z.object({ id: z.string() })).default([]) });
-const Profile = z.object({ emailAddress: z.string() });
-const Created = z.object({ id: z.string() });
+const WithId = z.object({ id: z.string().min(1) });
+const MailList = z.object({ messages: entriesOf(WithId) });
+const DraftList = z.object({ drafts: readableOf(WithId) });
+const Profile = z.object({ emailAddress: Text });
 
 const Addresses = z.array(z.email()).max(50);
 const Id = z
@@ -79,12 +82,12 @@ const Outgoing = z.object({
 type Outgoing = z.output<typeof Outgoing>;
 
 const headerOf = ({ payload }: Mail, wanted: string): string =>
-  payload.headers?.find(({ name }) => name.toLowerCase() === wanted)?.value ?? '';
+  payload.headers.find(({ name }) => name.toLowerCase() === wanted)?.value ?? '';
 
 /** A header as agents and the user see it. The sender of a mail writes it. */
 const shownHeader = (mail: Mail, wanted: string): string => headerOf(mail, wanted).slice(0, MAX_HEADER).toWellFormed();
 
-const leaves = (part: Part): Part[] => (part.parts === undefined ? [part] : part.parts.flatMap(leaves));
+const leaves = (part: Part): Part[] => (part.parts.length === 0 ? [part] : part.parts.flatMap(leaves));
 
 /** The beginning of the text of a mail: its plain text, else its HTML as text. */
 function textOf({ payload, snippet }: Mail): { text: string; isCut: boolean } {
@@ -103,6 +106,16 @@ function textOf({ payload, snippet }: Mail): { text: string; isCut: boolean } {
   if (html === undefined) return cut(snippet);
   const converted = convert(html.slice(0, MAX_HTML), { wordwrap: false, limits: { maxDepth: MAX_DEPTH } });
   return cut(converted, html.length > MAX_HTML);
+}
+
+/** Mails of a list that can be read: one that was deleted meanwhile, or that is odd, does not hide the others. @throws the error of all */
+async function readable(reads: Promise<Mail>[]): Promise<{ found: Mail[]; odd: number }> {
+  const results = await Promise.allSettled(reads);
+  const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  const all = failures.find((error) => !(error instanceof RequestRefused && error.status === 404));
+  if (found.length === 0 && all !== undefined) throw all;
+  return { found, odd: failures.length };
 }
 
 /** Tools for the Gmail of the user. Gmail does not recognize repeated requests: mails are looked up by their `Message-ID`. */
@@ -157,8 +170,8 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
           { method: 'GET', path: `${ME}/messages`, query: filter, signal },
           MailList,
         );
-        const mails = await Promise.all(
-          messages.map(({ id }) => metadata(userId, id, ['From', 'Subject', 'Date'], signal)),
+        const { found: mails, odd } = await readable(
+          messages.entries.map(({ id }) => metadata(userId, id, ['From', 'Subject', 'Date'], signal)),
         );
         const lines = mails.map((mail) =>
           JSON.stringify({
@@ -169,6 +182,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
             beginning: mail.snippet,
           }),
         );
+        lines.push(...leftOut(messages.odd + odd, 'mail', 'mails'));
         return lines.length === 0 ? 'No mail matches.' : lines.join('\n');
       }),
   });
@@ -211,7 +225,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     try {
       const { emailAddress } = await api.call(userId, { method: 'GET', path: `${ME}/profile`, signal }, Profile);
       if (replyTo !== undefined) await metadata(userId, replyTo, ['Message-ID'], signal);
-      return { key: `<${randomUUID()}@${emailAddress.split('@').at(-1) ?? 'localhost'}>` };
+      return { key: `<${randomUUID()}@${emailAddress?.split('@').at(-1) ?? 'localhost'}>` };
     } catch (error) {
       return { outcome: refusedBy(APP, error) };
     }
@@ -236,7 +250,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     const mail = await message(input, key, userId).catch(() => undefined);
     if (mail === undefined) return failed('The mail that it answers cannot be read at the moment. Nothing was sent.');
     try {
-      const { id } = await api.call(userId, { method: 'POST', path: `${ME}/${path}`, body: bodyOf(mail) }, Created);
+      const { id } = await api.call(userId, { method: 'POST', path: `${ME}/${path}`, body: bodyOf(mail) }, WithId);
       return outcomeOf(id);
     } catch (error) {
       return refusedBy(APP, error);
@@ -277,7 +291,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     async lookUp(_input, key, { userId }) {
       const request = { method: 'GET', path: `${ME}/messages`, query: byMessageId(key) } as const;
       const { messages } = await api.call(userId, request, MailList);
-      return messages[0] === undefined ? undefined : sent(messages[0].id);
+      return messages.entries[0] === undefined ? undefined : sent(messages.entries[0].id);
     },
   });
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { fitting } from '../../http/bounded-list.js';
+import { entriesOf, oddAsAbsent } from '../../http/foreign-answer.js';
 import { oneLine } from '../tools/one-line.js';
 import { failed, succeeded, withOutcome } from '../tools/outcomes.js';
 import {
@@ -15,7 +16,8 @@ import {
   type ToolOutcome,
 } from '../tools/platform-tool.js';
 import { visibleText } from '../tools/visible-text.js';
-import { Event, type EventTime, listedEvent, momentOf } from './calendar-events.js';
+import { Event, type EventTime, listedEvent, momentOf, nameOf } from './calendar-events.js';
+import { leftOut } from './left-out.js';
 import { type ProviderApi, RequestRefused } from './provider-api.js';
 import { refusedBy } from './refusals.js';
 
@@ -34,7 +36,7 @@ const LISTED = 50;
 /** Characters of all listed events. */
 const MAX_TEXT = 20_000;
 
-const Events = z.object({ items: z.array(Event).default([]), nextPageToken: z.string().optional() });
+const Events = z.object({ items: entriesOf(Event), nextPageToken: oddAsAbsent(z.string().min(1)) });
 
 const Id = z.string().min(1).max(1024).describe('The id of the event, as listed.');
 const Moment = z
@@ -66,9 +68,9 @@ function checkTimes(start: string, end: string): string | undefined {
 }
 
 /** Which event a call changes, and who is informed. */
-const aboutEvent = ({ summary, attendees = [] }: Event): Change[] => [
+const aboutEvent = ({ summary, attendees }: Event): Change[] => [
   { label: 'Event', after: oneLine(summary) },
-  ...(attendees.length === 0 ? [] : [{ label: 'Informs', after: attendees.map(({ email }) => email).join(', ') }]),
+  ...(attendees.length === 0 ? [] : [{ label: 'Informs', after: oneLine(attendees.map(nameOf).join(', ')) }]),
 ];
 
 /** Attendees receive changes by mail. */
@@ -92,7 +94,9 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
   async function planChange(call: ToolCall, id: string): Promise<Plan> {
     try {
       const { etag, status } = await get(call, id);
-      return status === 'cancelled' ? { outcome: failed('The event was deleted already.') } : { key: etag };
+      if (status === 'cancelled') return { outcome: failed('The event was deleted already.') };
+      // Without the version, a change of the user could be overwritten.
+      return etag === undefined ? { outcome: failed(`${APP} does not name the version of the event.`) } : { key: etag };
     } catch (error) {
       return { outcome: refusedBy(APP, error) };
     }
@@ -165,9 +169,11 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
           { method: 'GET', path: EVENTS, query: filter, signal },
           Events,
         );
-        const lines = fitting(items.map(listedEvent), ({ length }) => length, MAX_TEXT);
-        if (nextPageToken !== undefined || lines.length < items.length)
+        const { entries, odd } = items;
+        const lines = fitting(entries.map(listedEvent), ({ length }) => length, MAX_TEXT);
+        if (nextPageToken !== undefined || lines.length < entries.length)
           lines.push('There are more events. Ask for a shorter time.');
+        lines.push(...leftOut(odd, 'event', 'events'));
         return withOutcome(succeeded(lines.length === 0 ? 'There are no events.' : lines.join('\n')));
       } catch (error) {
         return withOutcome(refusedBy(APP, error));

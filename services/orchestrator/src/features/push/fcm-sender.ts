@@ -1,6 +1,7 @@
-import { type Clock, type Logger, parseJson } from '@uswarm/service-kit';
+import type { Clock, Logger } from '@uswarm/service-kit';
 import { request } from 'undici';
 import { z } from 'zod';
+import { isFromProxy, oddAsAbsent, readableOf, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
 import type { GoogleTokens } from './google-token.js';
 import type { PushNotification, PushResult, PushSender } from './push-sender.js';
@@ -18,9 +19,9 @@ const LIMITED = 429;
 /** An error of Google's APIs; FCM adds its own code to the details. */
 const ErrorAnswer = z.object({
   error: z.object({
-    message: z.string().optional(),
-    status: z.string().optional(),
-    details: z.array(z.object({ errorCode: z.string().optional() })).optional(),
+    message: oddAsAbsent(z.string()),
+    status: oddAsAbsent(z.string()),
+    details: readableOf(z.object({ errorCode: z.string() })),
   }),
 });
 
@@ -45,16 +46,21 @@ export function createFcmSender({ url, projectId, tokens, clock, logger }: FcmSe
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await readText(answer.body, MAX_ANSWER_BYTES);
-    const { error } = ErrorAnswer.safeParse(parseJson(text)).data ?? {};
+    const { error } = ErrorAnswer.safeParse(readJson(text)).data ?? {};
     return {
       status: answer.statusCode,
-      code: error?.details?.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? error?.status ?? '',
+      isForeign: isFromProxy(answer.statusCode, text),
+      code: error?.details[0]?.errorCode ?? error?.status ?? '',
       message: error?.message ?? '',
       retryAfter: answer.headers['retry-after'],
     };
   }
 
-  function resultOf({ status, code, message, retryAfter }: Answered): PushResult {
+  function resultOf({ status, isForeign, code, message, retryAfter }: Answered): PushResult {
+    if (isForeign) {
+      logger.warn({ status }, 'a proxy answered instead of Firebase; will retry');
+      return { retryInMs: RETRY_MS };
+    }
     if (status === 200) return 'sent';
     if (code === 'UNREGISTERED') return 'unregistered';
     if (status === LIMITED || status >= 500) {
@@ -86,6 +92,8 @@ export function createFcmSender({ url, projectId, tokens, clock, logger }: FcmSe
 
 interface Answered {
   status: number;
+  /** The answer is not from Firebase. */
+  isForeign: boolean;
   code: string;
   message: string;
   retryAfter: string | string[] | undefined;

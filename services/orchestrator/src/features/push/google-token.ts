@@ -1,8 +1,8 @@
 import type { Clock } from '@uswarm/service-kit';
-import { parseJson } from '@uswarm/service-kit';
 import { importPKCS8, SignJWT } from 'jose';
 import { request } from 'undici';
 import { z } from 'zod';
+import { oddAsAbsent, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
 import type { ServiceAccount } from './service-account.js';
 
@@ -14,7 +14,9 @@ const MARGIN_MS = 60_000;
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1_024;
 
-const Answer = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
+/** Of a token whose lifetime the answer does not name. */
+const DEFAULT_LIFE_S = 600;
+const Answer = z.object({ access_token: z.string().min(1), expires_in: oddAsAbsent(z.coerce.number().positive()) });
 
 /** Access tokens of a service account (RFC 7523), which are kept until they expire. */
 export interface GoogleTokens {
@@ -54,7 +56,7 @@ export function createGoogleTokens(account: ServiceAccount, clock: Clock): Googl
     });
     const text = await readText(body, MAX_ANSWER_BYTES);
     if (statusCode !== 200) throw new Error(`the token endpoint answered ${statusCode}: ${text.slice(0, 300)}`);
-    const { access_token: token, expires_in: seconds } = Answer.parse(parseJson(text));
+    const { access_token: token, expires_in: seconds = DEFAULT_LIFE_S } = Answer.parse(readJson(text));
     kept = { token, until: clock.now().getTime() + seconds * 1_000 - MARGIN_MS };
     return token;
   }

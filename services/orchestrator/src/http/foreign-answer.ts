@@ -1,0 +1,47 @@
+import { parseJson } from '@uswarm/service-kit';
+import { z } from 'zod';
+
+/** Answers of other systems: providers of OAuth, Google, identity providers. */
+
+/** A field that counts as absent if it is null or has another type. */
+export const oddAsAbsent = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
+
+/** The entries of a list that can be read, and how many cannot. */
+export interface Entries<Entry> {
+  entries: Entry[];
+  odd: number;
+}
+
+/** A list whose entries are read one by one, so that an odd one does not hide the others. Anything else is an empty list. */
+export const entriesOf = <Schema extends z.ZodType>(schema: Schema) =>
+  z
+    .unknown()
+    .optional()
+    .transform((value): Entries<z.output<Schema>> => {
+      const all: unknown[] = Array.isArray(value) ? value : [];
+      const entries = all.flatMap((entry) => {
+        const { success, data } = schema.safeParse(entry);
+        return success ? [data] : [];
+      });
+      return { entries, odd: all.length - entries.length };
+    });
+
+/** As `entriesOf`, without the number of the others. */
+export const readableOf = <Schema extends z.ZodType>(schema: Schema) =>
+  entriesOf(schema).transform(({ entries }) => entries);
+
+const PROXY_AUTHENTICATION = 407;
+const NETWORK_AUTHENTICATION = 511;
+
+/**
+ * Whether a captive portal or the proxy of a company has answered in place of a JSON API: with a redirect, a request to sign in, or
+ * a page. Its answer says nothing about the request.
+ */
+export const isFromProxy = (status: number, body: string): boolean =>
+  (status >= 300 && status < 400) ||
+  status === PROXY_AUTHENTICATION ||
+  status === NETWORK_AUTHENTICATION ||
+  body.trimStart().startsWith('<');
+
+/** The JSON of an answer. Some servers begin it with a byte order mark. @returns undefined if it is not JSON */
+export const readJson = (body: string): unknown => parseJson(body.replace(/^\uFEFF/, ''));
