@@ -93,7 +93,11 @@ export const ERRORS = {
   range_not_satisfiable: entry(416, 'Range not satisfiable.'),
   integration_not_configured: entry(409, 'This provider is not configured.'),
   integration_code_invalid: entry(400, 'The provider rejected the authorization code; restart the authorization.'),
-  integration_exchange_failed: entry(502, 'The provider rejected the client credentials; contact the administrator.'),
+  integration_permissions_missing: entry(
+    403,
+    'The user has not granted all permissions that the app needs; restart the authorization. extra.missing_permissions lists them.',
+  ),
+  integration_exchange_failed: entry(502, 'The provider refused to connect the app; see extra.provider_error.'),
   integration_unavailable: entry(503, 'The provider is unavailable; try again later.', true),
   redirect_url_not_allowed: entry(400, 'redirect_url is not allowed.'),
 

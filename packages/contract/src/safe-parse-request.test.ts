@@ -119,7 +119,7 @@ describe('a null in a request', () => {
     expect(described?.unwrap().description).toMatch(/\bnull\b/i);
   });
 
-  it('has the meaning of absence in any number of fields at once', () => {
+  it('has the meaning of absence in any number of fields', () => {
     const request = fc.constantFrom(...requests).chain(({ name, schema, value }) => {
       const paths = optionalFields(schema, value).filter(
         (path) => ![...CLEARING, ...SAME].includes(nameOf(name, path)),

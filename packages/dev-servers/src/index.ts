@@ -23,7 +23,7 @@ export { dialects } from './model/dialects/index.js';
 export type { Dialect, DialectCall, DialectResult } from './model/dialects/dialect.js';
 export { type ModelServer, type ModelUsage, startModelServer } from './model/model-server.js';
 export { type KeyIssuer, type KeyIssuerAlgorithm, startKeyIssuer, tokenVariants } from './oauth/key-issuer.js';
-export { type OAuthServer, startOAuthServer } from './oauth/oauth.js';
+export { type ChangeOfTokenAnswer, type OAuthServer, startOAuthServer } from './oauth/oauth.js';
 export { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from './oidc/oidc.js';
 export { type RunningPostgres, startPostgres } from './postgres/postgres.js';
 export { type RunningStandby, startStandby } from './postgres/standby.js';

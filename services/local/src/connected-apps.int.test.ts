@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentSummary, MessageData, OAuthConfiguration, ReceiptPage } from '@uswarm/contract';
+import type { AgentSummary, IntegrationCatalog, MessageData, OAuthConfiguration, ReceiptPage } from '@uswarm/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type GoogleServer,
@@ -23,6 +23,7 @@ const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on
 const CALLS: Record<string, { name: string; arguments: object }> = {
   event: { name: 'create_calendar_event', arguments: EVENT },
   mail: { name: 'send_mail', arguments: MAIL },
+  calendar: { name: 'list_calendar_events', arguments: { from: EVENT.start, to: EVENT.end, query: null } },
 };
 const SCOPES = ['openid', 'offline_access'];
 const REDIRECT = 'https://app.example.com/callback';
@@ -35,6 +36,8 @@ describe('apps that the user has connected', () => {
   let client: TestClient;
   /** What the model was told about the last call. */
   let results: string[] = [];
+  /** The user has removed the app in the Google account. */
+  let isRevoked = false;
 
   beforeAll(async () => {
     const registered = { client_secret: 's', grant_types: ['authorization_code', 'refresh_token'] };
@@ -60,7 +63,8 @@ describe('apps that the user has connected', () => {
   });
   beforeEach(async () => {
     results = [];
-    google = await startGoogleServer({ accepts: oauth.accepts });
+    isRevoked = false;
+    google = await startGoogleServer({ accepts: async (token) => !isRevoked && (await oauth.accepts(token)) });
     const endpoints = {
       client_secret: 's',
       authorization_endpoint: oauth.authorizationEndpoint,
@@ -151,6 +155,35 @@ describe('apps that the user has connected', () => {
     await client.send('create the event');
     await answered();
     expect(results).toEqual([expect.stringContaining('unknown tool')]);
+  });
+
+  it('read the calendar although the model writes null for an absent argument and Google sends an odd event', async () => {
+    await connect('google_calendar');
+    google.calendar.add({ summary: 'Standup', start: { dateTime: EVENT.start }, end: { dateTime: EVENT.end } });
+    google.alter('calendar.events.list', (answer) => ({
+      items: [{ id: 'odd', attendees: [{ displayName: 'Room 4' }] }, ...(answer as { items: unknown[] }).items],
+    }));
+    await client.send('read the calendar');
+    await answered();
+    expect(results).toEqual([expect.stringMatching(/Room 4[^]*Standup/)]);
+  });
+
+  it('are disconnected, with a card in the conversation, after the user has removed the app at Google', async () => {
+    await connect('google_calendar');
+    isRevoked = true;
+    oauth.alterTokenAnswers(() => ({ status: 400, body: { error: 'invalid_grant' } }));
+    await client.send('read the calendar');
+    const { payload } = await client.saw(
+      'message.new',
+      ({ message }: { message: MessageData }) => message.content.type === 'action_card',
+    );
+    await answered();
+    oauth.alterTokenAnswers(undefined);
+    expect((payload['message'] as MessageData).content).toMatchObject({ title: 'Google Calendar is not connected' });
+    expect(results).toEqual([expect.stringContaining('has not connected Google Calendar')]);
+    const { body } = await client.api('GET', '/v1/integrations');
+    const { items } = (body as { data: IntegrationCatalog }).data;
+    expect(items.find(({ provider }) => provider === 'google_calendar')?.enabled).toBe(false);
   });
 
   it('REST-038 ask before they change something, and show the whole call', async () => {

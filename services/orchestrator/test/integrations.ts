@@ -75,11 +75,12 @@ export interface CallbackBody {
   redirect_url: string;
 }
 
-/** Runs the OAuth flow as an app does. @returns the body of the callback request */
+/** Runs the OAuth flow as an app does, by default with the scopes that it is told. @returns the body of the callback request */
 export async function authorized(
   user: ApiClient,
   server: OAuthServer,
   provider: IntegrationProvider,
+  scopes?: string[],
 ): Promise<CallbackBody> {
   const { body: config } = await user.post<OAuthConfiguration>('/v1/integrations/connect', { provider }, 200);
   const verifier = randomBytes(32).toString('base64url');
@@ -87,7 +88,7 @@ export async function authorized(
   const code = await server.authorize({
     clientId: config.client_id,
     redirectUrl: config.redirect_url,
-    scopes: config.scopes,
+    scopes: scopes ?? config.scopes,
     parameters: {
       ...config.additional_parameters,
       ...('code_challenge_method' in config.additional_parameters ? { code_challenge: challenge } : {}),

@@ -89,6 +89,7 @@ export const integrationRoutes = [
       'integration_not_configured',
       'redirect_url_not_allowed',
       'integration_code_invalid',
+      'integration_permissions_missing',
       'integration_exchange_failed',
       'integration_unavailable',
     ],

@@ -23,6 +23,14 @@ export interface AuthorizationRequest {
   accountId?: string;
 }
 
+/** An answer of the token endpoint, with the fields of its JSON. */
+export interface TokenAnswer {
+  status: number;
+  body: Record<string, unknown>;
+}
+/** @returns what is sent instead; a text is sent as a page */
+export type ChangeOfTokenAnswer = (answer: TokenAnswer) => { status?: number; body: unknown };
+
 export interface OAuthServer {
   authorizationEndpoint: string;
   tokenEndpoint: string;
@@ -37,6 +45,8 @@ export interface OAuthServer {
   accountOf(accessToken: string): Promise<string>;
   /** While unavailable, the server closes every connection. */
   setUnavailable(unavailable: boolean): void;
+  /** Changes the answers of the token endpoint, as providers and proxies do; undefined ends it. */
+  alterTokenAnswers(change: ChangeOfTokenAnswer | undefined): void;
   close(): Promise<void>;
 }
 
@@ -48,6 +58,7 @@ const INTERACTION = '/interaction/';
  */
 export async function startOAuthServer(options: OAuthServerOptions): Promise<OAuthServer> {
   let unavailable = false;
+  let change: ChangeOfTokenAnswer | undefined;
   let respond = async (_request: IncomingMessage, _response: ServerResponse): Promise<void> => undefined;
   const server = createServer((incoming, response) => {
     if (unavailable) incoming.socket.destroy();
@@ -58,7 +69,10 @@ export async function startOAuthServer(options: OAuthServerOptions): Promise<OAu
   const provider = new Provider(url, { ...configuration(options), jwks: { keys: [await generateKey()] } });
   respond = async (incoming, response) => {
     if (incoming.url?.startsWith(INTERACTION) === true) await agree(provider, incoming, response);
-    else await provider.callback()(incoming, response);
+    else {
+      if (incoming.url === '/token' && change !== undefined) altered(response, change);
+      await provider.callback()(incoming, response);
+    }
   };
   return {
     authorizationEndpoint: `${url}/auth`,
@@ -76,11 +90,30 @@ export async function startOAuthServer(options: OAuthServerOptions): Promise<OAu
       unavailable = value;
       if (value) server.closeAllConnections();
     },
+    alterTokenAnswers: (value) => {
+      change = value;
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
     },
   };
+}
+
+/** Changes the answer when it is sent. */
+function altered(response: ServerResponse, change: ChangeOfTokenAnswer): void {
+  const end = response.end.bind(response);
+  response.end = ((text: string) => {
+    const { status = response.statusCode, body } = change({
+      status: response.statusCode,
+      body: JSON.parse(text) as never,
+    });
+    const sent = typeof body === 'string' ? body : JSON.stringify(body);
+    response.statusCode = status;
+    response.setHeader('content-type', typeof body === 'string' ? 'text/html' : 'application/json');
+    response.setHeader('content-length', Buffer.byteLength(sent));
+    return end(sent);
+  }) as typeof response.end;
 }
 
 function configuration({ clients, accessTokenSeconds = 3_600, pkce = true }: OAuthServerOptions): Configuration {

@@ -44,7 +44,7 @@ describe('bad input', () => {
     expect(body.data).toMatchObject({ local_id: null, mentions: [], attachments: [] });
   });
 
-  it('a null as the whole body of a request whose body is optional is no body', async () => {
+  it('a null as the whole body of a request whose body is optional counts as an absent body', async () => {
     const { status } = await user.raw({
       method: 'POST',
       path: `${home.conversation}/read`,

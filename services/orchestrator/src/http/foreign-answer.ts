@@ -35,7 +35,7 @@ const NETWORK_AUTHENTICATION = 511;
 
 /**
  * Whether a captive portal or the proxy of a company has answered in place of a JSON API: with a redirect, a request to sign in, or
- * a page. Its answer says nothing about the request.
+ * a page. Such an answer does not belong to the request.
  */
 export const isFromProxy = (status: number, body: string): boolean =>
   (status >= 300 && status < 400) ||

@@ -47,7 +47,7 @@ describe('the keys of an issuer', () => {
       (error: { code?: string }) => error.code,
     );
 
-  it('are used although the set has entries that are no keys, and fields that are null', async () => {
+  it('are used although the set has other entries, and fields that are null', async () => {
     published = [null, 'key', { kid: 'x' }, { ...first?.jwk, use: null, key_ops: null, x5c: null }] as unknown as JWK[];
     expect(await good(createKeySet(url, { cooldownMs: 0 }), first)).toBe('good');
   });

@@ -24,7 +24,11 @@ export function createConnectedApps({ clients, accessTokens, database }: Connect
   function toolsOf(provider: IntegrationProvider, create: (api: ProviderApi) => PlatformTool[]): PlatformTool[] {
     const baseUrl = clients.get(provider)?.apiUrl;
     if (baseUrl === undefined) return [];
-    const api = createProviderApi({ baseUrl, accessToken: (userId) => accessTokens(userId, provider) });
+    const api = createProviderApi({
+      baseUrl,
+      accessToken: (userId, signal) => accessTokens.current(userId, provider, signal),
+      replaceToken: (userId, rejected, signal) => accessTokens.replacing(userId, provider, rejected, signal),
+    });
     apis.push(api);
     return create(api);
   }

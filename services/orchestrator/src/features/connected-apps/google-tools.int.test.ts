@@ -208,16 +208,19 @@ describe('the calendar tools', () => {
       failed: true,
     });
     server.failNext('calendar.events.insert', { kind: 'refuse', status: 403, reason: 'insufficientPermissions' });
-    expect((await change('create_calendar_event', { title: 'x', ...MONDAY })).text).toContain('has not allowed this');
+    const refused = await change('create_calendar_event', { title: 'x', ...MONDAY });
+    expect(refused.text).toContain('has not allowed this in Google Calendar: the connection lacks the permission');
     connected = false;
-    expect((await read('list_calendar_events', { from: MONDAY.start, to: MONDAY.end })).text).toContain(
-      'has not connected Google Calendar',
-    );
+    const { text, message } = await read('list_calendar_events', { from: MONDAY.start, to: MONDAY.end });
+    expect(text).toContain('has not connected Google Calendar');
+    expect(message?.content).toMatchObject({ type: 'action_card', title: 'Google Calendar is not connected' });
   });
 
   it('repeat reads that fail for a moment', async () => {
     event('Standup', MONDAY);
     server.failNext('calendar.events.list', { kind: 'refuse', status: 429, reason: 'rateLimitExceeded' });
+    expect((await read('list_calendar_events', { from: MONDAY.start, to: MONDAY.end })).text).toContain('Standup');
+    server.failNext('calendar.events.list', { kind: 'refuse', status: 403, reason: 'userRateLimitExceeded' });
     expect((await read('list_calendar_events', { from: MONDAY.start, to: MONDAY.end })).text).toContain('Standup');
     server.failNext('calendar.events.list', { kind: 'refuse', status: 503, reason: 'backendError' });
     expect((await read('list_calendar_events', { from: MONDAY.start, to: MONDAY.end })).failed).toBe(false);

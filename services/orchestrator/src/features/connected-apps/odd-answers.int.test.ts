@@ -74,7 +74,7 @@ describe('the calendar tools with odd answers', () => {
     expect(lines[1]).toContain('Standup');
   });
 
-  it('leave out entries that are no events, and say how many', async () => {
+  it('leave out entries without an id, and state how many', async () => {
     event('Standup', MONDAY);
     addEntries([null, { summary: 'No id' }]);
     const lines = await listed();

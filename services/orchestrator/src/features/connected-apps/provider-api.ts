@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@uswarm/contract';
-import { backoffDelay, isNotConnected, parseJson, startDeadline } from '@uswarm/service-kit';
+import { backoffDelay, isNotConnected, startDeadline } from '@uswarm/service-kit';
 import { Agent, type Dispatcher, request } from 'undici';
 import { z } from 'zod';
+import { isFromProxy, oddAsAbsent, readableOf, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
 import { UncertainOutcome } from '../tools/platform-tool.js';
 
@@ -17,15 +18,21 @@ export interface ProviderRequest {
   signal?: AbortSignal;
 }
 
+/** `scope`: the user has not granted the permission. `limit`: the provider has received too many requests. */
+export type RefusalReason = 'scope' | 'limit';
+
 /** The request was not executed. */
 export class RequestRefused extends Error {
   override name = 'RequestRefused';
-  /** The HTTP status; 0 if the server was not reached; 401 if the user has not connected the app. */
+  /** The HTTP status; 0 if the server was not reached; 401 if the user has not connected the app, or no longer has. */
   readonly status: number;
+  /** What a status 403 means. */
+  readonly reason: RefusalReason | undefined;
 
-  constructor(status: number, message: string, cause?: unknown) {
+  constructor(status: number, message: string, { reason, cause }: { reason?: RefusalReason; cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.status = status;
+    this.reason = reason;
   }
 }
 
@@ -45,7 +52,13 @@ export interface ProviderApiDeps {
   /** Base URL of the API, without a slash at the end. */
   baseUrl: string;
   /** @throws ApiError `integration_not_found`, `integration_unavailable` */
-  accessToken: (userId: string) => Promise<string>;
+  accessToken: (userId: string, signal?: AbortSignal) => Promise<string>;
+  /**
+   * Replaces a token that the API has rejected. Without it, such a request is refused.
+   *
+   * @throws ApiError `integration_not_found` if the app is not connected any longer, `integration_unavailable`
+   */
+  replaceToken?: (userId: string, rejected: string, signal?: AbortSignal) => Promise<string>;
   /** Milliseconds until a request without an answer ends. Default: ten seconds. */
   timeoutMs?: number;
 }
@@ -60,22 +73,46 @@ const TOO_MANY_REQUESTS = 429;
 /** A proxy may send it although the request has reached the server behind it. */
 const REQUEST_TIMEOUT = 408;
 
-const ErrorAnswer = z.object({ error: z.object({ message: z.string() }) });
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
+
+const Reason = z.object({ reason: z.string() });
+const ErrorAnswer = z.object({
+  error: z.object({
+    message: oddAsAbsent(z.string()),
+    errors: readableOf(Reason),
+    details: readableOf(Reason),
+  }),
+});
+type ErrorAnswer = z.output<typeof ErrorAnswer>['error'];
+
+/** Google's reasons of a status 403: https://developers.google.com/workspace/calendar/api/guides/errors */
+const SCOPE_REASONS = /^(insufficientPermissions|insufficientScopes|ACCESS_TOKEN_SCOPE_INSUFFICIENT)$/;
+const LIMIT_REASONS = /^(\w*rateLimitExceeded|quotaExceeded|dailyLimitExceeded|RATE_LIMIT_EXCEEDED)$/i;
+
+function reasonOf(status: number, error: ErrorAnswer | undefined, challenge: string): RefusalReason | undefined {
+  if (status !== FORBIDDEN) return undefined;
+  const reasons = [...(error?.errors ?? []), ...(error?.details ?? [])].map(({ reason }) => reason);
+  if (challenge.includes('insufficient_scope') || reasons.some((reason) => SCOPE_REASONS.test(reason))) return 'scope';
+  return reasons.some((reason) => LIMIT_REASONS.test(reason)) ? 'limit' : undefined;
+}
 
 const isTemporary = (error: unknown): boolean =>
   error instanceof UncertainOutcome ||
-  (error instanceof RequestRefused && (error.status === 0 || error.status === TOO_MANY_REQUESTS));
+  (error instanceof RequestRefused &&
+    (error.status === 0 || error.status === TOO_MANY_REQUESTS || error.reason === 'limit'));
 
-export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS }: ProviderApiDeps): ProviderApi {
+export function createProviderApi(deps: ProviderApiDeps): ProviderApi {
+  const { baseUrl, accessToken, replaceToken, timeoutMs = TIMEOUT_MS } = deps;
   const dispatcher = new Agent({ connect: { timeout: 5_000 } });
 
-  async function tokenOf(userId: string): Promise<string> {
+  async function tokenFrom(issued: Promise<string>): Promise<string> {
     try {
-      return await accessToken(userId);
+      return await issued;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const status = error.code === 'integration_not_found' ? 401 : 0;
-      throw new RequestRefused(status, 'there is no valid access token', error);
+      const status = error.code === 'integration_not_found' ? UNAUTHORIZED : 0;
+      throw new RequestRefused(status, 'there is no valid access token', { cause: error });
     }
   }
 
@@ -103,33 +140,50 @@ export function createProviderApi({ baseUrl, accessToken, timeoutMs = TIMEOUT_MS
       });
     } catch (error) {
       const { code } = error as { code?: string };
-      if (isNotConnected(error)) throw new RequestRefused(0, `no connection: ${code}`, error);
+      if (isNotConnected(error)) throw new RequestRefused(0, `no connection: ${code}`, { cause: error });
       throw new UncertainOutcome('there was no answer', { cause: error });
     }
   }
 
-  async function readAnswer({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
+  async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<unknown> {
     const text = await readText(body, MAX_ANSWER_BYTES).catch((error: unknown) => {
       throw new UncertainOutcome('the answer could not be read', { cause: error });
     });
-    const json = parseJson(text);
+    const json = readJson(text);
+    const isForeign = isFromProxy(statusCode, text) || (statusCode < 300 && json === undefined && text !== '');
+    // It may still have passed the request on.
+    if (isForeign || statusCode >= 500 || statusCode === REQUEST_TIMEOUT)
+      throw new UncertainOutcome(`the answer has status ${statusCode}${isForeign ? ' and is not from the API' : ''}`);
     if (statusCode < 300) return json;
-    if (statusCode < 400 || statusCode >= 500 || statusCode === REQUEST_TIMEOUT)
-      throw new UncertainOutcome(`the answer has status ${statusCode}`);
-    const message = ErrorAnswer.safeParse(json).data?.error.message ?? `status ${statusCode}`;
-    throw new RequestRefused(statusCode, message.slice(0, 500));
+    const { error } = ErrorAnswer.safeParse(json).data ?? {};
+    const reason = reasonOf(statusCode, error, String(headers['www-authenticate'] ?? ''));
+    const message = (error?.message ?? `status ${statusCode}`).slice(0, 500);
+    throw new RequestRefused(statusCode, message, reason === undefined ? {} : { reason });
   }
 
-  async function once<Answer>(userId: string, asked: ProviderRequest, schema: z.ZodType<Answer>): Promise<Answer> {
-    const token = await tokenOf(userId);
+  async function exchange(token: string, asked: ProviderRequest): Promise<unknown> {
     const deadline = startDeadline(timeoutMs, asked.signal);
-    let answer: unknown;
     try {
-      answer = await readAnswer(await send(token, asked, deadline.signal));
+      return await readAnswer(await send(token, asked, deadline.signal));
     } finally {
       deadline.end();
     }
-    const { data, error } = schema.safeParse(answer);
+  }
+
+  /** Repeats a request once with a new token if the API rejects the present one: it has executed nothing then. */
+  async function answerTo(userId: string, asked: ProviderRequest): Promise<unknown> {
+    const token = await tokenFrom(accessToken(userId, asked.signal));
+    try {
+      return await exchange(token, asked);
+    } catch (error) {
+      const isRejected = error instanceof RequestRefused && error.status === UNAUTHORIZED;
+      if (!isRejected || replaceToken === undefined) throw error;
+      return await exchange(await tokenFrom(replaceToken(userId, token, asked.signal)), asked);
+    }
+  }
+
+  async function once<Answer>(userId: string, asked: ProviderRequest, schema: z.ZodType<Answer>): Promise<Answer> {
+    const { data, error } = schema.safeParse(await answerTo(userId, asked));
     if (error !== undefined) throw new UncertainOutcome('the answer has an unknown form', { cause: error });
     return data as Answer;
   }

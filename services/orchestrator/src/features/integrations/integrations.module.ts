@@ -69,7 +69,8 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     // Enqueue at every start: a process cannot tell whether it is the first one with a new key.
     await withTransaction((tx) => jobs.enqueue(tokenReencryption(cipher.keyId), tx));
   }
-  const accessTokens = (from: Database) => createAccessTokens({ store: createIntegrationStore(from), cipher, clock });
+  const accessTokens = (from: Database) =>
+    createAccessTokens({ withTransaction, store: createIntegrationStore(from), jobs, cipher, clock, logger });
   return {
     service,
     clients,

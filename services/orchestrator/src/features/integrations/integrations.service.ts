@@ -10,6 +10,7 @@ import type { IntegrationStore, SealedRow } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthStates } from './oauth-states.js';
 import type { OAuthClient } from './oauth-client.js';
+import { missingPermissions } from './permissions.js';
 import { oauthConfiguration, type ProviderClient, type ProviderClients } from './provider-clients.js';
 import type { TokenCipher } from './token-cipher.js';
 import { REFRESH_JOB } from './token-refresh.js';
@@ -58,7 +59,8 @@ export interface IntegrationService {
    * Exchanges the code and stores the tokens. Repeating the same callback has no effect.
    *
    * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
-   *   `integration_code_invalid`, `integration_exchange_failed`, `integration_unavailable`, `user_deleted`
+   *   `integration_code_invalid`, `integration_permissions_missing`, `integration_exchange_failed`, `integration_unavailable`,
+   *   `user_deleted`
    */
   complete(by: ConnectingUser, callback: Callback): Promise<void>;
   /** Deletes the tokens and enqueues their revocation at the provider. @throws ApiError `integration_not_found` */
@@ -86,9 +88,24 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       if (!(error instanceof OAuthFailure)) throw error;
       const { kind, reason } = error;
       if (kind === 'gone') throw new ApiError('integration_code_invalid', { cause: error });
-      if (kind === 'unavailable') throw new ApiError('integration_unavailable', { cause: error });
-      logger.error({ provider: client.provider, reason }, 'a provider refuses to exchange codes; look at its settings');
-      throw new ApiError('integration_exchange_failed', { cause: error });
+      if (kind === 'unavailable') {
+        logger.warn(
+          { provider: client.provider, reason },
+          'a provider could not be reached, or a proxy answered instead',
+        );
+        throw new ApiError('integration_unavailable', { cause: error });
+      }
+      const extra = { provider_error: reason };
+      if (!error.rejectsClient) {
+        logger.warn({ provider: client.provider, reason }, 'a provider refused to exchange a code');
+        throw new ApiError('integration_exchange_failed', { extra, cause: error });
+      }
+      logger.error(
+        { provider: client.provider, reason },
+        'a provider rejects the client credentials; look at its settings',
+      );
+      const message = 'The provider rejected the client credentials; contact the administrator.';
+      throw new ApiError('integration_exchange_failed', { message, extra, cause: error });
     }
   }
 
@@ -127,6 +144,16 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     const details = { provider, ...(session.source === null ? {} : { source: session.source }) };
     return deps.audit.append({ actor: 'user', action: `integration.${verb}`, userId, details }, tx);
   };
+
+  /** Revokes tokens that are not stored. @throws ApiError `integration_permissions_missing` if tools could not work with them */
+  async function requirePermissions(userId: string, client: ProviderClient, grant: Grant): Promise<void> {
+    const missing = missingPermissions(client, grant.scopes);
+    if (missing.length === 0) return;
+    const { provider } = client;
+    const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
+    await withTransaction((tx) => revokeLater(deps, [row], tx));
+    throw new ApiError('integration_permissions_missing', { extra: { missing_permissions: missing } });
+  }
 
   async function keep(by: ConnectingUser, callback: Callback, grant: Grant, codeHash: Buffer): Promise<boolean> {
     const { userId } = by;
@@ -168,6 +195,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       if (await store.hasCode(by.userId, provider, codeHash)) return;
       await requireOwnFlow(by.userId, client, callback, codeHash);
       const grant = await exchange(client, callback);
+      await requirePermissions(by.userId, client, grant);
       if (!(await keep(by, callback, grant, codeHash))) throw new ApiError('user_deleted');
     },
 

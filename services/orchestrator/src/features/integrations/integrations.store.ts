@@ -27,8 +27,9 @@ export interface RevocationRow extends SealedRow {
 export type SealedTable = 'integrations' | 'integration_revocations';
 
 export interface IntegrationStore {
+  /** Without those whose tokens have expired and cannot be renewed. */
   connected(userId: string): Promise<IntegrationProvider[]>;
-  /** The connections of the owner of an agent. */
+  /** As `connected`: the connections of the owner of an agent. */
   connectedOfAgent(agentId: string): Promise<IntegrationProvider[]>;
   /** Locks the user, which serializes concurrent callbacks. @returns false if the user is deleted */
   lockUser(userId: string, db: Database): Promise<boolean>;
@@ -56,6 +57,8 @@ export interface IntegrationStore {
 }
 
 const SEALED = ['id', 'user_id as userId', 'provider', 'key_id as keyId', 'tokens as sealed'] as const;
+/** A token that has expired and cannot be renewed is of no use: the user must connect again. */
+const isUsable = sql<boolean>`(i.expires_at IS NULL OR i.expires_at > now() OR i.refresh_at IS NOT NULL)`;
 const CONNECTION = [...SEALED, 'expires_at as expiresAt', 'refresh_at as refreshAt'] as const;
 
 export function createIntegrationStore(database: Database): IntegrationStore {
@@ -63,7 +66,12 @@ export function createIntegrationStore(database: Database): IntegrationStore {
 
   return {
     async connected(userId) {
-      const rows = await database.selectFrom('integrations').select('provider').where('user_id', '=', userId).execute();
+      const rows = await database
+        .selectFrom('integrations as i')
+        .select('i.provider')
+        .where('i.user_id', '=', userId)
+        .where(isUsable)
+        .execute();
       return rows.map(({ provider }) => provider);
     },
 
@@ -74,6 +82,7 @@ export function createIntegrationStore(database: Database): IntegrationStore {
         .innerJoin('agents as a', 'a.workspace_id', 'w.id')
         .select('i.provider')
         .where('a.id', '=', agentId)
+        .where(isUsable)
         .execute();
       return rows.map(({ provider }) => provider);
     },

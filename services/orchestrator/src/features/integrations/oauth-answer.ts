@@ -1,15 +1,18 @@
-import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
+import { isFromProxy, oddAsAbsent, readJson } from '../../http/foreign-answer.js';
 import type { Tokens } from './token-cipher.js';
 
-/** Tokens and the lifetime of the access token in seconds; undefined if the provider does not send it. */
+/** Tokens, and what the provider reports about the access token. */
 export interface Grant extends Tokens {
+  /** Its lifetime in seconds; undefined if the provider does not send it. */
   expiresInS: number | undefined;
+  /** What it permits; undefined if the provider does not send it: then everything that was requested (RFC 6749 §5.1). */
+  scopes?: readonly string[];
 }
 
 /**
- * Why a provider returned no tokens. `gone`: the code or refresh token is no longer valid. `refused`: the provider
- * rejects the registered client. `unavailable`: a retry may succeed.
+ * Why a provider returned no tokens. `gone`: the code or refresh token is no longer valid. `refused`: the provider rejects the
+ * request for another reason. `unavailable`: a retry may succeed, also if a proxy has answered instead of the provider.
  */
 export type OAuthFailureKind = 'gone' | 'refused' | 'unavailable';
 
@@ -25,6 +28,11 @@ export class OAuthFailure extends Error {
     this.kind = kind;
     this.reason = reason;
   }
+
+  /** The provider rejects the registered client, which only the operator can change. */
+  get rejectsClient(): boolean {
+    return this.kind === 'refused' && CLIENT_CODES.has(this.reason);
+  }
 }
 
 /** The response of a token or revocation endpoint. */
@@ -33,19 +41,33 @@ export interface ProviderAnswer {
   body: string;
 }
 
-const text = z.string().min(1);
+const Text = z.string().trim().min(1);
+const Seconds = z.union([z.number(), Text.transform(Number)]).pipe(z.number().min(1).max(1e10));
+/** Separated by spaces, by commas at Slack and GitHub, or a list. An empty value states nothing: GitHub sends it for apps. */
+const Scopes = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) =>
+    [value]
+      .flat()
+      .flatMap((part) => part.split(/[\s,]+/))
+      .filter((scope) => scope !== ''),
+  )
+  .pipe(z.array(z.string()).min(1));
+/** Only the access token is needed. Providers send null, '' or other types for the other fields. */
 const TokenAnswer = z.object({
-  access_token: text.optional(),
-  refresh_token: text.optional(),
-  expires_in: z.coerce.number().positive().max(1e10).optional().catch(undefined),
+  access_token: Text,
+  refresh_token: oddAsAbsent(Text),
+  expires_in: oddAsAbsent(Seconds),
+  scope: oddAsAbsent(Scopes),
 });
 /** Slack nests the user's token in `authed_user`. */
-const SlackAnswer = z.object({ authed_user: TokenAnswer.optional() });
+const SlackAnswer = z.object({ authed_user: TokenAnswer });
 /** Slack and GitHub return errors with status 200. */
-const ErrorAnswer = z.object({ error: z.string().regex(/^[\w.-]{1,64}$/), ok: z.literal(false).optional() });
+const ErrorAnswer = z.object({ error: z.string().regex(/^[\w.-]{1,64}$/) });
 
 const REVOKED_GRANT_CODES = new Set([
   'invalid_grant',
+  'invalid_token',
   'bad_verification_code', // GitHub
   'invalid_code', // Slack
   'code_already_used', // Slack
@@ -53,6 +75,15 @@ const REVOKED_GRANT_CODES = new Set([
   'invalid_refresh_token', // Slack
   'token_revoked', // Slack
   'token_expired', // Slack
+]);
+/** The provider rejects the client: only the operator can do something. */
+const CLIENT_CODES = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'invalid_client_id',
+  'bad_client_id',
+  'bad_client_secret', // Slack
+  'incorrect_client_credentials', // GitHub
 ]);
 const PASSING = new Set([
   'temporarily_unavailable',
@@ -70,39 +101,47 @@ const PASSING = new Set([
  * @throws OAuthFailure if the response contains no tokens
  */
 export function readGrant(answer: ProviderAnswer, extraRevokedCodes: readonly string[] = []): Grant {
-  const body = parseJson(answer.body);
-  const error = errorOf(answer, body, extraRevokedCodes);
-  if (error !== undefined) throw error;
-  const top = TokenAnswer.safeParse(body).data;
-  const found = top?.access_token === undefined ? SlackAnswer.safeParse(body).data?.authed_user : top;
-  if (found?.access_token === undefined) throw new OAuthFailure('refused', 'no token');
-  return {
-    accessToken: found.access_token,
-    ...(found.refresh_token === undefined ? {} : { refreshToken: found.refresh_token }),
-    expiresInS: found.expires_in,
-  };
+  const body = readJson(answer.body) ?? readForm(answer.body);
+  const found = TokenAnswer.safeParse(body).data ?? SlackAnswer.safeParse(body).data?.authed_user;
+  if (answer.status < 300 && found !== undefined) {
+    const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresInS, scope: scopes } = found;
+    return {
+      accessToken,
+      ...(refreshToken === undefined ? {} : { refreshToken }),
+      expiresInS,
+      ...(scopes === undefined ? {} : { scopes }),
+    };
+  }
+  // Only errors may have no body. Anything else comes from a proxy.
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  if (!isObject && (answer.status < 300 || answer.body.trim() !== ''))
+    throw new OAuthFailure('unavailable', answer.status < 300 ? 'no JSON' : `status ${answer.status}`);
+  throw errorOf(answer, body, extraRevokedCodes) ?? new OAuthFailure('refused', 'no token');
 }
+
+/** GitHub answers with a form if the request loses its `Accept` header on the way. */
+const readForm = (body: string): unknown =>
+  /^[\w.~%+-]+=[^\s<]*$/.test(body) ? Object.fromEntries(new URLSearchParams(body)) : undefined;
 
 const INVALID_TOKEN_CODES = ['invalid_token', 'invalid_auth', 'account_inactive', 'not_authed'];
 
 /** @throws OAuthFailure unless the response shows that the token is no longer valid */
 export function readRevocation(answer: ProviderAnswer, alreadyRevokedStatuses: readonly number[] = []): void {
   if (alreadyRevokedStatuses.includes(answer.status)) return;
-  const error = errorOf(answer, parseJson(answer.body), INVALID_TOKEN_CODES);
+  const error = errorOf(answer, readJson(answer.body), INVALID_TOKEN_CODES);
   if (error !== undefined && error.kind !== 'gone') throw error;
 }
 
 function errorOf(
-  { status }: ProviderAnswer,
+  { status, body: text }: ProviderAnswer,
   body: unknown,
   extraRevokedCodes: readonly string[],
 ): OAuthFailure | undefined {
   const code = ErrorAnswer.safeParse(body).data?.error;
-  if (status < 300 && code === undefined) return undefined;
+  const isPassing = status >= 500 || status === 408 || status === 429 || isFromProxy(status, text);
+  if (status < 300 && code === undefined && !isPassing) return undefined;
   const reason = code ?? `status ${status}`;
-  if (status >= 500 || status === 429 || (code !== undefined && PASSING.has(code))) {
-    return new OAuthFailure('unavailable', reason);
-  }
+  if (isPassing || (code !== undefined && PASSING.has(code))) return new OAuthFailure('unavailable', reason);
   return new OAuthFailure(
     code !== undefined && (REVOKED_GRANT_CODES.has(code) || extraRevokedCodes.includes(code)) ? 'gone' : 'refused',
     reason,

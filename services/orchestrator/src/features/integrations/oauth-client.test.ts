@@ -121,7 +121,7 @@ describe('the OAuth client', () => {
 
   it('follows no redirect, because a redirect could leak the secret', async () => {
     answer = { status: 307, headers: { location: `${base}/elsewhere` }, body: '' };
-    await expect(exchange(clientOf('asana'))).rejects.toMatchObject({ kind: 'refused', reason: 'status 307' });
+    await expect(exchange(clientOf('asana'))).rejects.toMatchObject({ kind: 'unavailable', reason: 'status 307' });
     expect(seen.map(({ url }) => url)).toEqual(['/token']);
   });
 

@@ -23,6 +23,10 @@ export interface ProviderDefinition {
   apiUrl?: string;
   revocation?: Revocation;
   scopes: readonly string[];
+  /** The scopes that tools of agents need. Default: all that are requested. */
+  toolScopes?: readonly string[];
+  /** Scopes that include others. */
+  includedScopes?: Readonly<Record<string, readonly string[]>>;
   /** Extra parameters of the authorization URL. */
   additionalParameters: Readonly<Record<string, string>>;
   /** Whether the provider supports PKCE with S256. */
@@ -52,17 +56,32 @@ const google = {
   tokenRequest: 'form',
 } as const;
 
+const GOOGLE = 'https://www.googleapis.com/auth/';
+const GMAIL_MODIFY = ['gmail.readonly', 'gmail.compose', 'gmail.send', 'gmail.metadata'].map((name) => GOOGLE + name);
+
 /** Values from the providers' documentation of November 2026. */
 export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>> = {
   google_calendar: {
     ...google,
     apiUrl: 'https://www.googleapis.com/calendar/v3',
-    scopes: ['https://www.googleapis.com/auth/calendar'],
+    scopes: [`${GOOGLE}calendar`],
+    toolScopes: [`${GOOGLE}calendar.events`],
+    includedScopes: {
+      [`${GOOGLE}calendar`]: [`${GOOGLE}calendar.events`],
+      'https://www.google.com/calendar/feeds': [`${GOOGLE}calendar`, `${GOOGLE}calendar.events`],
+      [`${GOOGLE}calendar.events.owned`]: [`${GOOGLE}calendar.events`],
+    },
   },
   gmail: {
     ...google,
     apiUrl: 'https://gmail.googleapis.com',
-    scopes: ['https://www.googleapis.com/auth/gmail.readonly', 'https://www.googleapis.com/auth/gmail.compose'],
+    scopes: [`${GOOGLE}gmail.readonly`, `${GOOGLE}gmail.compose`],
+    toolScopes: [`${GOOGLE}gmail.readonly`, `${GOOGLE}gmail.compose`],
+    includedScopes: {
+      'https://mail.google.com': [...GMAIL_MODIFY, `${GOOGLE}gmail.modify`],
+      [`${GOOGLE}gmail.modify`]: GMAIL_MODIFY,
+      [`${GOOGLE}gmail.compose`]: [`${GOOGLE}gmail.send`],
+    },
   },
   slack: {
     authorizationEndpoint: 'https://slack.com/oauth/v2/authorize',
@@ -112,6 +131,8 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
       wholeGrant: false,
     },
     scopes: ['projects:read', 'tasks:read', 'tasks:write', 'users:read', 'workspaces:read'],
+    // Of apps that are registered with full permissions.
+    includedScopes: { default: ['projects:read', 'tasks:read', 'tasks:write', 'users:read', 'workspaces:read'] },
     additionalParameters: {},
     pkce: true,
     clientAuthentication: 'body',
@@ -128,6 +149,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
       alreadyRevokedStatuses: [404, 422],
     },
     scopes: ['repo', 'read:user'],
+    includedScopes: { user: ['read:user', 'user:email'] },
     additionalParameters: {},
     pkce: true,
     clientAuthentication: 'body',

@@ -57,12 +57,11 @@ describe('stored tokens', () => {
   /** Creates an integrations module as one replica would. */
   async function open(change: Record<string, string> = {}): Promise<IntegrationsModule> {
     metrics = new Registry();
-    const { database, withTransaction } = db;
     const integrations = await createIntegrationsModule({
       assets: { url: (url) => url },
       stateSecret: 'k'.repeat(32),
       config: loadConfig(SETTINGS, { ...environment, ...change }),
-      connections: { database, withTransaction, jobs: stores.jobs },
+      connections: { ...db, jobs: stores.jobs },
       metrics,
       clock: systemClock,
       logger: silentLogger,
@@ -84,7 +83,8 @@ describe('stored tokens', () => {
     });
     closers.unshift(upkeep.close);
   };
-  const tokenOf = ({ accessTokens }: IntegrationsModule, userId: string) => accessTokens(db.database)(userId, 'asana');
+  const tokenOf = ({ accessTokens }: IntegrationsModule, user: string) =>
+    accessTokens(db.database).current(user, 'asana');
   async function newUser(): Promise<string> {
     const id = crypto.randomUUID();
     await db.database.insertInto('users').values({ id, issuer: 'test', subject: id }).execute();
@@ -215,7 +215,7 @@ describe('stored tokens', () => {
   it('are not returned after they expired without a renewal', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    await sql`UPDATE integrations SET expires_at = now()`.execute(db.database);
+    await sql`UPDATE integrations SET expires_at = now() - interval '1 minute'`.execute(db.database);
     await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_unavailable' });
   });
 
@@ -246,7 +246,10 @@ describe('stored tokens', () => {
     const [integrations, userId, staying] = [await open(), await newUser(), await newUser()];
     for (const provider of ['asana', 'zoom'] as const) await connect(integrations, userId, provider);
     await connect(integrations, staying);
-    const tokens = [await tokenOf(integrations, userId), await integrations.accessTokens(db.database)(userId, 'zoom')];
+    const tokens = [
+      await tokenOf(integrations, userId),
+      await integrations.accessTokens(db.database).current(userId, 'zoom'),
+    ];
     server.setUnavailable(true);
     await db.withTransaction(async (tx) => {
       await integrations.service.revokeAll(userId, tx);

@@ -1,11 +1,12 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { IntegrationMetrics } from './integration-metrics.js';
 import type { ConnectionRow, IntegrationStore, Validity } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
+import { missingPermissions } from './permissions.js';
 import type { ProviderClient, ProviderClients } from './provider-clients.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 import { revokeLater } from './token-revocation.js';
@@ -45,14 +46,26 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     cipher.open(current, current).refreshToken === refreshToken;
 
   /** Deletes the connection, so that the user sees that a reconnect is required. */
-  function drop({ id, provider }: ConnectionRow, refreshToken: string, reason: string): Promise<JobResult> {
+  async function drop(
+    { id, provider }: ConnectionRow,
+    refreshToken: string,
+    reason: string,
+    tx: Transaction,
+  ): Promise<JobResult> {
     logger.info({ provider, reason }, 'integration revoked by provider');
+    const current = await store.lock(id, tx);
+    if (current === undefined) return DONE;
+    if (!stillHas(current, refreshToken)) return nextRenewal(current);
+    await store.delete(id, tx);
+    return DONE;
+  }
+
+  /** Disconnects an app whose new tokens permit less than its tools need, and revokes them. */
+  function dropLimited(row: ConnectionRow, refreshToken: string, grant: Grant): Promise<JobResult> {
+    metrics.refreshed(row.provider, 'gone');
     return withTransaction(async (tx) => {
-      const current = await store.lock(id, tx);
-      if (current === undefined) return DONE;
-      if (!stillHas(current, refreshToken)) return nextRenewal(current);
-      await store.delete(id, tx);
-      return DONE;
+      await revokeLater(deps, [{ ...row, ...cipher.seal(grant, row) }], tx);
+      return drop(row, refreshToken, 'insufficient_scope', tx);
     });
   }
 
@@ -78,12 +91,15 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   async function failed(
     row: ConnectionRow,
     refreshToken: string,
-    { kind, reason }: OAuthFailure,
+    { kind, reason, rejectsClient }: OAuthFailure,
     failures: number,
   ): Promise<JobResult> {
     metrics.refreshed(row.provider, kind);
-    const ended = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
-    if (kind === 'gone' || ended > GIVEN_UP_AFTER_MS) return drop(row, refreshToken, reason);
+    const endedMs = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
+    // The provider accepts neither token, for a reason that is not ours: only the user can do something.
+    const isRefused = kind === 'refused' && !rejectsClient && endedMs > 0;
+    if (kind === 'gone' || isRefused || endedMs > GIVEN_UP_AFTER_MS)
+      return withTransaction((tx) => drop(row, refreshToken, reason, tx));
     logger.warn({ provider: row.provider, reason }, 'renewing tokens failed; will retry');
     return { againInMs: kind === 'refused' ? STUCK_MS : backoffDelay(RETRY, failures) };
   }
@@ -98,7 +114,8 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
       if (error instanceof OAuthFailure) return failed(row, refreshToken, error, failures);
       throw error;
     }
-    return renewed(row, refreshToken, grant);
+    const isLimited = missingPermissions(client, grant.scopes).length > 0;
+    return isLimited ? dropLimited(row, refreshToken, grant) : renewed(row, refreshToken, grant);
   }
 
   return async (job: LeasedJob): Promise<JobResult> => {

@@ -1,0 +1,36 @@
+import type { ProviderClient } from './provider-clients.js';
+
+type Client = Pick<ProviderClient, 'scopes' | 'toolScopes' | 'includedScopes' | 'additionalParameters'>;
+
+/** They identify the user or extend the grant. Providers rename them, or do not list them. */
+const WITHOUT_PERMISSION = new Set(['openid', 'email', 'profile', 'offline_access', 'offline']);
+
+/** Google writes some scopes with a slash at the end. */
+const canonical = (scope: string): string => scope.replace(/\/+$/, '');
+
+/** The scopes that an authorization requests. Slack has its own parameter for those of the user. */
+const requestedScopes = ({ scopes, additionalParameters }: Client): string[] => [
+  ...scopes,
+  ...(additionalParameters['user_scope'] ?? '').split(/[\s,]+/).filter((scope) => scope !== ''),
+];
+
+/**
+ * The requested scopes without which the tools of the app fail, and that a provider has not granted. Users can clear the boxes
+ * of some on the page of the provider, and administrators can forbid some.
+ *
+ * @param granted the scopes in the answer of the provider; undefined if it grants what was requested (RFC 6749 §5.1)
+ */
+export function missingPermissions(client: Client, granted: readonly string[] | undefined): string[] {
+  if (granted === undefined) return [];
+  const allOf = (scope: string): string[] => {
+    const name = canonical(scope);
+    return [name, ...(client.includedScopes?.[name] ?? [])];
+  };
+  const permitted = new Set(granted.flatMap(allOf));
+  const requested = requestedScopes(client).filter((scope) => !WITHOUT_PERMISSION.has(scope));
+  return requested.filter((scope) => {
+    const { toolScopes = [canonical(scope)] } = client;
+    const needed = allOf(scope).filter((name) => toolScopes.includes(name));
+    return needed.some((name) => !permitted.has(name));
+  });
+}
