@@ -41,6 +41,11 @@ describe('JWTs of an issuer that are not ID tokens', () => {
     expect(await codeOf(await issuer.issueToken({ claims: { ...claims(), events } }))).toBe('token_invalid');
   });
 
+  it('takes a null in a token for an absent claim', async () => {
+    const nulls = { events: null, picture: null, given_name: null, auth_time: null, azp: null };
+    expect(await codeOf(await issuer.issueToken({ claims: { ...claims(), ...nulls } }))).toBe('sign_up_required');
+  });
+
   it('rejects an algorithm that is not in the list of the issuer', async () => {
     expect(await codeOf(await strict.issueToken({ claims: claims() }))).toBe('token_invalid');
   });

@@ -71,7 +71,7 @@ describe('a token that the API of a provider rejects', () => {
       (error: { status?: number }) => error.status,
     );
 
-  it('is renewed at once, and the request is sent again', async () => {
+  it('is renewed immediately, and the request is sent again', async () => {
     await connect(user, oauth, 'google_calendar');
     revokesNext = true;
     const { refreshes } = oauth.counts;
@@ -99,7 +99,7 @@ describe('a token that the API of a provider rejects', () => {
   });
 
   it.each([
-    ['the grant is gone', 400, { error: 'invalid_grant' }],
+    ['the grant is not valid any longer', 400, { error: 'invalid_grant' }],
     ['the provider refuses for another reason', 403, { error: 'access_denied' }],
     ['the provider refuses without a code', 400, { message: 'no' }],
   ])('disconnects the app if its renewal fails because %s', async (_why, status, body) => {
@@ -146,7 +146,7 @@ describe('a token that the API of a provider rejects', () => {
 });
 
 describe('a token that has expired and cannot be renewed', () => {
-  it('is no connection any longer', async () => {
+  it('does not count as a connection', async () => {
     const oauth = await startProviderServer();
     const uswarm = await startTestOrchestrator({ environment: integrationEnvironment(oauth) });
     try {

@@ -32,6 +32,8 @@ const RETRY = { initialMs: 2_000, maxMs: 10 * 60_000 };
 const STUCK_MS = 3_600_000;
 /** Time after expiry when renewal attempts stop and the connection is deleted. */
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
+/** Another process may have marked the access token as expired. */
+const CLOCK_SKEW_MS = 60_000;
 const DONE: JobResult = { done: true };
 
 export function createTokenRefresh(deps: TokenRefreshDeps) {
@@ -94,10 +96,11 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     { kind, reason, rejectsClient }: OAuthFailure,
     failures: number,
   ): Promise<JobResult> {
-    metrics.refreshed(row.provider, kind);
-    const endedMs = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
+    const endedMs = row.expiresAt === null ? -Infinity : clock.now().getTime() - row.expiresAt.getTime();
     // The provider accepts neither token, for a reason that is not ours: only the user can do something.
-    const isRefused = kind === 'refused' && !rejectsClient && endedMs > 0;
+    const isRefused = kind === 'refused' && !rejectsClient && endedMs > -CLOCK_SKEW_MS;
+    // An alert tells operators of `refused`.
+    metrics.refreshed(row.provider, isRefused ? 'gone' : kind);
     if (kind === 'gone' || isRefused || endedMs > GIVEN_UP_AFTER_MS)
       return withTransaction((tx) => drop(row, refreshToken, reason, tx));
     logger.warn({ provider: row.provider, reason }, 'renewing tokens failed; will retry');

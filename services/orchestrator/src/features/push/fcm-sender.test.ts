@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type PushFault, type PushServer, startPushServer } from '@uswarm/dev-servers';
 import { silentLogger } from '@uswarm/service-kit';
@@ -23,8 +25,12 @@ describe('the sender of push notifications', () => {
   });
   afterEach(() => server.close());
 
+  const accountWith = (change: Partial<ServiceAccount>): ServiceAccount => ({
+    ...ServiceAccount.parse(JSON.parse(server.serviceAccount)),
+    ...change,
+  });
   function createSender(change: Partial<ServiceAccount> = {}, url = server.url) {
-    const account = { ...ServiceAccount.parse(JSON.parse(server.serviceAccount)), ...change };
+    const account = accountWith(change);
     const clock = { now: () => now };
     const tokens = createGoogleTokens(account, clock);
     return createFcmSender({ url, projectId: account.project_id, tokens, clock, logger: silentLogger });
@@ -41,6 +47,37 @@ describe('the sender of push notifications', () => {
     const { collapseKey, title, body, data } = NOTIFICATION;
     const collapseKeys = [collapseKey, collapseKey, collapseKey.replaceAll('-', '')];
     expect(server.sent).toEqual([{ token: 'phone', notification: { title, body }, data, collapseKeys }]);
+  });
+
+  /** Runs a test with a server that gives this answer to each request. */
+  async function withAnswer(status: number, body: string, test: (url: string) => Promise<void>): Promise<void> {
+    const other = createServer((_request, response) => void response.writeHead(status).end(body));
+    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening));
+    try {
+      await test(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
+    } finally {
+      other.closeAllConnections();
+      await new Promise((closed) => other.close(closed));
+    }
+  }
+
+  it.each([200, 302, 403, 407, 511])('retries soon if a proxy answers with a page and status %i', async (status) => {
+    await withAnswer(status, '<html>Sign in</html>', async (url) => {
+      expect(await send(createSender({}, url))).toEqual({ retryInMs: 10_000 });
+    });
+  });
+
+  it.each([null, 'soon', 0, '3600', undefined])('uses an access token whose lifetime is %j', async (expires_in) => {
+    await withAnswer(200, JSON.stringify({ access_token: 'a', expires_in, scope: null }), async (url) => {
+      expect(await createGoogleTokens(accountWith({ token_uri: url }), { now: () => now }).token()).toBe('a');
+    });
+  });
+
+  it('finds the code of an error among details without one', async () => {
+    const details = [null, { '@type': 'x', errorCode: null }, { errorCode: 'UNREGISTERED' }];
+    await withAnswer(404, JSON.stringify({ error: { message: null, status: 404, details } }), async (url) => {
+      expect(await send(createSender({}, url))).toBe('unregistered');
+    });
   });
 
   it('keeps the access token until a minute before it expires, also for concurrent notifications', async () => {
