@@ -98,6 +98,8 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     if (role === 'user') return isNew ? fromUser(message) : undefined;
     if (content.type === 'system') return print(id, [`· ${oneLine(content.text)}`]);
     if (content.type === 'loading' || content.type === 'text') return replies.update(message);
+    // What an agent waits for can take the place of its reply.
+    replies.remove(id);
     replies.shown(message.agent?.id);
     switch (content.type) {
       case 'tool_status':

@@ -112,7 +112,10 @@ describe('the replies in a transcript', () => {
       { code: 'output_limit_reached', retryable: true, message: 'Too long.' },
       'Manager: Half\nThe answer is incomplete: Too long. (output_limit_reached)\n',
     ],
+    ['silent', 'Manager has nothing to add for now.', null, '· Manager stays silent\n'],
+    // As older servers send it.
     ['silent', '', null, '· Manager stays silent\n'],
+    ['delegated', 'Manager hands over.', null, '· Manager hands over\n'],
     ['delegated', 'Writer?', null, 'Manager: Writer?\n· Manager hands over\n'],
   ] as const)('shows how a reply ended: %s %j', (value, text, error, expected) => {
     expect(transcript(turn(loading, ...ended(text, value, error)))).toBe(expected);
@@ -126,6 +129,12 @@ describe('the replies in a transcript', () => {
       actions: [{ id: 'a', label: 'A', style: 'primary' }],
     };
     expect(transcript(turn(loading, created(30, card), ...ended('', 'silent')))).not.toContain('silent');
+  });
+
+  it('shows a card that takes the place of an answer once, and nothing of the answer', () => {
+    const card: MessageContent = { type: 'action_card', title: 'Which?', description: '', actions: [] };
+    const text = transcript(turn(loading, updated(11, card), updated(11, card)));
+    expect(text).toBe('✗ Which? This card can no longer be chosen.\n');
   });
 
   it('shows that an answer was deleted', () => {

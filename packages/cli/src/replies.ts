@@ -1,4 +1,4 @@
-import type { MessageData, ServerEventPayload } from '@uswarm/contract';
+import { emptyReplyText, type MessageData, type ServerEventPayload } from '@uswarm/contract';
 import { addChunk, NOTHING_STREAMED, printedBefore, type StreamedText, textOf } from './chunk-reducer.js';
 import { failureLine } from './content-lines.js';
 import type { Screen } from './screen.js';
@@ -82,7 +82,8 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
 
   function finish(reply: Reply): void {
     const { status, error } = reply;
-    const text = reply.text ?? textOf(reply.streamed);
+    const ended = reply.text ?? textOf(reply.streamed);
+    const text = ended === emptyReplyText(reply.agent, status) ? '' : ended;
     show(reply, text, '· final text:');
     screen.endLine();
     if (status === 'failed' || status === 'incomplete') screen.line(failureLine(status, error, text), 'red');

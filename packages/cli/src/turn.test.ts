@@ -200,6 +200,31 @@ describe('a turn that events update', () => {
     expect(outcomeOf({ ...applyEvent(turn, updated(delegated(41, 'failed'))), stopped: true })).toBe('delivered');
   });
 
+  it('waits for the reply after delegations that take the place of the first one', () => {
+    const events = [
+      created({ id: answer, content: loading }),
+      updated({ ...delegated(11, 'running'), rev: 2 }),
+      created(delegated(42, 'running')),
+    ];
+    const ended = [...events, updated({ ...delegated(11, 'completed'), rev: 3 }), updated(delegated(42, 'failed'))];
+    expect(outcomeAfter(...events)).toBeUndefined();
+    expect(outcomeAfter(...ended)).toBeUndefined();
+    expect(outcomeAfter(...ended, ...reply(12))).toBe('delivered');
+    expect(outcomeOf({ ...turnAfter(...events), stopped: true })).toBeUndefined();
+    expect(outcomeOf({ ...turnAfter(...ended), stopped: true })).toBe('delivered');
+  });
+
+  it('ends with a card that takes the place of the reply, also if the card is withdrawn', () => {
+    const events = [created({ id: id(60), content: loading }), updated({ ...card(null), rev: 2 })];
+    expect(outcomeAfter(...events.slice(0, 1))).toBeUndefined();
+    expect(outcomeAfter(...events)).toBe('delivered');
+    expect(outcomeAfter(...events, updated({ ...card(null, 'failed'), rev: 3 }))).toBe('delivered');
+  });
+
+  it('has not ended if the user stops it before anything is shown', () => {
+    expect(outcomeOf({ ...turnAfter(), stopped: true })).toBeUndefined();
+  });
+
   it('ends with an open card, because the user decides how it continues', () => {
     const events = [
       created({ id: answer, content: loading }),

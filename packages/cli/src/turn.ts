@@ -142,12 +142,19 @@ export function outcomeOf({ produced, stopped, lost, waitsForWorkflows }: Turn):
   const all = [...produced.values()];
   const replies = all.filter(({ content }) => isReply(content));
   const last = replies.at(-1);
-  if (last === undefined || replies.some(({ ended }) => !ended)) return undefined;
-  const outcome = last.status === 'failed' || last.status === 'incomplete' ? 'failed' : 'delivered';
+  if (replies.some(({ ended }) => !ended)) return undefined;
+  const outcome = last?.status === 'failed' || last?.status === 'incomplete' ? 'failed' : 'delivered';
   if (all.some(({ content, status }) => isOpenCard(content, status))) return outcome;
   const awaited = waitsForWorkflows ? all : all.filter(({ content }) => content.type !== 'workflow');
   if (awaited.some(isRunning)) return undefined;
-  return stopped || !isFollowed(awaited, last) ? outcome : undefined;
+  const isOver = last === undefined ? hasOnlyCards(all) : !isFollowed(awaited, last);
+  return isOver || (stopped && all.length > 0) ? outcome : undefined;
+}
+
+/** Whether a turn without a reply is not continued: a card or a delegation was shown instead. */
+function hasOnlyCards(all: readonly Produced[]): boolean {
+  const types = new Set(all.map(({ content }) => content.type));
+  return types.has('action_card') && !types.has('delegation');
 }
 
 /** Whether another reply follows the last one. */

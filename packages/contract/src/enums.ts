@@ -41,7 +41,9 @@ export type MessageStatus = z.output<typeof MessageStatus>;
 
 export const ListedMessageStatus = z.enum(['pending', 'delivered', 'failed']).meta({
   id: 'ListedMessageStatus',
-  description: 'The reduced status of message lists; `extended_status` has the exact status.',
+  description:
+    'The reduced status of message lists; `extended_status` has the exact status. A reply that is `silent`, or `delegated` without a text, ' +
+    'has a fixed sentence as its text.',
 });
 export type ListedMessageStatus = z.output<typeof ListedMessageStatus>;
 

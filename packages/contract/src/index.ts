@@ -92,6 +92,7 @@ export {
   UpdateAgentToolBody,
 } from './resources/agent.js';
 export {
+  emptyReplyText,
   EditMessageBody,
   ListedMessage,
   Mention,

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { WithTransaction } from '../src/database/database.js';
 import type { ToolOutcome } from '../src/features/tools/platform-tool.js';
+import { createSafeMarkdown } from '../src/features/turns/reply/reply-text.js';
+import { createTurnMessages } from '../src/features/turns/writer/turn-messages.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { type Stores, tasksOfStores } from './stores.js';
 
@@ -24,6 +26,9 @@ export async function giveTask(
   const content = { type: 'delegation', from: null, to: null, status: 'running', task_preview: 'Find facts' } as const;
   const { delegations } = tasksOfStores(stores);
   const task = { agentId: turn.agent_id, prompt: 'Find facts', content };
-  const started = await withTransaction((tx) => delegations.start(call, task, tx));
+  const place = { isEmpty: () => true, taken: () => void (turn.reply_message_id = null) };
+  const markdown = createSafeMarkdown(undefined);
+  const { show } = createTurnMessages({ ...stores, markdown }, turn, place);
+  const started = await withTransaction((tx) => delegations.start(call, task, show, tx));
   return typeof started === 'number' ? undefined : started;
 }

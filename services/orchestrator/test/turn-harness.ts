@@ -1,15 +1,7 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { AgentPrompt } from '@uswarm/contract';
-import {
-  AgentActivity,
-  EntryKind,
-  Outcome,
-  type RunTurnRequest,
-  ToolState,
-  type TurnEvent,
-  TurnEventSchema,
-} from '@uswarm/runtime-proto';
+import { type RunTurnRequest, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
@@ -33,35 +25,12 @@ import { createMemoryLimits } from './memory-limits.js';
 import { createMemoryRules, type MemoryRulesOptions } from './memory-rules.js';
 import { createMemoryReceipts } from './memory-receipts.js';
 import { createMemoryReservations } from './memory-reservations.js';
+import type { Call } from './runtime-script.js';
 import { NO_TRANSACTION } from './transaction.js';
 import { JOB, QUEUED, RUNTIME } from './turn-rows.js';
 
-type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
-/** One `runTurn` call: its events, then the end of the stream or an error. */
-export interface Call {
-  events?: EventInit[];
-  error?: ConnectError;
-  /** The numbers of events, from 1 within the call, at which the runtime waits for a commit. */
-  barriers?: number[];
-  /** Called after the events. */
-  atTheEnd?: () => void | Promise<void>;
-}
-
-export const failure = (code: Code): Call => ({ error: new ConnectError('', code) });
-export const chunk = (text: string): EventInit => ({ case: 'chunk', value: { text } });
-export const thinking: EventInit = { case: 'activity', value: { activity: AgentActivity.THINKING } };
-export const done = (text = ''): EventInit => ({ case: 'done', value: { outcome: Outcome.COMPLETED, text } });
-export const ANSWERED: Call = { events: [done('42')] };
-export const used: EventInit = {
-  case: 'usage',
-  value: { step: 1, provider: 'p', model: 'm', promptTokens: 6n, completionTokens: 4n },
-};
-export const entry = (number: number, kind = EntryKind.STEP, body = '{}'): EventInit => ({
-  case: 'entry',
-  value: { number, kind, body },
-});
-export const tool: EventInit = { case: 'tool', value: { callId: 'c', tool: 't', state: ToolState.RUNNING } };
-export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOPPED } };
+export type { Call };
+export { ANSWERED, chunk, done, entry, failure, stopped, thinking, tool, used } from './runtime-script.js';
 
 /** A turn in memory, and a runtime that follows the script, one entry per `runTurn` call. */
 export function createTurnHarness(
@@ -196,6 +165,7 @@ export function createTurnHarness(
       getToRun: readTurn,
       start: async (_id, { replyId, instance: at }) =>
         setInstance(at, { status: 'running', reply_message_id: replyId }),
+      setReply: async (_id, replyId) => void (turn.reply_message_id = replyId),
       setInstance: async (_job, at) => setInstance(at),
       nextGeneration: async (_id, limit) => {
         const progress = entries.at(-1)?.generation ?? 0;
@@ -208,7 +178,7 @@ export function createTurnHarness(
       answeredElsewhere: async () => false,
       finish: async (_id, { status, errorCode }) => void (recorded.ended = { status, errorCode }),
       suspend: async () => void (recorded.suspended = true),
-      unfinished: async () => ({ tools: true, approvals: true, tasks: true }),
+      unfinished: async () => ({ tools: true, approvals: true, tasks: true, replyId: turn.reply_message_id }),
       history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
       runningTools: async () => [],
       openCards: async () => [],
@@ -288,6 +258,15 @@ export function createTurnHarness(
         else messages.set(id, {});
         if (content.type === 'tool_status') showLine(id, content.state);
         return (seq += 1);
+      },
+      async placeMessage({ id: newId, content, turn: { key } }) {
+        const replyId = turn.reply_message_id;
+        const id = replyId ?? newId;
+        turn.reply_message_id = null;
+        keys.set(key, id);
+        messages.delete(id);
+        if (content.type === 'action_card') recorded.cards.push(`${content.title}: ${content.description}`);
+        return { id, seq: (seq += 1), isReply: replyId !== null };
       },
       async changeMessage({ id, change, types }) {
         updateMessage(id, change);

@@ -134,7 +134,9 @@ export const SERVER_EVENTS = {
       .meta({ id: 'MessageChunk' }),
   },
   'message.done': {
-    summary: 'An agent reply is finished; its final `message.updated` was sent before.',
+    summary:
+      'An agent reply is finished, and has a text; its final `message.updated` was sent before. A reply that waits without a text has no ' +
+      'end: it has become the card or the delegation that it waits for.',
     payload: z
       .strictObject({
         ...durable,

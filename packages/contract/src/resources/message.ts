@@ -50,7 +50,10 @@ const toolStatus = kind('ToolStatusContent', {
 
 const system = kind('SystemContent', { type: z.literal('system'), text: z.string() });
 
-const loading = kind('LoadingContent', { type: z.literal('loading') });
+const loading = kind('LoadingContent', { type: z.literal('loading') }).meta({
+  description:
+    'A reply that has begun. It becomes a `text`, or, if the agent waits without a text, an `action_card` or a `delegation`.',
+});
 
 const delegation = kind('DelegationContent', {
   type: z.literal('delegation'),
@@ -153,6 +156,13 @@ export const ListedMessage = z
   .strictObject({ ...messageFields, status: ListedMessageStatus, extended_status: MessageStatus })
   .meta({ id: 'ListedMessage' });
 export type ListedMessage = z.output<typeof ListedMessage>;
+
+/**
+ * The text of a reply that ended without one: clients that know only the specification would show an empty bubble. Others can tell by the
+ * exact status that the agent wrote nothing.
+ */
+export const emptyReplyText = (agentName: string, status: MessageStatus): string =>
+  status === 'delegated' ? `${agentName} hands over.` : `${agentName} has nothing to add for now.`;
 
 export const Pagination = z
   .strictObject({

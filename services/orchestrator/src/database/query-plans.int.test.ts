@@ -257,6 +257,15 @@ describe('frequent statements without a sequential scan of a large table', () =>
       },
     ],
     [
+      'a message in place of a reply, with its event',
+      async (database) => {
+        const { workspaceId, conversationId, messageId: id } = place;
+        const content = { type: 'text', text: 'hi' } as const;
+        const message = { id, workspaceId, conversationId, content, turn: { id, key: 'k' } };
+        await createEventStore(database).placeMessage(message, withoutAfterCommit(database));
+      },
+    ],
+    [
       'the change of a message with its events',
       async (database) => {
         const { workspaceId, messageId: id } = place;

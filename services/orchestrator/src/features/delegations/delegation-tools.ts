@@ -67,7 +67,8 @@ export function createDelegationTools({
       const from = agentData(found.from, viewContext);
       const to = agentData(found.to, viewContext);
       const content = startedDelegation(from, to, input.task);
-      return (tx) => delegations.start(call, { agentId: to.id, prompt: taskPrompt(from, input), content }, tx);
+      return (tx, show) =>
+        delegations.start(call, { agentId: to.id, prompt: taskPrompt(from, input), content }, show, tx);
     },
   });
 

@@ -8,7 +8,7 @@ import type { LiveEvent } from '../events/event-publisher.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { failed } from '../tools/outcomes.js';
-import type { ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import type { ShowMessage, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { ToolCallStore } from '../tools/tool-calls.store.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply/reply-text.js';
@@ -28,7 +28,7 @@ export interface DelegationsDeps {
   reservations: Pick<ReservationStore, 'unallotted'>;
   toolCalls: Pick<ToolCallStore, 'insert'>;
   messages: Pick<MessageStore, 'find' | 'update'>;
-  events: Pick<EventStore, 'addMessage' | 'append' | 'lock'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   markdown: Pick<SafeMarkdown, 'text'>;
@@ -46,7 +46,7 @@ export interface DelegatedTask {
 
 export interface Delegations extends TaskOwner {
   /** Starts the task of a call, once. @returns the sequence of its event, or why the task is not started */
-  start(call: ToolCall, task: DelegatedTask, tx: Transaction): Promise<number | ToolOutcome>;
+  start(call: ToolCall, task: DelegatedTask, show: ShowMessage, tx: Transaction): Promise<number | ToolOutcome>;
   /** Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace is locked. */
   proceed(turnId: string, seq: number, tx: Transaction): Promise<void>;
   /**
@@ -138,7 +138,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   const delegations: Delegations = {
-    async start(call, { agentId, prompt, content: given }, tx) {
+    async start(call, { agentId, prompt, content: given }, showMessage, tx) {
       const { id: callId, turnId: parentTurnId, workspaceId, conversationId, userId, userMessageId, depth } = call;
       const open = await store.openOf(parentTurnId, tx);
       if (open.length >= LIMITS.parallelDelegations)
@@ -146,10 +146,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       const budget = await budgetFor(parentTurnId, open.length, tx);
       if (budget === 0) return failed('No tokens are left for a task. Answer with what you have.');
       const content = safeContent(given, deps.markdown);
-      const messageId = randomUUIDv7();
-      const turn = { id: parentTurnId, key: `delegation:${callId}` };
-      const message = { id: messageId, workspaceId, conversationId, agentId: call.agentId, content, turn };
-      const seq = await events.addMessage({ ...message, role: 'agent', status: 'delivered' }, tx);
+      const shown = { id: randomUUIDv7(), key: `delegation:${callId}`, agentId: call.agentId, content };
+      const { id: messageId, seq } = await showMessage({ ...shown, workspaceId, conversationId }, tx);
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
       const turnId = await background.start({ ...task, budget }, tx);
       await store.insert({ turnId, parentTurnId, callId, messageId }, tx);

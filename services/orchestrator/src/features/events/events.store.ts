@@ -33,6 +33,18 @@ export interface AddedMessage {
   beforeSeq?: number;
 }
 
+/** A message that a turn shows instead of a reply. */
+export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn'> &
+  Required<Pick<AddedMessage, 'turn'>>;
+
+export interface Placement {
+  /** The message that shows the content. */
+  id: string;
+  seq: number;
+  /** Whether the loading reply of the turn has become this message, so that the turn has no reply now. */
+  isReply: boolean;
+}
+
 /** A message that changes, and its events. */
 export interface ChangedMessage {
   workspaceId: string;
@@ -72,6 +84,13 @@ export interface EventStore {
    * @throws ApiError `workspace_not_found`
    */
   addMessage(message: AddedMessage, tx: Transaction): Promise<number>;
+  /**
+   * Shows a delivered message of an agent in place of the loading reply of its turn, which has no text and waits now: clients that know
+   * no deletions would show it forever. Without a loading reply it is added, as by `addMessage`.
+   *
+   * @throws ApiError `workspace_not_found`
+   */
+  placeMessage(message: PlacedMessage, tx: Transaction): Promise<Placement>;
   /**
    * Changes a message and stores its events in one statement, as `append` does.
    *
@@ -147,6 +166,41 @@ export function createEventStore(
           FROM counter
         )`;
       return insert({ workspaceId, type: 'message.new', subjectId: id }, rows, tx);
+    },
+
+    async placeMessage({ workspaceId, id, conversationId, agentId = null, content, turn }, tx) {
+      const { rows } = await sql<AppendedEvent & { type: 'message.new' | 'message.updated'; id: string }>`
+        WITH counter AS (
+          UPDATE workspaces SET last_seq = last_seq + 1, rev = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
+        ), moved AS (
+          UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
+          FROM counter WHERE c.id = ${conversationId}
+        ), reply AS (
+          UPDATE turns t SET reply_message_id = NULL FROM counter, messages m
+          WHERE t.id = ${turn.id} AND m.id = t.reply_message_id AND m.content ->> 'type' = 'loading'
+          RETURNING m.id
+        ), placed AS (
+          UPDATE messages m SET rev = counter.last_seq, shown_seq = counter.last_seq, turn_id = ${turn.id}::uuid, turn_key = ${turn.key},
+            ${sql.join(changedColumns({ content, status: 'delivered' }))}
+          FROM counter, reply WHERE m.id = reply.id
+        ), added AS (
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, agent_id, content, status, turn_id, turn_key)
+          SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, 'agent', ${agentId}::uuid,
+            ${JSON.stringify(content)}::jsonb, 'delivered', ${turn.id}::uuid, ${turn.key}
+          FROM counter WHERE NOT EXISTS (SELECT FROM reply)
+        ), waiting AS (
+          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
+          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+        )
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+        SELECT ${workspaceId}, last_seq, CASE WHEN reply.id IS NULL THEN 'message.new' ELSE 'message.updated' END,
+          coalesce(reply.id, ${id}::uuid), now()
+        FROM counter LEFT JOIN reply ON true
+        RETURNING ${APPENDED}, type, subject_id AS id`.execute(tx);
+      const [row] = rows;
+      if (row === undefined) throw new ApiError('workspace_not_found');
+      reportLater({ workspaceId, type: row.type, subjectId: row.id }, row, tx);
+      return { id: row.id, seq: row.seq, isReply: row.type === 'message.updated' };
     },
 
     async changeMessage({ workspaceId, id, change, isShown = false, from, types }, tx) {

@@ -1,4 +1,5 @@
 import {
+  emptyReplyText,
   messageError,
   type AgentRole,
   type ListedMessage,
@@ -12,6 +13,7 @@ import {
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentData, type AgentViewContext } from '../agents/agent-view.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
+import { isBlank } from '../tools/visible-text.js';
 import { type Position, positionOf } from './position.js';
 
 /** A message with the visible fields of its agent. */
@@ -90,14 +92,23 @@ export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'err
   return status === 'failed' || status === 'incomplete' ? messageError(error_code ?? 'internal_error') : null;
 }
 
+/** What clients show of a message: no reply is an empty bubble. It is stored without a text, and is not unread or found. */
+export function shownContent(
+  row: Pick<MessageRow, 'role' | 'content' | 'status' | 'error_code' | 'agent_name'>,
+): MessageContent {
+  const { role, content, status, agent_name: name } = row;
+  if (role !== 'agent' || content.type !== 'text' || !isBlank(content.text)) return content;
+  return { type: 'text', text: errorOf(row)?.message ?? emptyReplyText(name ?? 'The agent', status) };
+}
+
 // RES-050 to RES-062
 export function messageView(row: MessageRow, viewContext: ViewContext): MessageData {
-  const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
+  const { id, conversation_id, role, status, local_id, attachments, mentions } = row;
   return {
     id,
     conversation_id,
     role,
-    content,
+    content: shownContent(row),
     status,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

@@ -1,6 +1,7 @@
 import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
 import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
+import type { PlacedMessage, Placement } from '../events/events.store.js';
 import { oneLine } from './one-line.js';
 import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
 
@@ -123,8 +124,14 @@ export interface ExternalTool extends ToolBase {
   lookUp(input: unknown, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 
-/** Starts the task of a call in a transaction. @returns the sequence of its event, or why the task is not started */
-export type StartTask = (tx: Transaction) => Promise<number | ToolOutcome>;
+/** Shows what a turn waits for. @returns the message that shows it, and the sequence of its event */
+export type ShowMessage = (
+  message: Omit<PlacedMessage, 'turn'> & { key: string },
+  tx: Transaction,
+) => Promise<Pick<Placement, 'id' | 'seq'>>;
+
+/** Starts the task of a call in a transaction, and shows it. @returns the sequence of its event, or why the task is not started */
+export type StartTask = (tx: Transaction, show: ShowMessage) => Promise<number | ToolOutcome>;
 
 /** A tool whose call has its outcome when a background turn ends. The calling turn waits for it. */
 export interface TaskTool extends ToolBase {

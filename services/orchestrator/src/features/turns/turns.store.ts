@@ -14,6 +14,7 @@ import type { TurnContext } from './request/turn-contexts.store.js';
 import {
   finishTurn,
   resumeTurn,
+  setReply,
   suspendTurn,
   type TurnEnd,
   type Unfinished,
@@ -131,6 +132,8 @@ export interface TurnStore {
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   /** Also deletes the context and the tool calls. The journal is kept for later turns. */
   finish(id: string, end: TurnEnd, db: Database): Promise<void>;
+  /** Sets the reply of a running turn. */
+  setReply(id: string, replyId: string, db: Database): Promise<void>;
   /** What a turn has left unfinished. Requires its lease: nothing is added meanwhile. */
   unfinished(id: string, db: Database): Promise<Unfinished>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
@@ -325,6 +328,7 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     finish: finishTurn,
+    setReply,
     unfinished: unfinishedOf,
     suspend: suspendTurn,
     resume: resumeTurn,

@@ -11,7 +11,8 @@ import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { TURN_JOB } from '../turn-queue.js';
 import { isUnfinished } from '../turn-status.js';
 import { LeaseLost } from '../writer/fenced-writes.js';
-import { createTurnWriter, type TurnWriterDeps } from '../writer/turn-writer.js';
+import { createTurnWriter } from '../writer/turn-writer.js';
+import type { TurnWriterDeps } from '../writer/turn-writer-deps.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {

@@ -1,4 +1,5 @@
 import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { isBlank } from '../../tools/visible-text.js';
 import { type Done, Outcome } from '@uswarm/runtime-proto';
 import type { FinishedReply } from '../writer/turn-ending.js';
 
@@ -6,7 +7,7 @@ export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
 
 /** The final state of a stopped reply, which keeps its text so far. Pure. */
 export function stoppedReply(text: string): FinishedReply {
-  const incomplete = text !== '';
+  const incomplete = !isBlank(text);
   return {
     turnStatus: 'stopped',
     messageStatus: incomplete ? 'incomplete' : 'failed',

@@ -1,4 +1,5 @@
 import type { Logger } from '@uswarm/service-kit';
+import { isBlank } from '../../tools/visible-text.js';
 import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
@@ -69,6 +70,7 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
       return { progress, texts, version: versions.text };
     },
     saved: (version) => void (versions.saved = version),
+    isEmpty: () => isBlank(reply.texts().received),
   });
 
   function save(): void {

@@ -124,6 +124,7 @@ function noted() {
   };
   const writer: TurnWriter = {
     begin: async () => BEGUN,
+    showReply: async () => ({ replyId: 'another', seq: 2 }),
     track: () => undefined,
     saveProgress: async () => undefined,
     markRead: () => undefined,

@@ -15,7 +15,6 @@ import {
 } from '@uswarm/runtime-proto';
 import { type AnnouncedCallDeps, createAnnouncedCalls } from './announced-calls.js';
 import { createAnnouncedSteps } from './announced-steps.js';
-import { createChunkStream } from './chunk-stream.js';
 import { finishedReply } from './finished-reply.js';
 import type { LiveEvents } from './live-events.js';
 import { isBackground } from '../background-turns.js';
@@ -25,6 +24,7 @@ import type { Reply } from './reply-state.js';
 import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
 import { createReplyProgress } from './reply-progress.js';
 import { ReplyLimitExceeded } from './reply-limit.js';
+import { createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
 import { createReplyUsage } from './reply-usage.js';
 import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
 import type { SafeMarkdown } from './reply-text.js';
@@ -73,13 +73,9 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   let toolWaits = false;
 
   const parts = createReplyParts({ ...deps, tools: () => reply.tools });
-  const stream = createChunkStream({
-    publish(part) {
-      // The result of a task is for the agent that gave it.
-      if (!isBackground(turn))
-        live.chunk({ messageId: begun.replyId, generation: reply.generation, ...part }, reply.seq);
-    },
-  });
+  const publish: ReplyStreamDeps['publish'] = (part) =>
+    live.chunk({ generation: reply.generation, ...part }, reply.seq);
+  const stream = createReplyStream({ turn, writer, publish }, begun.replyId);
   const activity = createTurnActivity({
     initial: begun.activity,
     store: writer.activity,
@@ -115,7 +111,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       Object.assign(reply, { generation, events: 0, overLimit: undefined });
       requests.restart();
       text.clear();
-      stream.begin(0, 0);
+      stream.begin('', 0);
       bytes = 0;
       storedEvents = 0;
       steps.restore(0);
@@ -158,7 +154,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (one.generation !== turn.generation) return;
     text.append(one.received);
     bytes = Buffer.byteLength(one.text);
-    stream.begin(one.text.length, one.chunkSeq + UNSAVED_PARTS);
+    stream.begin(one.text, one.chunkSeq + UNSAVED_PARTS);
     reply.events = one.appliedEvent;
     steps.restore(one.announcedStep);
     replayFrom = one.resumeFrom;
@@ -204,7 +200,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       case 'chunk':
         // Clients show the end of a tool before the text that follows it.
         if (toolWaits) await writer.flush();
-        showChunk(event.value);
+        await showChunk(event.value);
         return false;
       case 'tool':
         await applyTool(event.value, number, isAnnounced(event.value, barrier));
@@ -245,7 +241,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   async function finishWith(done: Done): Promise<void> {
     // The end of the text was held.
     const rest = text.flush();
-    if (rest !== '') show(rest);
+    if (rest !== '') await show(rest);
     if (Buffer.byteLength(done.text) > LIMITS.replyBytes)
       throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     checkNames(done.errorCode);
@@ -256,7 +252,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return reply.finish(limitedReply(done.text || reply.text));
   }
 
-  function showChunk(chunk: Chunk): void {
+  async function showChunk(chunk: Chunk): Promise<void> {
     const offset = chunk.offset === undefined ? undefined : text.retract(chunk.offset);
     if (offset !== undefined) {
       countStoredEvent();
@@ -266,12 +262,12 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     const added = text.append(chunk.text);
     bytes += Buffer.byteLength(added);
-    if (added !== '' || offset !== undefined) show(added, offset);
+    if (added !== '' || offset !== undefined) await show(added, offset);
   }
 
-  function show(added: string, offset?: number): void {
-    stream.add(added, offset);
+  async function show(added: string, offset?: number): Promise<void> {
     progress.changed();
+    reply.seq = (await stream.show(text.shown, added, offset)) ?? reply.seq;
   }
 
   async function offer(message: Message): Promise<void> {

@@ -1,4 +1,5 @@
 import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { isBlank } from '../../tools/visible-text.js';
 import { costText } from '../../usage/budget.js';
 import type { LimitReached } from '../../usage/usage-limits.js';
 import type { FinishedReply } from '../writer/turn-ending.js';
@@ -22,7 +23,7 @@ const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 
 /** The final state of a reply that the token limit stopped. It keeps its text so far. Pure. */
 export function limitedReply(text: string): FinishedReply {
-  const incomplete = text !== '';
+  const incomplete = !isBlank(text);
   return {
     turnStatus: 'failed',
     messageStatus: incomplete ? 'incomplete' : 'failed',

@@ -26,7 +26,11 @@ describe('the progress of a turn', () => {
   const streams = () => readStreams([world.home.workspaceId], world.uswarm.database);
   /** Follows the reply of a runtime. */
   const track = (progress = PROGRESS) =>
-    writer.track({ current: () => ({ progress, texts: TEXTS, version: 1 }), saved: () => undefined });
+    writer.track({
+      current: () => ({ progress, texts: TEXTS, version: 1 }),
+      saved: () => undefined,
+      isEmpty: () => false,
+    });
 
   it('keeps the text if only the event changes, and the received text if users see another one', async () => {
     await save(work, PROGRESS, { text: 'Hello', received: 'Hello\u0001' });

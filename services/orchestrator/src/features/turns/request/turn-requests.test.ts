@@ -140,7 +140,8 @@ describe('a tool request that needs the approval of the user', () => {
       total: 0,
     });
     expect(recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);
-    expect(reply()?.status).toBe('silent');
+    // The card has taken its place.
+    expect(reply()).toBeUndefined();
   });
 
   it('keeps the text before it as the reply', async () => {
@@ -148,10 +149,24 @@ describe('a tool request that needs the approval of the user', () => {
     expect(reply()).toEqual({ text: 'I will count.', status: 'delivered' });
   });
 
+  it.each([' ', '\n\n', '\u200B'])('is shown in place of a reply of which the user sees nothing: %j', async (blank) => {
+    const { recorded, reply } = await asked([{ events: [chunk(blank), entry(1), wanted('a'), waiting] }]);
+    expect(reply()).toBeUndefined();
+    expect(recorded.chunks).toEqual([]);
+  });
+
+  it('is followed by another reply if the turn continues without a pause', async () => {
+    const script = [{ events: [wanted('a'), waiting, chunk('It is 1.'), done('It is 1.')] }];
+    const { recorded, reply } = await asked(script, decide('approved'));
+    expect(recorded.cards).toHaveLength(1);
+    expect(reply()).toEqual({ text: 'It is 1.', status: 'delivered' });
+  });
+
   it('waits for other calls of the step', async () => {
     const { recorded, reply } = await asked([{ events: [wanted('a'), toolEvent, waiting] }]);
     expect(recorded.suspended).toBe(true);
-    expect(reply()?.status).toBe('silent');
+    // The card has taken its place.
+    expect(reply()).toBeUndefined();
   });
 
   it('asks once per call, also if the request is repeated', async () => {

@@ -11,7 +11,7 @@ import type { TurnRequestDeps } from '../request/load-turn-request.js';
 import type { SafeMarkdown } from '../reply/reply-text.js';
 import type { TurnSignals } from '../turn-signals.js';
 import type { TurnProgressStore } from '../reply/turn-progress.store.js';
-import type { TurnWriterDeps } from '../writer/turn-writer.js';
+import type { TurnWriterDeps } from '../writer/turn-writer-deps.js';
 import type { TurnStore } from '../turns.store.js';
 
 export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {

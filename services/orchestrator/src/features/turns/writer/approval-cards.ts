@@ -1,7 +1,6 @@
 import { LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../../database/database.js';
 import type { ApprovalStore } from '../../approvals/approvals.store.js';
-import type { MessageStore } from '../../messages/messages.store.js';
 import type { PushJobs } from '../../push/push-jobs.js';
 import type { OfferedContent } from '../reply/agent-content-schema.js';
 import type { TurnMessages } from './turn-messages.js';
@@ -24,22 +23,18 @@ export interface AskedCall {
 
 export interface ApprovalCardDeps {
   approvals: Pick<ApprovalStore, 'insert'>;
-  messages: Pick<MessageStore, 'findOfTurn'>;
   push: PushJobs;
 }
 
 /** Shows a card that the user decides on. @returns the sequence of its event */
 export async function showApproval(
-  { approvals, messages, push }: ApprovalCardDeps,
-  shown: Pick<TurnMessages, 'offer'>,
+  { approvals, push }: ApprovalCardDeps,
+  shown: Pick<TurnMessages, 'ask'>,
   turn: Pick<TurnRow, 'id' | 'conversation_id' | 'workspace_id'>,
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
 ): Promise<number> {
-  const key = `approval:${callId}`;
-  const seq = await shown.offer(key, card, tx);
-  const cardMessageId = await messages.findOfTurn(turn.id, key, tx);
-  if (cardMessageId === undefined) throw new Error('the card was not stored');
+  const { id: cardMessageId, seq } = await shown.ask(`approval:${callId}`, card, tx);
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
   await approvals.insert({ ...call, ...approved }, APPROVAL_MS, tx);
   await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);

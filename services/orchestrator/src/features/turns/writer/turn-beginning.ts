@@ -25,7 +25,7 @@ export class TokensUsed extends Error {
 }
 
 export interface TurnBeginningDeps {
-  turns: Pick<TurnStore, 'start'>;
+  turns: Pick<TurnStore, 'start' | 'setReply'>;
   statuses: Pick<AgentStatuses, 'begun' | 'setActivity'>;
   messages: Pick<TurnMessagesDeps['messages'], 'find'>;
   events: TurnMessagesDeps['events'];
@@ -33,6 +33,7 @@ export interface TurnBeginningDeps {
 }
 
 interface NewReply {
+  /** Empty if another message has taken the place of the reply. */
   replyId: string;
   seq: number;
   /** Whether the new turn must end: its user was banned. */
@@ -47,23 +48,34 @@ export function createTurnBeginning(
 ) {
   const workspaceId = turn.workspace_id;
 
+  async function addLoading(tx: Transaction): Promise<{ id: string; seq: number }> {
+    const id = randomUUIDv7();
+    const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+    const content = { type: 'loading' } as const;
+    return { id, seq: await events.addMessage({ id, ...context, role: 'agent', content, status: 'pending' }, tx) };
+  }
+
   async function insertReply(
     tx: Transaction,
     started: { budget: number | null; activity?: AgentActivity; instance?: TurnInstance | undefined } = {
       budget: null,
     },
   ): Promise<NewReply> {
-    const id = randomUUIDv7();
-    const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-    const content = { type: 'loading' } as const;
-    const seq = await events.addMessage({ id, ...context, role: 'agent', content, status: 'pending' }, tx);
+    const { id, seq } = await addLoading(tx);
     const running = await turns.start(turn.id, { replyId: id, ...started }, tx);
     return { replyId: id, seq, stopRequested: running?.stopRequested ?? false };
   }
 
   return {
-    /** Stores a loading reply. */
+    /** Begins a turn with a loading reply. */
     insertReply,
+
+    /** Stores a loading reply of a running turn that has none. */
+    async addReply(tx: Transaction): Promise<{ id: string; seq: number }> {
+      const reply = await addLoading(tx);
+      await turns.setReply(turn.id, reply.id, tx);
+      return reply;
+    },
 
     /**
      * Stores the activity and a loading reply unless the turn has one, and marks the user message as delivered.
@@ -78,16 +90,17 @@ export function createTurnBeginning(
       if ('scope' in allowed) throw new TokensUsed(allowed);
       const started = { budget: allowed.tokens, activity };
       const replyId = turn.reply_message_id;
-      if (replyId === null) {
+      if (replyId === null && turn.status === 'queued') {
         await setUserMessage('delivered', tx);
         const reply = await insertReply(tx, { ...started, instance });
         await statuses.begun(turn, tx);
         return reply;
       }
-      const [reply] = await messages.find([replyId], tx);
-      if (isBackground(turn) && turn.status === 'queued') await turns.start(turn.id, { replyId, ...started }, tx);
+      const [reply] = replyId === null ? [] : await messages.find([replyId], tx);
+      if (replyId !== null && isBackground(turn) && turn.status === 'queued')
+        await turns.start(turn.id, { replyId, ...started }, tx);
       await statuses.setActivity(turn, activity, tx);
-      return { replyId, seq: reply?.seq ?? 0, stopRequested: false };
+      return { replyId: replyId ?? '', seq: reply?.seq ?? 0, stopRequested: false };
     },
   };
 }

@@ -7,6 +7,7 @@ import type { PushJobs } from '../../push/push-jobs.js';
 import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
 import type { TurnLeftovers } from './turn-leftovers.js';
 import type { Unfinished } from './turn-ends.store.js';
+import { isBlank } from '../../tools/visible-text.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
 /** State after a turn has ended. */
@@ -31,12 +32,27 @@ export interface TurnEndingDeps {
   push: PushJobs;
 }
 
+/** Creates the loading reply of a turn that has none. */
+export type AddReply = (tx: Transaction) => Promise<{ id: string; seq: number }>;
+
 /** Finds what the turn leaves unfinished. */
 export type FindUnfinished = (tx: Transaction) => Promise<Unfinished>;
 
 /** The final state of the reply of a turn that waits for the user. */
 export const answeredReply = (text: string) =>
-  ({ turnStatus: 'done', messageStatus: text === '' ? 'silent' : 'delivered', text, errorCode: null }) as const;
+  ({ turnStatus: 'done', messageStatus: 'delivered', text, errorCode: null }) as const;
+
+const whyOf = ({ turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>): string =>
+  errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
+
+/** What the user sees of the end: a reply without a visible text is silent, or tells why it failed. Pure. */
+export function shownEnd<Reply extends FinishedReply>(reply: Reply): FinishedReply {
+  if (!isBlank(reply.text)) return reply;
+  const { messageStatus } = reply;
+  if (messageStatus === 'failed' || messageStatus === 'incomplete')
+    return { ...reply, messageStatus: 'failed', text: messageError(whyOf(reply)).message };
+  return { ...reply, messageStatus: messageStatus === 'delegated' ? 'delegated' : 'silent', text: '' };
+}
 
 /** A suspended turn has another reply later, or a card that is announced. The user knows of a stop. */
 const isAnnounced = ({ turnStatus, messageStatus }: FinishedReply, isSuspended: boolean): boolean =>
@@ -59,6 +75,7 @@ export function createTurnEnding(
   turn: TurnRow,
   leftovers: TurnLeftovers,
   unfinishedNow: FindUnfinished,
+  addReply: AddReply,
 ) {
   const { turns, events, statuses } = deps;
   const workspaceId = turn.workspace_id;
@@ -87,30 +104,42 @@ export function createTurnEnding(
     return { seq: seq ?? 0 };
   }
 
-  return async function endReply(reply: FinishedReply, tx: Transaction, isSuspended = false): Promise<Ended> {
-    if (isBackground(turn)) return endTask(reply, tx, isSuspended);
-    const { turnStatus, messageStatus, text, errorCode } = reply;
-    const replyId = turn.reply_message_id;
-    if (replyId === null) throw new Error('the turn has no reply yet');
+  /** The reply that shows the end; undefined if what the turn waits for has taken its place. */
+  async function shownReply(
+    { text }: FinishedReply,
+    { replyId }: Unfinished,
+    isSuspended: boolean,
+    tx: Transaction,
+  ): Promise<string | undefined> {
+    if (replyId !== null) return replyId;
+    return text === '' && isSuspended ? undefined : (await addReply(tx)).id;
+  }
+
+  return async function endReply(given: FinishedReply, tx: Transaction, isSuspended = false): Promise<Ended> {
+    if (isBackground(turn)) return endTask(given, tx, isSuspended);
+    const reply = shownEnd(given);
+    const { messageStatus, text } = reply;
     const unfinished = await unfinishedNow(tx);
     if (unfinished.tools) await leftovers.endTools(tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
-    const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
     const change = {
       content: { type: 'text', text },
       status: messageStatus,
-      errorCode: failed ? messageError(why).code : null,
+      errorCode: failed ? messageError(whyOf(reply)).code : null,
     } as const;
     // Cards and tasks of the turn end before the reply is done.
-    const isBefore = unfinished.approvals || unfinished.tasks;
+    const isBefore = unfinished.approvals || unfinished.tasks || unfinished.replyId === null;
     if (isBefore) {
       await events.lock(workspaceId, tx);
       await endTurn(reply, unfinished, tx, { isSuspended });
     }
+    const replyId = await shownReply(reply, unfinished, isSuspended, tx);
     const types = ['message.updated', 'message.done'] as const;
-    const seqs = await events.changeMessage({ workspaceId, id: replyId, change, isShown: true, types }, tx);
+    const changed = replyId !== undefined && { workspaceId, id: replyId, change, isShown: true, types };
+    const seqs = changed ? await events.changeMessage(changed, tx) : undefined;
     const seq = seqs?.at(-1) ?? 0;
-    if (isAnnounced(reply, isSuspended)) await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
+    if (replyId !== undefined && isAnnounced(reply, isSuspended))
+      await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
     const locksAgent = !isBefore && !isSuspended;
     if (!isBefore) await endTurn(reply, unfinished, tx, { isSuspended, locksAgent });
     if (locksAgent) await statuses.ended(turn, tx);

@@ -17,10 +17,17 @@ export interface Unfinished {
   approvals: boolean;
   /** Whether other agents may work on tasks of the turn. */
   tasks: boolean;
+  /** The reply, unless a message has taken its place. */
+  replyId: string | null;
 }
 
 /** A turn that has left nothing unfinished. */
-export const NOTHING_UNFINISHED: Unfinished = { tools: false, approvals: false, tasks: false };
+export const nothingUnfinished = (replyId: string | null): Unfinished => ({
+  tools: false,
+  approvals: false,
+  tasks: false,
+  replyId,
+});
 
 export async function finishTurn(
   id: string,
@@ -46,8 +53,14 @@ export async function unfinishedOf(id: string, db: Database): Promise<Unfinished
           SELECT FROM messages WHERE turn_id = ${id} AND turn_key IS NOT NULL AND content ->> 'state' = 'running'
         ) AS tools,
         EXISTS (SELECT FROM tool_approvals WHERE turn_id = ${id}) AS approvals,
-        EXISTS (SELECT FROM delegations WHERE parent_turn_id = ${id}) AS tasks`.execute(db);
-  return found[0] ?? { tools: true, approvals: true, tasks: true };
+        EXISTS (SELECT FROM delegations WHERE parent_turn_id = ${id}) AS tasks,
+        (SELECT reply_message_id FROM turns WHERE id = ${id}) AS "replyId"`.execute(db);
+  return found[0] ?? { tools: true, approvals: true, tasks: true, replyId: null };
+}
+
+/** The turn of a running process gets another reply. */
+export async function setReply(id: string, replyId: string, db: Database): Promise<void> {
+  await sql`UPDATE turns SET reply_message_id = ${replyId} WHERE id = ${id}`.execute(db);
 }
 
 export async function suspendTurn(id: string, db: Database): Promise<void> {

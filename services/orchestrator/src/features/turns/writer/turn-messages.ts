@@ -4,7 +4,7 @@ import type { Transaction } from '../../../database/database.js';
 import type { AddedMessage, EventStore } from '../../events/events.store.js';
 import { insertSystemMessage } from '../../messages/system-message.js';
 import type { MessageStore } from '../../messages/messages.store.js';
-import type { PlatformTool } from '../../tools/platform-tool.js';
+import type { PlatformTool, ShowMessage } from '../../tools/platform-tool.js';
 import type { OfferedContent } from '../reply/agent-content-schema.js';
 import type { SafeMarkdown } from '../reply/reply-text.js';
 import { safeContent } from '../reply/safe-content.js';
@@ -12,13 +12,15 @@ import type { TurnRow } from '../turns.store.js';
 
 export interface TurnMessagesDeps {
   messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'findLine' | 'find'>;
-  events: Pick<EventStore, 'addMessage' | 'append' | 'changeMessage'>;
+  events: Pick<EventStore, 'addMessage' | 'placeMessage' | 'append' | 'changeMessage'>;
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 
 export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
 
 type ToolLine = NonNullable<Awaited<ReturnType<MessageStore['findLine']>>>;
+
+type Shown = Awaited<ReturnType<ShowMessage>>;
 
 /** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
 export interface TurnMessages {
@@ -39,6 +41,10 @@ export interface TurnMessages {
   findTool(turnKey: string, tx: Transaction): Promise<ToolLine | undefined>;
   /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
   offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
+  /** As `offer`, for a card that the turn waits for: see `show`. */
+  ask(turnKey: string, card: OfferedContent, tx: Transaction): Promise<Shown>;
+  /** Shows what the turn waits for, in the place of its reply if that is empty. */
+  show: ShowMessage;
   /** Stores a system message once per key. */
   note(key: string, text: string, tx: Transaction): Promise<void>;
 }
@@ -66,13 +72,48 @@ export const unknownLine = (line: ToolStatus): ToolStatus => ({
 /** The turn of messages. */
 export type MessagesOf = Pick<TurnRow, 'id' | 'workspace_id' | 'conversation_id' | 'agent_id'>;
 
-export function createTurnMessages({ messages, events, markdown }: TurnMessagesDeps, turn: MessagesOf): TurnMessages {
+/** The loading reply of a running turn. */
+export interface LoadingReply {
+  /** Whether it shows no text. */
+  isEmpty(): boolean;
+  /** Another message has taken its place. */
+  taken(): void;
+}
+
+/** Without a turn that runs, nothing takes the place of a reply. */
+const NO_REPLY: LoadingReply = { isEmpty: () => false, taken: () => undefined };
+
+export function createTurnMessages(
+  { messages, events, markdown }: TurnMessagesDeps,
+  turn: MessagesOf,
+  reply: LoadingReply = NO_REPLY,
+): TurnMessages {
   const workspaceId = turn.workspace_id;
   const context = { workspaceId, conversationId: turn.conversation_id };
   const ofAgent = { ...context, agentId: turn.agent_id, role: 'agent', status: 'delivered' } as const;
 
   const add = (key: string, shown: Pick<AddedMessage, 'content' | 'beforeSeq'>, tx: Transaction): Promise<number> =>
     events.addMessage({ id: randomUUIDv7(), ...ofAgent, ...shown, turn: { id: turn.id, key } }, tx);
+
+  const show: ShowMessage = async ({ key, ...message }, tx) => {
+    const shown = { ...message, turn: { id: turn.id, key } };
+    if (!reply.isEmpty())
+      return { id: shown.id, seq: await events.addMessage({ ...shown, role: 'agent', status: 'delivered' }, tx) };
+    const placed = await events.placeMessage(shown, tx);
+    if (placed.isReply) tx.afterCommit(reply.taken);
+    return placed;
+  };
+
+  async function updateExisting(key: string, content: MessageContent, tx: Transaction): Promise<Shown | undefined> {
+    const id = await messages.findOfTurn(turn.id, key, tx);
+    if (id === undefined) return undefined;
+    const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: id }, tx);
+    // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
+    const [row] = await messages.find([id], tx);
+    const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
+    if (!chosen) await messages.update(id, { content, status: 'delivered' }, tx);
+    return { id, seq };
+  }
 
   const findTool: TurnMessages['findTool'] = (key, tx) => messages.findLine(turn.id, key, tx);
 
@@ -92,17 +133,17 @@ export function createTurnMessages({ messages, events, markdown }: TurnMessagesD
 
     async offer(turnKey, offered, tx) {
       const content = safeContent(offered, markdown);
-      const existingId = await messages.findOfTurn(turn.id, turnKey, tx);
-      if (existingId !== undefined) {
-        const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: existingId }, tx);
-        // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
-        const [row] = await messages.find([existingId], tx);
-        const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
-        if (!chosen) await messages.update(existingId, { content, status: 'delivered' }, tx);
-        return seq;
-      }
-      return add(turnKey, { content }, tx);
+      const existing = await updateExisting(turnKey, content, tx);
+      return existing?.seq ?? add(turnKey, { content }, tx);
     },
+
+    async ask(turnKey, card, tx) {
+      const content = safeContent(card, markdown);
+      const shown = { id: randomUUIDv7(), ...context, agentId: turn.agent_id, content, key: turnKey };
+      return (await updateExisting(turnKey, content, tx)) ?? show(shown, tx);
+    },
+
+    show,
 
     async note(key, text, tx) {
       if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;

@@ -1,41 +1,31 @@
 import { messageError } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../../../database/database.js';
+import type { Transaction } from '../../../database/database.js';
 import { allInOrder } from '../../../database/pipelined.js';
 import type { AgentActivity } from '../../../database/schema.js';
-import type { LeasedJob, JobStore } from '../../../jobs/job-store.js';
-import type { AgentStatuses } from '../../agents/agent-statuses.js';
-import type { ApprovalStore } from '../../approvals/approvals.store.js';
-import type { DelegationStore } from '../../delegations/delegations.store.js';
+import type { LeasedJob } from '../../../jobs/job-store.js';
 import type { ToolOutcome } from '../../tools/platform-tool.js';
 import { NOT_SENT } from '../../tools/send-call.js';
-import type { EventStore } from '../../events/events.store.js';
-import type { PushJobs } from '../../push/push-jobs.js';
-import type { ReceiptLog } from '../../receipts/receipt-log.js';
 import { recordTexts } from '../../tools/record-texts.js';
-import type { ToolCallStore } from '../../tools/tool-calls.store.js';
-import type { UntrustedContentStore } from '../../tools/untrusted-content.store.js';
-import type { UsageLimits } from '../../usage/usage-limits.js';
 import { usageLock } from '../../usage/usage-lock.js';
 import { showApproval } from './approval-cards.js';
-import { isBackground, type TaskOwner } from '../background-turns.js';
+import { isBackground } from '../background-turns.js';
 import { createFencedWrites, type FencedWrites, LeaseLost, type Write, type WriteOptions } from './fenced-writes.js';
-import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
+import type { StoredEntry } from '../journal/journal.store.js';
 import { stoppedReply } from '../reply/finished-reply.js';
 import { ReplyLimitExceeded } from '../reply/reply-limit.js';
 import { createTurnBeginning } from './turn-beginning.js';
-import { createTurnBudget, type TurnBudgetDeps } from './turn-budget.js';
+import { createTurnBudget } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
 import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
-import { NOTHING_UNFINISHED } from './turn-ends.store.js';
+import { nothingUnfinished } from './turn-ends.store.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
-import { callKey, createTurnMessages, runtimeKey, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
-import type { TurnMetrics } from '../turn-metrics.js';
-import type { TurnQueue } from '../turn-queue.js';
+import { callKey, createTurnMessages, runtimeKey, unknownLine } from './turn-messages.js';
 import type { TurnWriter } from './turn-writes.js';
 import { readsUntrusted, recordUntrusted } from './untrusted-start.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
-import { createTrackedProgress, type TrackedProgressDeps } from './tracked-progress.js';
+import type { TurnRow } from '../turns.store.js';
+import type { TurnWriterDeps } from './turn-writer-deps.js';
+import { createTrackedProgress } from './tracked-progress.js';
 import { createUserMessageStatus } from './user-message-status.js';
 
 /** The user decided on a call, or deleted its card, or a task ended, before the turn was suspended. */
@@ -46,60 +36,28 @@ class Decided extends Error {
 /** Calls to other systems of one turn. A runtime that is not trusted could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
 
-export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
-  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
-  withTransaction: WithTransaction;
-  /** As `withTransaction`, for a single statement. */
-  withStatement: WithTransaction;
-  jobs: Pick<JobStore, 'holds' | 'end'>;
-  turns: Pick<
-    TurnStore,
-    | 'start'
-    | 'setInstance'
-    | 'nextGeneration'
-    | 'stopRequested'
-    | 'postpone'
-    | 'finish'
-    | 'unfinished'
-    | 'runningTools'
-    | 'openCards'
-    | 'recordUsage'
-    | 'answeredElsewhere'
-    | 'suspend'
-  >;
-  journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
-  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
-  limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
-  reservations: TurnBudgetDeps['reservations'];
-  warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
-  toolCalls: ToolCallStore;
-  approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
-  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
-  delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
-  /** Tasks of background turns. */
-  tasks: TaskOwner;
-  queue: Pick<TurnQueue, 'follow'>;
-  untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
-  push: PushJobs;
-  /** Runs in the transaction that ends an answered turn, before it takes further locks. */
-  followUp?: (tx: Transaction) => Promise<void>;
-  metrics?: TurnMetrics;
-}
-
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const { turns, messages, events, statuses, metrics } = deps;
   const workspaceId = turn.workspace_id;
-  const shownMessages = createTurnMessages(deps, turn);
+  let isEmpty = (): boolean => false;
+  const taken = (): void => void (turn.reply_message_id = null);
+  const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => isEmpty(), taken });
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
   /** Whether this process runs the turn from its beginning, and has written nothing that can be unfinished at its end. */
   let isPlain = turn.status === 'queued' && turn.resumes_message_id === null;
-  const endReply = createTurnEnding(deps, turn, leftovers, async (tx) =>
-    isPlain ? NOTHING_UNFINISHED : turns.unfinished(turn.id, tx),
-  );
   const setUserMessage = createUserMessageStatus(events, turn);
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
-  let replySeq: number | undefined;
+  const endReply = createTurnEnding(
+    deps,
+    turn,
+    leftovers,
+    async (tx) => (isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
+    beginning.addReply,
+  );
+  let shownSeq: number | undefined;
+  /** Undefined without a reply. */
+  const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : shownSeq);
 
   const writes = createFencedWrites({ ...deps, usageLock: usageLock(turn.user_id) }, job);
   const fenced = writes.now;
@@ -134,7 +92,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     (generation: number, entry: StoredEntry & EntryParts) =>
     async (tx: Transaction): Promise<AppendedEntry> => {
       if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) isPlain = false;
-      const place = { id: turn.id, workspaceId, generation, replySeq };
+      const place = { id: turn.id, workspaceId, generation, replySeq: replySeq() };
       const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
       if (appended.verdict === 'stale') throw new LeaseLost();
       return appended;
@@ -166,10 +124,19 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return reply;
       };
       const begun = await fenced(begin, { usage: turn.status === 'queued' });
-      turn.reply_message_id = begun.replyId;
-      replySeq = isBackground(turn) ? undefined : begun.seq;
+      if (begun.replyId !== '') turn.reply_message_id = begun.replyId;
+      shownSeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
       return { ...begun, activity };
+    },
+
+    async showReply() {
+      const { reply_message_id: replyId } = turn;
+      if (replyId !== null) return { replyId, seq: shownSeq ?? 0 };
+      const { id, seq } = await fenced(beginning.addReply);
+      turn.reply_message_id = id;
+      shownSeq = seq;
+      return { replyId: id, seq };
     },
 
     activity: (activity) =>
@@ -246,7 +213,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     flush: writes.flush,
 
-    track: progress.track,
+    track(source) {
+      isEmpty = source.isEmpty;
+      progress.track(source);
+    },
 
     saveProgress: () => progress.save(),
 
@@ -255,7 +225,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const [, shown] = await writes.together((tx) =>
         allInOrder([
           reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
-          shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq, tx),
+          shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
         ]),
       );
       toolEnded(tool);
@@ -275,7 +245,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
         const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
         const shown = isUnknown === true ? unknownLine(line) : line;
-        const seq = await shownMessages.tool(callKey(id), shown, replySeq, tx);
+        const seq = await shownMessages.tool(callKey(id), shown, replySeq(), tx);
         return {
           outcome,
           state: isUnknown === true ? ('unknown' as const) : line.state,
@@ -295,7 +265,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       })),
 
     startTask: (start) =>
-      leaving(async (tx) => ((await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx))),
+      leaving(async (tx) =>
+        (await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
+      ),
 
     async handOver(text, agentId) {
       const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
@@ -318,7 +290,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         await deps.receipts.insert(receipt, tx);
         // If the turn ends without an outcome, the line tells the user about the call.
         const line = { type: 'tool_status', tool: receipt.tool, description, state: 'running' } as const;
-        await shownMessages.tool(callKey(receipt.call.id), line, replySeq, tx);
+        await shownMessages.tool(callKey(receipt.call.id), line, replySeq(), tx);
         return undefined;
       }),
 
@@ -393,7 +365,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         // A repeated transaction has rolled its reply back.
         turn.reply_message_id = replyId;
         if (turn.reply_message_id === null && !isBackground(turn))
-          ({ replyId: turn.reply_message_id, seq: replySeq } = await beginning.insertReply(tx));
+          turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
         if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
           await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;

@@ -42,6 +42,7 @@ export interface StoredCall {
 }
 
 export interface Begun {
+  /** Empty if a card or a task has taken the place of the reply. */
   replyId: string;
   seq: number;
   /** What the agent does. */
@@ -67,6 +68,8 @@ export interface ProgressSource {
   current(completes: boolean): SavedProgress | undefined;
   /** Called when a version of the texts is saved. */
   saved(version: number): void;
+  /** Whether the user sees no text of the reply: then what the turn waits for takes its place. */
+  isEmpty(): boolean;
 }
 
 /** A runtime that gets a turn. */
@@ -87,6 +90,8 @@ export interface TurnWriter {
    * @throws TokensUsed
    */
   begin(start?: TurnStart): Promise<Begun>;
+  /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */
+  showReply(): Promise<{ replyId: string; seq: number }>;
   /** Marks the user message as read, with the next write. */
   markRead(): void;
   /** Stores what the turn does. It counts for two minutes unless it is stored again. */
@@ -165,7 +170,7 @@ export interface TurnWriter {
   usage(entry: UsageEntry, call: UsageOf, recorded: (reached: LimitReached | undefined) => void): void;
   /** Stores a system message once per key. */
   note(key: string, text: string): Promise<void>;
-  /** Ends the turn and its job. @returns the sequence of `message.done` */
+  /** Ends the turn and its job. @returns the sequence of its last event */
   finish(reply: FinishedReply): Promise<Ended>;
   /** Fails a turn: the user message fails, and the reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;

@@ -1,0 +1,131 @@
+import { io, type Socket } from 'socket.io-client';
+
+/** The fields of a message that the specification names, as far as they are shown. */
+interface Message {
+  id: string;
+  conversation_id: string;
+  role: string;
+  content: { type: string; text?: string; actions?: { id: string }[]; selected_action_id?: string | null };
+  status: string;
+}
+
+/** What a user sees of a message. */
+export interface Bubble {
+  id: string;
+  role: string;
+  type: string;
+  text: string;
+}
+
+export interface SpecificationClient {
+  /** Opens a conversation with the swarm. @returns its id */
+  open(): Promise<string>;
+  send(conversationId: string, text: string): Promise<void>;
+  /** Chooses an action of the last card that waits for a decision. @returns false if none waits */
+  choose(conversationId: string, action: number): Promise<boolean>;
+  /** What the client shows, in the order of arrival. */
+  shown(conversationId: string): Bubble[];
+  /** What a client shows that opens the conversation now. */
+  listed(conversationId: string): Promise<Bubble[]>;
+  /** What was wrong at the time of an event. */
+  faults(conversationId: string): string[];
+  /** The number of `message.done` of each message. */
+  ends(conversationId: string): Record<string, number>;
+  /** The messages that show that an agent is still about to write. */
+  unfinished(conversationId: string): string[];
+  api(method: string, path: string, body?: unknown): Promise<{ data: never }>;
+  readonly workspaceId: string;
+  close(): void;
+}
+
+const bubble = ({ id, role, content }: Message): Bubble => ({ id, role, type: content.type, text: content.text ?? '' });
+
+const isEmptyBubble = ({ role, content, status }: Message): boolean =>
+  role === 'agent' && content.type === 'text' && (content.text ?? '').trim() === '' && status !== 'pending';
+
+/** A client that knows nothing but the specification of the API: its routes, events and fields, and no order of revisions. */
+export async function startSpecificationClient(
+  { restUrl, socketUrl }: { restUrl: string; socketUrl: string },
+  token: string,
+): Promise<SpecificationClient> {
+  const headers = { 'x-token': token, 'content-type': 'application/json' };
+  async function api(method: string, path: string, body?: unknown): Promise<{ data: never }> {
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const response = await fetch(`${restUrl}${path}`, init);
+    if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}`);
+    const text = await response.text();
+    return (text === '' ? {} : JSON.parse(text)) as { data: never };
+  }
+  await api('POST', '/v1/auth/sign-up');
+  const [workspace] = (await api('GET', '/v1/workspaces')).data as { id: string }[];
+  const workspaceId = workspace?.id ?? '';
+
+  const messages = new Map<string, Message>();
+  const faults: { conversationId: string; fault: string }[] = [];
+  const ends: { conversationId: string; messageId: string }[] = [];
+  const socket: Socket = io(`${socketUrl}/v1`, { auth: headers, forceNew: true });
+  const show = ({ message }: { message: Message }): void => {
+    messages.set(message.id, message);
+    if (isEmptyBubble(message)) faults.push({ conversationId: message.conversation_id, fault: `empty ${message.id}` });
+  };
+  socket.on('message.new', show);
+  socket.on('message.updated', show);
+  socket.on('message.done', ({ message_id: id, conversation_id: conversationId }) => {
+    ends.push({ conversationId, messageId: id });
+    const { type, text } = messages.get(id)?.content ?? { type: 'none' };
+    if (type !== 'text' || text === undefined || text.trim() === '')
+      faults.push({ conversationId, fault: `the end of ${type}` });
+  });
+  await new Promise<void>((resolve) => {
+    socket.on('workspace.subscribed', () => resolve());
+    socket.on('connect', () => socket.emit('workspace.subscribe', { workspace_ids: [workspaceId] }));
+  });
+
+  const of = (conversationId: string): Message[] =>
+    [...messages.values()].filter((message) => message.conversation_id === conversationId);
+  const path = `/v1/workspaces/${workspaceId}`;
+  return {
+    workspaceId,
+    api,
+    async open() {
+      const { data } = await api('POST', `${path}/conversations`, { type: 'swarm', agent_id: null });
+      return (data as { id: string }).id;
+    },
+    async send(conversationId, text) {
+      const content = { type: 'text', text };
+      await api('POST', `${path}/conversations/${conversationId}/messages`, {
+        local_id: crypto.randomUUID(),
+        content,
+        attachments: [],
+        mentions: [],
+      });
+    },
+    async choose(conversationId, action) {
+      const card = of(conversationId).findLast(
+        ({ content, status }) =>
+          content.type === 'action_card' && (content.selected_action_id ?? null) === null && status !== 'failed',
+      );
+      if (card === undefined) return false;
+      await api('POST', `${path}/messages/${card.id}/action`, { action_id: card.content.actions?.[action]?.id });
+      return true;
+    },
+    shown: (conversationId) => of(conversationId).map(bubble),
+    async listed(conversationId) {
+      const query = 'direction=forward&limit=100';
+      const { data } = await api('GET', `${path}/conversations/${conversationId}/messages?${query}`);
+      return (data as Message[]).map(bubble);
+    },
+    faults: (conversationId) => faults.filter((one) => one.conversationId === conversationId).map(({ fault }) => fault),
+    ends(conversationId) {
+      const counts: Record<string, number> = {};
+      for (const { messageId, ...one } of ends)
+        if (one.conversationId === conversationId) counts[messageId] = (counts[messageId] ?? 0) + 1;
+      return counts;
+    },
+    unfinished: (conversationId) =>
+      of(conversationId).flatMap(({ role, content, status }) =>
+        content.type === 'loading' || (role === 'agent' && status === 'pending') ? [content.type] : [],
+      ),
+    close: () => void socket.disconnect(),
+  };
+}
