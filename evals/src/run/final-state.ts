@@ -1,11 +1,12 @@
-import type {
-  AgentMemory,
-  Artifact,
-  ArtifactSummary,
-  ListedMessage,
-  MessageContent,
-  Receipt,
-  WorkspaceUsage,
+import {
+  type AgentMemory,
+  type Artifact,
+  type ArtifactSummary,
+  emptyReplyText,
+  type ListedMessage,
+  type MessageContent,
+  type Receipt,
+  type WorkspaceUsage,
 } from '@uswarm/contract';
 import type { GoogleAccount } from '@uswarm/dev-servers';
 import type { TaskUser } from './user.js';
@@ -128,7 +129,8 @@ const shownState = (messages: readonly ListedMessage[]) => ({
     .filter(({ message }) => message.role === 'agent')
     .map(({ message, content }) => ({
       agent: message.agent?.slug ?? '',
-      text: content.text,
+      // No agent has written the text of a reply that ended without one.
+      text: content.text === emptyReplyText(message.agent?.name ?? '', message.extended_status) ? '' : content.text,
       status: message.extended_status,
       error: message.error?.code ?? '',
     })),

@@ -24,6 +24,7 @@ export interface Write {
     | 'begin reply'
     | 'end reply'
     | 'offer card'
+    | 'wait for card'
     | 'call tool'
     | 'mark read'
     | 'rename conversation'
@@ -43,6 +44,7 @@ const KINDS: readonly Write['kind'][] = [
   'begin reply',
   'end reply',
   'offer card',
+  'wait for card',
   'call tool',
   'mark read',
   'rename conversation',
@@ -165,6 +167,13 @@ export class WorkspaceWriter {
       case 'offer card':
         await this.#insert(conversation.id, { type: 'action_card', title: text, description: '', actions: [] });
         return;
+      case 'wait for card':
+        await this.#place(
+          conversation.id,
+          messages.find(({ content }) => content.type === 'loading')?.id ?? null,
+          text,
+        );
+        return;
       case 'call tool':
         await this.#insert(conversation.id, { type: 'tool_status', tool: 't', description: text, state: 'running' });
         return;
@@ -212,6 +221,21 @@ export class WorkspaceWriter {
     return this.#transaction(async (tx) => {
       const message = { id, workspaceId, conversationId, agentId: first(agents).id, content };
       await this.#stores.events.addMessage({ ...message, role: 'agent', status: 'delivered' }, tx);
+    });
+  }
+
+  /** Shows what a turn waits for in the place of its reply. */
+  async #place(conversationId: string, replyId: string | null, text: string): Promise<void> {
+    const { workspaceId, agents } = this.#deps.home;
+    await this.#transaction(async (tx) => {
+      const ofConversation = tx.selectFrom('turns').select('id').where('conversation_id', '=', conversationId);
+      const turn = await ofConversation.limit(1).executeTakeFirst();
+      if (turn === undefined) return;
+      await this.#stores.events.lock(workspaceId, tx);
+      await tx.updateTable('turns').set({ reply_message_id: replyId }).where('id', '=', turn.id).execute();
+      const content = { type: 'action_card' as const, title: text, description: '', actions: [] };
+      const place = { id: randomUUIDv7(), workspaceId, conversationId, agentId: first(agents).id };
+      await this.#stores.events.placeMessage({ ...place, content, turn: { id: turn.id, key: text } }, tx);
     });
   }
 

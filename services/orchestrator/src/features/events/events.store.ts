@@ -172,13 +172,14 @@ export function createEventStore(
       const { rows } = await sql<AppendedEvent & { type: 'message.new' | 'message.updated'; id: string }>`
         WITH counter AS (
           UPDATE workspaces SET last_seq = last_seq + 1, rev = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
-        ), moved AS (
-          UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
-          FROM counter WHERE c.id = ${conversationId}
         ), reply AS (
           UPDATE turns t SET reply_message_id = NULL FROM counter, messages m
           WHERE t.id = ${turn.id} AND m.id = t.reply_message_id AND m.content ->> 'type' = 'loading'
           RETURNING m.id
+        ), moved AS (
+          UPDATE conversations c SET rev = greatest(c.rev, counter.last_seq),
+            updated_at = CASE WHEN EXISTS (SELECT FROM reply) THEN c.updated_at ELSE now() END
+          FROM counter WHERE c.id = ${conversationId}
         ), placed AS (
           UPDATE messages m SET rev = counter.last_seq, shown_seq = counter.last_seq, turn_id = ${turn.id}::uuid, turn_key = ${turn.key},
             ${sql.join(changedColumns({ content, status: 'delivered' }))}

@@ -1,4 +1,5 @@
 import type { MessageContent, Workspace } from '@uswarm/contract';
+import { shownContent } from '../messages/message-view.js';
 import { viewRuntime } from '../runtimes/runtime-view.js';
 import type { WorkspaceRow } from './workspaces.store.js';
 
@@ -35,6 +36,15 @@ function senderName({ last_role: role, last_agent: agent, owner_name: owner }: W
   return role === 'user' ? owner : (agent ?? PLATFORM_NAME);
 }
 
+const lastContent = (row: WorkspaceRow, content: MessageContent): MessageContent =>
+  shownContent({
+    content,
+    role: row.last_role ?? 'system',
+    status: row.last_status ?? 'delivered',
+    error_code: row.last_error_code,
+    agent_name: row.last_agent,
+  });
+
 // RES-031 to RES-036
 export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
   const view = viewRuntime({ phase: row.phase ?? 'Pending', silentSince: row.silent_since }, now);
@@ -42,7 +52,7 @@ export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
     row.last_content === null || row.last_created_at === null
       ? null
       : {
-          text: previewText(row.last_content),
+          text: previewText(lastContent(row, row.last_content)),
           sender_name: senderName(row),
           timestamp: row.last_created_at.toISOString(),
         };

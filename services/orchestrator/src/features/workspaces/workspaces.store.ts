@@ -1,4 +1,4 @@
-import type { MessageContent, MessageRole } from '@uswarm/contract';
+import type { MessageContent, MessageRole, MessageStatus } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { InternalPhase } from '../../database/schema.js';
@@ -20,6 +20,8 @@ export interface WorkspaceRow {
   last_content: MessageContent | null;
   last_created_at: Date | null;
   last_role: MessageRole | null;
+  last_status: MessageStatus | null;
+  last_error_code: string | null;
   /** The name of the agent, for a message of an agent. */
   last_agent: string | null;
 }
@@ -48,12 +50,12 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
       (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id) AS total_agents,
       ${WORKSPACE_UNREAD} AS unread_count,
       last.content AS last_content, last.created_at AS last_created_at, last.role AS last_role,
-      last.agent AS last_agent
+      last.agent AS last_agent, last.status AS last_status, last.error_code AS last_error_code
     FROM workspaces w
     JOIN users u ON u.id = w.owner_id
     LEFT JOIN runtimes r ON r.workspace_id = w.id
     LEFT JOIN LATERAL (
-      SELECT m.content, m.created_at, m.role, a.name AS agent
+      SELECT m.content, m.created_at, m.role, m.status, m.error_code, a.name AS agent
       FROM messages m
       LEFT JOIN agents a ON a.id = m.agent_id
       WHERE m.workspace_id = w.id AND m.content ->> 'type' NOT IN ('loading', 'tool_status')
