@@ -187,7 +187,7 @@ describe('a reply without a text', () => {
     ['another agent', 'delegated', '', 'delegated', /hands over/],
     ['an unfinished blank', 'incomplete', '\n', 'failed', /./],
     ['a failure without a reason', 'failed', '', 'failed', /./],
-  ])('is no empty bubble if it ends with %s', async (_what, messageStatus, text, exact, expected) => {
+  ])('is shown with a text if it ends with %s', async (_what, messageStatus, text, exact, expected) => {
     await writer.finish({ ...END, messageStatus, text });
     const [reply] = await shown();
     expect(reply).toMatchObject({ id: replyId, type: 'text', exact });
