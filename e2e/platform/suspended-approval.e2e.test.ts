@@ -34,12 +34,8 @@ const asked = async (word: string): Promise<number[]> =>
 
 it('a call that waits for an approval while the runtime is suspended is executed once after the approval', async () => {
   const word = `word-${randomUUID()}`;
-  await mobile.ask(`Write ${word}`);
-  const { payload } = await mobile.saw(
-    'message.new',
-    ({ message }: { message: MessageData }) => message.content.type === 'action_card',
-  );
-  const card = payload['message'] as MessageData;
+  await mobile.send(`Write ${word}`);
+  const card = await mobile.shown(({ content }) => content.type === 'action_card');
   await session.shows(name, 'Suspended', 'Suspended', (IDLE_SUSPEND_AFTER_S + 60) * 1000);
   expect(await artifacts()).toEqual([]);
   expect(await asked(word)).toEqual([0]);

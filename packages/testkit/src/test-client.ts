@@ -20,6 +20,8 @@ export interface TestClient {
   api: Api;
   /** Resolves with the first matching event, including past ones. @throws Error on timeout */
   saw(name: ServerEventName, fits?: (payload: never) => boolean): Promise<SeenEvent>;
+  /** Resolves with the first state of a message that fits, new or changed. @throws Error on timeout */
+  shown(fits: (message: MessageData) => boolean): Promise<MessageData>;
   /** Sends a message, by default to the first conversation. @returns its id, once it is acknowledged */
   send(text: string, conversationId?: string): Promise<string>;
   /** Sends a message, waits for `message.done` of the reply, and returns the text that the client shows. */
@@ -100,9 +102,11 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
     });
   }
 
-  async function saw(name: ServerEventName, fits: (payload: never) => boolean = () => true): Promise<SeenEvent> {
-    const find = (): SeenEvent | undefined =>
-      events.find((event) => event.name === name && fits(event.payload as never));
+  const saw: TestClient['saw'] = (name, fits = () => true) =>
+    sawAny(name, (event) => event.name === name && fits(event.payload as never));
+
+  async function sawAny(name: string, fits: (event: SeenEvent) => boolean): Promise<SeenEvent> {
+    const find = (): SeenEvent | undefined => events.find(fits);
     return new Promise((resolve, reject) => {
       const deadline = setTimeout(() => {
         waiting.delete(check);
@@ -119,6 +123,13 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
       waiting.add(check);
       check();
     });
+  }
+
+  async function shown(fits: (message: MessageData) => boolean): Promise<MessageData> {
+    const messageOf = ({ payload }: SeenEvent): MessageData => payload['message'] as MessageData;
+    const isShown = (event: SeenEvent): boolean =>
+      (event.name === 'message.new' || event.name === 'message.updated') && fits(messageOf(event));
+    return messageOf(await sawAny('the message', isShown));
   }
 
   async function send(text: string, toConversationId = conversationId): Promise<string> {
@@ -150,6 +161,7 @@ export async function startTestClient(options: TestClientOptions): Promise<TestC
     socket,
     api,
     saw,
+    shown,
     send,
     async ask(text) {
       const known = new Set(events.filter(({ name }) => name === 'message.done'));

@@ -117,15 +117,8 @@ describe('apps that the user has connected', () => {
     });
     expect(status).toBe(204);
   }
-  const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
   const approve = async (): Promise<MessageData> => {
-    const card = messageOf(
-      await client.saw(
-        'message.new',
-        ({ message }: { message: MessageData }) => message.content.type === 'action_card',
-      ),
-    );
-    await client.saw('message.done');
+    const card = await client.shown(({ content }) => content.type === 'action_card');
     await client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${card.id}/action`, {
       action_id: 'approve',
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { MessageData, UsageReportPage } from '@uswarm/contract';
+import type { UsageReportPage } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { delegate, isTask, useDelegatingAgents } from '../test/delegating-agents.js';
 
@@ -242,11 +242,7 @@ describe('a manager that delegates', () => {
     const writer = (body as { data: { id: string; slug: string }[] }).data.find(({ slug }) => slug === 'writer')!.id;
     await world.client.api('PATCH', `/v1/agents/${writer}/tools/memories`, { permission: 'ask' });
     await world.client.send('Ask your team');
-    const { payload } = await world.client.saw(
-      'message.new',
-      ({ message }: { message: MessageData }) => message.content.type === 'action_card',
-    );
-    const { message: card } = payload as { message: MessageData };
+    const card = await world.client.shown(({ content }) => content.type === 'action_card');
     expect(card.agent?.slug).toBe('writer');
     await world.client.send('Hello');
     await answer('Hello, Ada.');

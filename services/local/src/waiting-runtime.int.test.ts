@@ -12,7 +12,7 @@ describe('the runtime of a turn that waits for the user', () => {
     const runtime = await calls.services.runtimePid(calls.user.workspaceId);
     process.kill(runtime, 'SIGSTOP');
     await unlock();
-    await calls.user.replies(1);
+    await calls.untilTurnWaits();
     await calls.kill('the orchestrator');
     process.kill(runtime, 'SIGCONT');
     await calls.recover();

@@ -211,12 +211,7 @@ describe('a workflow in the product', () => {
       await client.api('PATCH', `/v1/agents/${agent.id}/tools/memories`, { permission: 'ask' });
     toolCalls = { trains: { name: 'remember', arguments: MEMORY } };
     await client.send('Plan a trip to Lyon');
-    const card = messageOf(
-      await client.saw(
-        'message.new',
-        ({ message }: { message: MessageData }) => message.content.type === 'action_card',
-      ),
-    );
+    const card = await client.shown(({ content }) => content.type === 'action_card');
     await untilAnswered('I have started it.');
     await client.saw(
       'message.updated',

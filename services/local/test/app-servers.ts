@@ -117,13 +117,7 @@ export async function startAppUser(
         await client.api('PATCH', `/v1/agents/${id}/tools/${tool}`, { permission });
     },
 
-    card: async () =>
-      messageOf(
-        await client.saw(
-          'message.new',
-          ({ message }: { message: MessageData }) => message.content.type === 'action_card',
-        ),
-      ) as Card,
+    card: async () => (await client.shown(({ content }) => content.type === 'action_card')) as Card,
 
     choose: ({ id }, action) =>
       client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${id}/action`, { action_id: action }),

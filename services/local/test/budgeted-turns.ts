@@ -55,14 +55,16 @@ function scriptOf({ messages }: ModelServerRequest): ModelStep[] {
 export function viewOf(client: TestClient) {
   const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
   const cards = (): Card[] => {
-    const shown = client.events.filter(({ name }) => name === 'message.new').map(messageOf);
-    return shown.filter(({ content }) => content.type === 'action_card') as Card[];
+    const isShown = (name: string): boolean => name === 'message.new' || name === 'message.updated';
+    const shown = client.events.filter(({ name }) => isShown(name)).map(messageOf);
+    const all = shown.filter(({ content }) => content.type === 'action_card') as Card[];
+    return all.filter(({ id }, index) => all.findIndex((card) => card.id === id) === index);
   };
   return {
     cards,
     /** The card with this position in the conversation. */
     async card(count: number): Promise<Card> {
-      await client.saw('message.new', () => cards().length >= count);
+      await client.shown(() => cards().length >= count);
       return cards()[count - 1]!;
     },
     /** Waits for the end of that many replies. @returns the last one */

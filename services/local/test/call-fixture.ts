@@ -131,8 +131,14 @@ export class CallFixture {
     await this.user.permit('gmail', 'ask');
     await this.user.send(`Send ${this.name}`);
     const card = await this.user.card();
-    await this.user.replies(1);
+    await this.untilTurnWaits();
     return card;
+  }
+
+  /** Waits until no turn runs. */
+  async untilTurnWaits(): Promise<void> {
+    const running = `SELECT id FROM turns WHERE workspace_id = $1 AND status IN ('queued', 'running')`;
+    await eventually(() => this.ofWorkspace(running), { until: ({ length }) => length === 0 });
   }
 
   /** Approves a card, and stops the next turn before it begins. @returns continues. @throws if the choice is not committed */

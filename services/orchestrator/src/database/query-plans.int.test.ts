@@ -259,9 +259,10 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'a message in place of a reply, with its event',
       async (database) => {
-        const { workspaceId, conversationId, messageId: id } = place;
+        const { workspaceId, conversationId } = place;
         const content = { type: 'text', text: 'hi' } as const;
-        const message = { id, workspaceId, conversationId, content, turn: { id, key: 'k' } };
+        const id = crypto.randomUUID();
+        const message = { id, workspaceId, conversationId, content, turn: { id: place.messageId, key: id } };
         await createEventStore(database).placeMessage(message, withoutAfterCommit(database));
       },
     ],
