@@ -52,10 +52,13 @@ export interface FoldedWorkspace {
 export function fold(folded: FoldedWorkspace, name: string, payload: Payload, violation: (text: string) => void): void {
   switch (name) {
     case 'message.new':
-    case 'message.updated':
-      replace(folded.messages, payload['message'] as Message, folded.deleted);
+    case 'message.updated': {
+      const message = payload['message'] as Message;
+      replace(folded.messages, message, folded.deleted);
+      if (message.content.type !== 'loading') folded.streams.delete(message.id);
       change(folded, payload);
       break;
+    }
     case 'message.deleted': {
       const id = String(payload['message_id']);
       folded.deleted.add(id);
