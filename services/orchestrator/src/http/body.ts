@@ -1,5 +1,6 @@
-import { ApiError, LIMITS, type RouteDefinition } from '@uswarm/contract';
+import { LIMITS, type RouteDefinition } from '@uswarm/contract';
 import express, { type Request, type Response } from 'express';
+import { jsonContentType } from './content-type.js';
 import { parseInput } from './input.js';
 
 // The limit applies to the decompressed body.
@@ -11,7 +12,7 @@ export async function readBody(route: RouteDefinition, request: Request, respons
   const hasBody =
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
   if (!hasBody && route.bodyOptional === true) return parseInput(route.body, {});
-  if (hasBody && !request.is('application/json')) throw new ApiError('unsupported_media_type');
+  if (hasBody) request.headers['content-type'] = jsonContentType(request.headers['content-type']);
   await new Promise<void>((resolve, reject) => {
     parseJson(request, response, (error: unknown) => (error === undefined ? resolve() : reject(error)));
   });
