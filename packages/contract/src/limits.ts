@@ -6,9 +6,11 @@ export const LIMITS = {
   bodyBytes: 256 * 1024,
   /**
    * Bytes of a packet of the socket. A payload above `bodyBytes` is refused; a larger packet closes its connection. A gateway holds
-   * up to this much of each connection, also of the 1,000 unauthenticated ones that an address may have, and its pod has 512 MiB.
+   * up to this much of each connection.
    */
-  packetBytes: 384 * 1024,
+  packetBytes: 2 * 1024 ** 2,
+  /** The same before authentication: an address may have 1,000 such connections, and the pod of a gateway has 512 MiB. */
+  unauthenticatedPacketBytes: 384 * 1024,
   /** Nesting depth of a JSON body or an event payload. */
   jsonDepth: 64,
   /** Requests per IP address and per user, and messages per user: sustained rate and burst. */

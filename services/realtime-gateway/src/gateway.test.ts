@@ -107,25 +107,38 @@ describe('the gateway', () => {
     expect(await status(`${gateway.url}/socket.io/socket.io.js`)).toBe(400);
   });
 
-  it.each(['websocket', 'polling'])(
-    'refuses a payload above the size limit with payload_too_large over %s',
-    async (name) => {
-      await start();
-      const client = await gateway.connect({ transports: [name] });
-      const payload = { local_id: 'l', text: 'x'.repeat(LIMITS.bodyBytes) };
-      expect(await client.ask('message.send', payload)).toMatchObject({
-        code: 'payload_too_large',
-        message: 'The payload is larger than 262144 bytes.',
-      });
-      expect(await client.next('message.send.error')).toMatchObject({
-        local_id: 'l',
-        code: 'payload_too_large',
-        retryable: false,
-        stored: 'no',
-      });
-      expect(await client.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
-    },
-  );
+  it.each([
+    ['websocket', LIMITS.bodyBytes],
+    ['polling', LIMITS.bodyBytes],
+    ['websocket', 1_500_000],
+    ['polling', 1_500_000],
+    ['websocket', LIMITS.packetBytes - 1_000],
+  ])('refuses a payload above the size limit with payload_too_large over %s, of %i bytes', async (name, length) => {
+    await start();
+    const client = await gateway.connect({ transports: [name] });
+    const payload = { local_id: 'l', text: 'x'.repeat(length) };
+    expect(await client.ask('message.send', payload)).toMatchObject({
+      code: 'payload_too_large',
+      message: 'The payload is larger than 262144 bytes.',
+    });
+    expect(await client.next('message.send.error')).toMatchObject({
+      local_id: 'l',
+      code: 'payload_too_large',
+      retryable: false,
+      stored: 'no',
+    });
+    expect(await client.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
+  });
+
+  it('closes a connection that sends a large packet before it is authenticated', async () => {
+    await start();
+    const auth = { padding: 'x'.repeat(LIMITS.unauthenticatedPacketBytes) };
+    const socket = io(`${gateway.url}/v1`, { transports: ['websocket'], forceNew: true, reconnection: false, auth });
+    const closed = new Promise((resolve) =>
+      socket.io.once('close', (_reason, details) => resolve((details as { context?: unknown }).context)),
+    );
+    expect(await closed).toMatchObject({ code: 1009 });
+  });
 
   it('closes the connection of a client that sends a larger packet, with the code of WebSocket, and serves other clients', async () => {
     await start();

@@ -73,6 +73,7 @@ export function createGateway({
   const pendingConnections = createPendingConnections({
     clientAddress,
     perAddress: settings.unauthenticatedPerAddress,
+    packetBytes: { bytes: LIMITS.unauthenticatedPacketBytes, usual: LIMITS.packetBytes },
     timeoutMs: settings.authenticationMs,
     timers,
   });

@@ -51,7 +51,7 @@ Each message is one socket.io event: the event name is the message name, and the
 - Limits: ${LIMITS.socketsPerUser} sockets per user (a further one closes the oldest); ${LIMITS.eventsPerSocket.perSecond} events per second and socket,
   with bursts of ${LIMITS.eventsPerSocket.burst}. Events above the limit fail with \`rate_limited\` and \`retry_after_ms\`; a socket that keeps exceeding
   the limit is closed.
-- A payload above \`limits.event_bytes\` of \`session.ready\` fails with \`payload_too_large\`. An event above ${LIMITS.packetBytes / 1024} KiB is not
+- A payload above \`limits.event_bytes\` of \`session.ready\` fails with \`payload_too_large\`. An event above ${LIMITS.packetBytes / 1024 ** 2} MiB is not
   read: the connection closes (WebSocket code 1009; with polling, status 413). Check the size before sending, and do not send
   such an event again.
 - Before the server closes a connection, it sends \`session.ending\`, unless the client does not read. Codes:

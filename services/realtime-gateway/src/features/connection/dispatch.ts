@@ -63,12 +63,15 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
   let flooding = false;
 
   /** @returns whether to report the refusal to the client */
-  const throttle = (reason: 'rate' | 'queue'): boolean => {
-    metrics.throttled.inc({ reason });
+  const mayRefuse = (): boolean => {
     if (refusals() === 0) return true;
     flooding = true;
     flooded();
     return false;
+  };
+  const throttle = (reason: 'rate' | 'queue'): boolean => {
+    metrics.throttled.inc({ reason });
+    return mayRefuse();
   };
   const limited = (retryAfterMs: number): ApiError =>
     new ApiError('rate_limited', { extra: { retry_after_ms: retryAfterMs } });
@@ -103,6 +106,8 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
       refuse(new ApiError('validation_failed', { message: 'Unknown event.' }));
     } else {
       const problem = problemOf(payload);
+      // Reading a large payload costs more than other refusals.
+      if (problem?.code === 'payload_too_large' && !mayRefuse()) return;
       if (problem !== undefined) refuse(problem);
       else if (!queue.add(() => run(handler)) && throttle('queue')) refuse(limited(QUEUE_RETRY_MS));
     }

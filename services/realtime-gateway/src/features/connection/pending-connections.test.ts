@@ -6,6 +6,7 @@ import { createPendingConnections } from './pending-connections.js';
 
 class Connection extends EventEmitter {
   readonly request = {} as IncomingMessage;
+  readonly transport = { maxHttpBufferSize: 20 };
   readonly close = (): void => void this.emit('close');
 }
 
@@ -14,6 +15,7 @@ function setUp() {
   const pending = createPendingConnections({
     clientAddress: () => '192.0.2.1',
     perAddress: 1,
+    packetBytes: { bytes: 10, usual: 20 },
     timeoutMs: 5_000,
     timers,
   });
@@ -49,6 +51,17 @@ describe('pending connections', () => {
     pending.authenticated(conn);
     received.push(pending.credentialsReceived(conn));
     expect(received).toEqual([true, false, true, false]);
+  });
+
+  it('have a stricter limit for packets until they are authenticated', () => {
+    const { pending, conn } = setUp();
+    const receiver = {};
+    conn.emit('upgrading', { socket: { _receiver: receiver } });
+    const limits = () => [conn.transport.maxHttpBufferSize, Reflect.get(receiver, '_maxPayload')];
+    const before = limits();
+    pending.authenticated(conn);
+    expect({ before, after: limits() }).toEqual({ before: [10, 10], after: [20, 20] });
+    expect(conn.listenerCount('upgrading')).toBe(0);
   });
 
   it('close a connection whose credentials do not arrive in time', () => {

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { addressKey, type ClientAddress } from '@uswarm/service-kit';
 import type { Timers } from '../../timers.js';
+import { type LimitedConnection, limitPackets } from './packet-limit.js';
 
 /** An unauthenticated engine.io connection. */
-export interface PendingConnection {
+export interface PendingConnection extends LimitedConnection {
   request: IncomingMessage;
   once(event: 'close', listener: () => void): unknown;
-  off(event: 'close', listener: () => void): unknown;
   close(): void;
 }
 
@@ -14,6 +14,8 @@ export interface PendingConnectionsDeps {
   clientAddress: ClientAddress;
   /** Maximum number of unauthenticated connections per address (per /64 network for IPv6); 0 disables the limit. */
   perAddress: number;
+  /** Maximum bytes of a packet before and after authentication. */
+  packetBytes: { bytes: number; usual: number };
   /** Milliseconds from the connection until the credentials must arrive. */
   timeoutMs: number;
   timers: Timers;
@@ -37,6 +39,7 @@ export interface PendingConnections {
 }
 
 interface Entry {
+  liftPacketLimit: () => void;
   stopTimeout: () => void;
   isChecking: boolean;
   remove: () => void;
@@ -45,6 +48,7 @@ interface Entry {
 export function createPendingConnections({
   clientAddress,
   perAddress,
+  packetBytes,
   timeoutMs,
   timers,
 }: PendingConnectionsDeps): PendingConnections {
@@ -65,7 +69,7 @@ export function createPendingConnections({
         if (remaining > 0) counts.set(key, remaining);
         else counts.delete(key);
       };
-      entries.set(conn, { stopTimeout, isChecking: false, remove });
+      entries.set(conn, { stopTimeout, isChecking: false, remove, liftPacketLimit: limitPackets(conn, packetBytes) });
       conn.once('close', remove);
     },
     credentialsReceived(conn) {
@@ -75,7 +79,11 @@ export function createPendingConnections({
       entry.stopTimeout();
       return true;
     },
-    authenticated: (conn) => entries.get(conn)?.remove(),
+    authenticated(conn) {
+      const entry = entries.get(conn);
+      entry?.liftPacketLimit();
+      entry?.remove();
+    },
     refused(conn) {
       const entry = entries.get(conn);
       if (entry !== undefined) entry.isChecking = false;

@@ -1,0 +1,40 @@
+/** The part of an engine.io connection whose transports limit the size of packets. */
+export interface LimitedConnection {
+  readonly transport: object;
+  on(event: 'upgrading', listener: (transport: object) => void): unknown;
+  off(event: 'upgrading' | 'close', listener: (transport: object) => void): unknown;
+}
+
+interface Transport {
+  /** Of polling. */
+  maxHttpBufferSize?: number;
+  /** Of WebSocket. */
+  socket?: object;
+}
+
+function limitTransport(transport: Transport, bytes: number): void {
+  if (transport.maxHttpBufferSize !== undefined) transport.maxHttpBufferSize = bytes;
+  // ws has no public property for it. A test notices if this one is renamed.
+  const receiver: unknown = transport.socket === undefined ? undefined : Reflect.get(transport.socket, '_receiver');
+  if (typeof receiver === 'object' && receiver !== null) Reflect.set(receiver, '_maxPayload', bytes);
+}
+
+/**
+ * Limits the packets of a connection more strictly than engine.io, which has one limit for all. Anybody can open unauthenticated
+ * connections, and a gateway holds a packet of each in memory until it is complete.
+ *
+ * @returns sets the usual limit
+ */
+export function limitPackets(conn: LimitedConnection, { bytes, usual }: { bytes: number; usual: number }): () => void {
+  const limited = new Set<object>([conn.transport]);
+  const onUpgrading = (transport: object): void => {
+    limited.add(transport);
+    limitTransport(transport, bytes);
+  };
+  limitTransport(conn.transport, bytes);
+  conn.on('upgrading', onUpgrading);
+  return () => {
+    conn.off('upgrading', onUpgrading);
+    for (const transport of limited) limitTransport(transport, usual);
+  };
+}
