@@ -39,6 +39,8 @@ async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> 
       environment,
     }),
     pool,
+    startPatienceMs: config.RUNTIME_START_MS,
+    maxStarts: config.RUNTIME_MAX_STARTS,
     logger,
     ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });

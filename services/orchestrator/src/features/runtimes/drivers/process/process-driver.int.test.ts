@@ -59,7 +59,15 @@ describe('runtimes as processes', () => {
       environment: {},
     });
     const pool = createRuntimePool({ places, requestReconcile: (workspaceId) => void requested.push(workspaceId) });
-    const driver = createProcessDriver({ store: processes, program, environment, pool, logger: silentLogger });
+    const startPatienceMs = 15_000;
+    const driver = createProcessDriver({
+      store: processes,
+      program,
+      environment,
+      pool,
+      startPatienceMs,
+      logger: silentLogger,
+    });
     drivers.push(driver);
     return driver;
   };

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +11,8 @@ import type { RuntimePool } from '../../runtime-pool.js';
 import { QUEUED } from '../../runtime-state.js';
 import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.js';
 import type { RuntimeProcess, RuntimeProcessStore } from './runtime-processes.store.js';
+import { createStartSlots } from './start-slots.js';
+import { watchStart } from './start-watch.js';
 
 export interface ProcessDriverDeps {
   store: RuntimeProcessStore;
@@ -21,6 +24,10 @@ export interface ProcessDriverDeps {
   logDirectory?: string;
   /** The places for processes. */
   pool: Pick<RuntimePool, 'admit' | 'adopt' | 'release' | 'requeue' | 'isQueued' | 'isEvicted'>;
+  /** Milliseconds without progress after which a starting process is killed. */
+  startPatienceMs: number;
+  /** Maximum concurrent starts. Default: one per processor core. */
+  maxStarts?: number | undefined;
   logger: Logger;
 }
 
@@ -38,7 +45,6 @@ const ready = (port: number): RuntimeObservation => ({
   current: true,
 });
 
-const START_MS = 15_000;
 const STOP_MS = 6_000;
 /** A killed process ends within this time. */
 const KILL_MS = 5_000;
@@ -49,19 +55,29 @@ const Listening = z.object({ event: z.literal('listening'), port: z.int().positi
  * them; the next orchestrator adopts them.
  */
 export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
-  const { store, program, environment, logDirectory, pool, logger } = deps;
+  const { store, program, environment, logDirectory, pool, startPatienceMs, logger } = deps;
+  const slots = createStartSlots(deps.maxStarts ?? availableParallelism());
   const listeners: ((workspaceId: string) => void)[] = [];
   /** A lost lease does not end a start: the next call waits for it. */
   const starting = new Map<string, Promise<number>>();
 
-  async function start(spec: RuntimeSpec): Promise<number> {
-    const child = spawnRuntime(program, environment(spec), logFile(logDirectory, spec.workspaceId));
+  async function start(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<number> {
+    const giveBack = await slots.take(signal);
+    try {
+      return await startNow(spec);
+    } finally {
+      giveBack();
+    }
+  }
+
+  async function startNow(spec: RuntimeSpec): Promise<number> {
+    const child = spawnRuntime(program, environment(spec), openLog(spec.workspaceId));
     child.once('exit', (code, signal) => {
       logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'runtime process exited');
       for (const listener of listeners) listener(spec.workspaceId);
     });
     try {
-      const port = await listeningPort(child);
+      const port = await listeningPort(child, startPatienceMs);
       child.unref();
       const { pid } = child;
       if (pid === undefined) throw new Error('the runtime has no process id');
@@ -75,12 +91,27 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     }
   }
 
+  /** A runtime starts without a log if the disk is full or the folder is not writable. */
+  function openLog(workspaceId: string): number | undefined {
+    if (logDirectory === undefined) return undefined;
+    try {
+      mkdirSync(logDirectory, { recursive: true });
+      return openSync(path.join(logDirectory, `${workspaceId}.log`), 'a', 0o600);
+    } catch (error) {
+      logger.warn(
+        { err: error, workspace: workspaceId },
+        'the log of a runtime cannot be opened; it starts without one',
+      );
+      return undefined;
+    }
+  }
+
   /** Starts the runtime in its place. @throws Error if the start failed */
-  async function startInPlace(spec: RuntimeSpec): Promise<number> {
+  async function startInPlace(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<number> {
     const { workspaceId } = spec;
     const known = starting.get(workspaceId);
     if (known !== undefined) return known;
-    const started = start(spec);
+    const started = start(spec, signal);
     starting.set(workspaceId, started);
     try {
       return await started;
@@ -134,7 +165,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
         return ready(known.port);
       }
       signal?.throwIfAborted();
-      return pool.admit(workspaceId) ? ready(await startInPlace(spec)) : WAITING;
+      return pool.admit(workspaceId) ? ready(await startInPlace(spec, signal)) : WAITING;
     },
     async peek(specs) {
       const known = new Map((await store.all()).map((each) => [each.workspaceId, each]));
@@ -164,8 +195,9 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   };
 }
 
-function spawnRuntime(program: string, env: Record<string, string>, log: string | undefined): ChildProcess {
-  const stderr = log === undefined ? 'ignore' : openSync(log, 'a', 0o600);
+/** `log` is a file descriptor, which is closed here. */
+function spawnRuntime(program: string, env: Record<string, string>, log: number | undefined): ChildProcess {
+  const stderr = log ?? 'ignore';
   try {
     return spawn(process.execPath, ['--enable-source-maps', program], {
       detached: true,
@@ -173,14 +205,8 @@ function spawnRuntime(program: string, env: Record<string, string>, log: string 
       stdio: ['ignore', 'pipe', stderr],
     });
   } finally {
-    if (typeof stderr === 'number') closeSync(stderr);
+    if (log !== undefined) closeSync(log);
   }
-}
-
-function logFile(directory: string | undefined, workspaceId: string): string | undefined {
-  if (directory === undefined) return undefined;
-  mkdirSync(directory, { recursive: true });
-  return path.join(directory, `${workspaceId}.log`);
 }
 
 /** Kills a process that did not start, and waits for its end. */
@@ -191,23 +217,26 @@ async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Waits for the line with the port. @throws if the runtime exits or prints anything else first */
-async function listeningPort(child: ChildProcess): Promise<number> {
+/** Waits for the line with the port. @throws if the runtime exits, makes no progress, or prints anything else first */
+async function listeningPort(child: ChildProcess, patienceMs: number): Promise<number> {
   const { stdout } = child;
   if (stdout === null) throw new Error('the runtime has no standard output');
   const lines = createInterface({ input: stdout });
-  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
+  let problem = 'exited during its start';
+  const onStuck = (reason: string): void => {
+    problem = `${reason} during its start and was killed`;
+    child.kill('SIGKILL');
+  };
+  const endWatch = child.pid === undefined ? undefined : watchStart(child.pid, { patienceMs, onStuck });
   try {
     const line = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve);
       child.once('error', reject);
-      child.once('exit', (code, signal) =>
-        reject(new Error(`the runtime exited during its start (${signal ?? code})`)),
-      );
+      child.once('exit', (code, signal) => reject(new Error(`the runtime ${problem} (${signal ?? code})`)));
     });
     return Listening.parse(JSON.parse(line)).port;
   } finally {
-    clearTimeout(timer);
+    endWatch?.();
     lines.close();
     stdout.destroy();
   }

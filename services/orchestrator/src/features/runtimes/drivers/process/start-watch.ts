@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+
+export interface StartWatchOptions {
+  /** Milliseconds without progress after which the start has failed. */
+  patienceMs: number;
+  /** Called once, with the reason for a log entry. */
+  onStuck: (reason: string) => void;
+}
+
+const LOOK_MS = 250;
+/** Processor time of a start that never ends, in multiples of the patience: a start needs about a second. */
+const BUSY_TIMES = 8;
+/** The longest start of all, in multiples of the patience. */
+const LONGEST_TIMES = 40;
+/** The longest start of a process whose progress the system does not show. */
+const UNSEEN_TIMES = 8;
+const MS_PER_TICK = 10;
+
+interface Progress {
+  /** Processor time in milliseconds. */
+  processorMs: number;
+  /** System calls that read or wrote. */
+  calls: number;
+  /** Ready to run, or waiting for a disk: it goes on as soon as the machine lets it. */
+  isHeldUp: boolean;
+}
+
+/**
+ * Watches a process that starts. A start on a busy machine takes as long as it takes: killing it would only cause the next one,
+ * which makes the machine busier. So only a process that does nothing, or works for far too long, has failed.
+ *
+ * @returns ends the watch
+ */
+export function watchStart(pid: number, { patienceMs, onStuck }: StartWatchOptions): () => void {
+  const allowed = (times: number): number => Math.ceil((patienceMs * times) / LOOK_MS);
+  let before = progressOf(pid);
+  // Counted in looks instead of time: while this process is held up itself, it sees no progress of others.
+  let looks = 0;
+  let quietLooks = 0;
+
+  const look = (): string | undefined => {
+    looks += 1;
+    if (looks > allowed(LONGEST_TIMES)) return 'took too long';
+    const now = progressOf(pid);
+    if (now === undefined) return looks > allowed(UNSEEN_TIMES) ? 'took too long' : undefined;
+    const hasMoved = before === undefined || now.processorMs > before.processorMs || now.calls > before.calls;
+    quietLooks = hasMoved || now.isHeldUp ? 0 : quietLooks + 1;
+    before = now;
+    if (quietLooks > allowed(1)) return 'made no progress';
+    return now.processorMs > patienceMs * BUSY_TIMES ? 'used too much processor time' : undefined;
+  };
+  const timer = setInterval(() => {
+    const reason = look();
+    if (reason === undefined) return;
+    clearInterval(timer);
+    onStuck(reason);
+  }, LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+/** @returns undefined without `/proc` */
+function progressOf(pid: number): Progress | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may contain spaces and parentheses: fields count from the last one.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, user, system] = [fields[0] ?? '', Number(fields[11]), Number(fields[12])];
+    return { processorMs: (user + system) * MS_PER_TICK, calls: callsOf(pid), isHeldUp: /[RD]/.test(state) };
+  } catch {
+    return undefined;
+  }
+}
+
+function callsOf(pid: number): number {
+  try {
+    const counts = readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  } catch {
+    return 0;
+  }
+}
