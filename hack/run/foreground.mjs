@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { nodeBinary } from './environment.mjs';
+import { watchedBy } from './parent-watch.mjs';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Ctrl-C arrives twice, from the terminal and from npm, faster than a user can press it. */
 const SAME_SIGNAL_MS = 1_000;
+const PARENT_WATCH = new URL('parent-watch.mjs', import.meta.url).href;
 
 /**
  * Runs a program in the terminal and waits for its exit. It forwards each signal exactly once, so that only a second Ctrl-C
@@ -16,7 +19,12 @@ export function runForeground(command, args, { interactive, deliver = kill, ...o
   return new Promise((resolve, reject) => {
     // In a new process group, it gets only our signals. A program that reads the terminal needs the group of the
     // terminal, which then sends Ctrl-C to it.
-    const child = spawn(command, args, { stdio: 'inherit', detached: !interactive, ...options });
+    const child = spawn(command, watched(command, args), {
+      stdio: 'inherit',
+      detached: !interactive,
+      ...options,
+      env: { ...(options.env ?? process.env), ...watchedBy(process.pid) },
+    });
     const fromTerminal = interactive && process.stdin.isTTY === true;
     const forward = createForwarder((signal) => {
       if (!(fromTerminal && signal === 'SIGINT')) deliver(child, signal);
@@ -35,6 +43,9 @@ export function runForeground(command, args, { interactive, deliver = kill, ...o
     });
   });
 }
+
+/** A Node program ends with this process, also if this one is killed. */
+const watched = (command, args) => (command === nodeBinary ? ['--import', PARENT_WATCH, ...args] : args);
 
 const kill = (child, signal) => void child.kill(signal);
 

@@ -3,12 +3,14 @@ import { chart, CHART_USAGE } from './chart.mjs';
 import { E2E_USAGE } from './e2e/settings.mjs';
 import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
-import { runForeground } from './foreground.mjs';
+import { exitCode, runForeground, SIGNALS } from './foreground.mjs';
 import { formatSources, generate } from './generate.mjs';
 import { images, IMAGES_USAGE } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
+import { endWithParent } from './parent-watch.mjs';
 import { PROSE_USAGE, runProse } from './prose.mjs';
+import { quietChildren } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 import { runScale, SCALE_USAGE } from './scale.mjs';
 import { runSoak, SOAK_USAGE } from './soak.mjs';
@@ -60,6 +62,7 @@ export async function main([command, ...args]) {
       return 0;
     }
     checkCheckout();
+    endOnSignals();
     await withLock(async () => {
       await install();
       if (command === 'build') await build();
@@ -77,4 +80,19 @@ export async function main([command, ...args]) {
     console.error(error.message);
     return 1;
   }
+}
+
+/**
+ * Ends the programs that run at this moment together with this command. A package manager that is killed does not tell its
+ * script. Without one, the parent is a shell, which may end before the command.
+ */
+function endOnSignals() {
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      for (const child of quietChildren) child.kill(signal);
+      const isHandled = process.listenerCount(signal) > 1;
+      if (!isHandled) process.exit(exitCode(null, signal));
+    });
+  }
+  if (process.env.npm_lifecycle_event !== undefined) endWithParent();
 }

@@ -1,11 +1,18 @@
 import { spawn } from 'node:child_process';
 
+/** The commands that run at this moment, without those that have their own process group. */
+export const quietChildren = new Set();
+
 /**
  * Runs a command without printing its output. `onOutput` receives each chunk.
  * @returns its exit code (1 if it could not be started) and its output
  */
 export function runQuietly(command, args, { onOutput, ...options }) {
-  return collectOutput(spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options }), { onOutput });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  quietChildren.add(child);
+  child.once('close', () => quietChildren.delete(child));
+  child.once('error', () => quietChildren.delete(child));
+  return collectOutput(child, { onOutput });
 }
 
 /** Waits for a started program. @returns its exit code and its output */

@@ -11,6 +11,12 @@ export function childrenOf(parent: number): ProcessIdentity[] {
     .filter((identity) => identity !== undefined);
 }
 
+/** The running child processes, and theirs. */
+export function descendantsOf(parent: number): ProcessIdentity[] {
+  const children = childrenOf(parent);
+  return [...children, ...children.flatMap(({ pid }) => descendantsOf(pid))];
+}
+
 /** All agent runtimes in the log of local mode, including those that started during shutdown. */
 export function loggedRuntimes(directory: string): number[] {
   const log = readFileSync(path.join(directory, 'uswarm.log'), 'utf8');
