@@ -11,11 +11,16 @@ const PROGRESS_MS = 10_000;
 /** Contains the fingerprint of the installed packages. */
 export const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
 
-/** Installs the locked packages unless exactly these are installed already. @throws RunError */
-export async function install() {
+/**
+ * Installs the locked packages unless exactly these are installed already.
+ *
+ * @param note a line about this installation @throws RunError
+ */
+export async function install(note) {
   const wanted = fingerprint(repositoryRoot);
   if (existsSync(nodeBinary) && readOrEmpty(stampFile) === wanted) return;
   console.log('Installing packages (the first time takes a minute or two)…');
+  if (note !== undefined) console.log(`  ${note}`);
   const started = performance.now();
   const { code, output } = await runInstall(started);
   if (code !== 0) throw installFailure(output);
@@ -72,6 +77,13 @@ export function installFailure(output) {
   }
   if (/ENOSPC|no space left on device/i.test(output)) {
     return new RunError('The packages could not be installed: the disk is full. Free about 1 GB and try again.');
+  }
+  if (/\b(EACCES|EROFS|EPERM)\b/.test(output)) {
+    const path = /(?:^npm error path |(?:EACCES|EROFS|EPERM)[^\n]*? ')(\/[^'\n]+)/m.exec(output)?.[1];
+    return new RunError(
+      `The packages could not be installed: ${path ?? 'a folder of this user'} cannot be written. ` +
+        'Set npm_config_cache and XDG_CACHE_HOME to folders that can be, and check who owns the checkout.',
+    );
   }
   if (/ERR_PNPM_OUTDATED_LOCKFILE/.test(output)) {
     return new RunError(

@@ -72,6 +72,15 @@ describe('installFailure', () => {
       /registry cannot be reached/,
     ],
     ['spawn npx ENOENT', /npm and npx are not on PATH/],
+    [
+      "npm error code EACCES\nnpm error syscall mkdir\nnpm error path /home/ada/.npm\nnpm error   sudo chown -R 1000:1000 '/home/ada/.npm'",
+      /installed: \/home\/ada\/\.npm cannot be written\. Set npm_config_cache/,
+    ],
+    [
+      " ERR_PNPM_EROFS  EROFS: read-only file system, mkdir '/data/store'",
+      /installed: \/data\/store cannot be written/,
+    ],
+    ['EPERM: operation not permitted', /installed: a folder of this user cannot be written/],
     ['ENOSPC: no space left on device, write', /disk is full/],
     [' ERR_PNPM_OUTDATED_LOCKFILE  Cannot install', /differ: run `npx pnpm@/],
   ])('explains %s', (output, sentence) => {

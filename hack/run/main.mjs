@@ -5,6 +5,7 @@ import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { exitCode, runForeground, SIGNALS } from './foreground.mjs';
 import { formatSources, generate } from './generate.mjs';
+import { replaceUnwritableFolders } from './home.mjs';
 import { images, IMAGES_USAGE } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
@@ -63,8 +64,9 @@ export async function main([command, ...args]) {
     }
     checkCheckout();
     endOnSignals();
+    const note = replaceUnwritableFolders();
     await withLock(async () => {
-      await install();
+      await install(note);
       if (command === 'build') await build();
       else if (!withoutBuild.has(command)) await buildIfChanged();
     });
@@ -76,8 +78,9 @@ export async function main([command, ...args]) {
       interactive,
     });
   } catch (error) {
-    if (!(error instanceof RunError)) throw error;
-    console.error(error.message);
+    const message = error instanceof RunError ? error.message : unwritableCheckout(error);
+    if (message === undefined) throw error;
+    console.error(message);
     return 1;
   }
 }
@@ -95,4 +98,18 @@ function endOnSignals() {
     });
   }
   if (process.env.npm_lifecycle_event !== undefined) endWithParent();
+}
+
+const UNWRITABLE = {
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'it is read-only',
+  ENOSPC: 'the disk is full',
+};
+
+/** The sentence for an error of a file in the checkout; undefined for other errors. */
+function unwritableCheckout({ code, path }) {
+  const reason = UNWRITABLE[code];
+  if (reason === undefined || !(path ?? repositoryRoot).startsWith(repositoryRoot)) return undefined;
+  return `The checkout ${repositoryRoot} cannot be written: ${reason} (${path ?? code}). uswarm installs and builds in it.`;
 }
