@@ -53,6 +53,34 @@ describe('local mode with its defaults', () => {
     expect(await response.text()).toMatch(content);
   });
 
+  it.each([
+    '/',
+    '/v1/health',
+    '/v1/openapi.json',
+    '/v1/asyncapi.json',
+    '/dev/issuer/.well-known/openid-configuration',
+    '/dev/issuer/jwks',
+    '/nothing',
+  ])('answers HEAD %s like GET, without a body', async (route) => {
+    // The length of a compressed body is not known before.
+    const uncompressed = { headers: { 'accept-encoding': 'identity' } };
+    const [get, head] = await Promise.all(
+      ['GET', 'HEAD'].map((method) => fetch(`${local.url}${route}`, { method, ...uncompressed })),
+    );
+    const shown = ({ status, headers }: Response) => ({
+      status,
+      type: headers.get('content-type'),
+      length: headers.get('content-length'),
+    });
+    expect(shown(head!)).toEqual(shown(get!));
+    expect({ head: await head!.text(), hasBody: (await get!.text()) !== '' }).toEqual({ head: '', hasBody: true });
+  });
+
+  it.each(['10.0.2.2:8080', '10.0.3.2:8080'])('serves an emulator, which calls this machine %s', async (host) => {
+    expect((await rawRequest(`${local.url}/v1/health`, { host })).status).toBe(200);
+    expect((await rawRequest(`${local.url}/socket.io/?EIO=4&transport=polling`, { host })).status).toBe(200);
+  });
+
   describe('addressed by a foreign name of this machine', () => {
     const foreign = { host: 'rebound.example' };
     const polling = '/socket.io/?EIO=4&transport=polling';

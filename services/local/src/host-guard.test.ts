@@ -1,9 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLoopbackHost } from './host-guard.js';
+import { isTrustedHost } from './host-guard.js';
 
-describe('isLoopbackHost', () => {
-  it.each(['127.0.0.1', '127.0.0.1:8080', 'localhost', 'LOCALHOST:1', '[::1]', '[::1]:65535'])('accepts %s', (host) => {
-    expect(isLoopbackHost(host)).toBe(true);
+describe('isTrustedHost', () => {
+  it.each([
+    '127.0.0.1',
+    '127.0.0.1:8080',
+    'localhost',
+    'LOCALHOST:1',
+    '[::1]',
+    '[::1]:65535',
+    // The host of an Android emulator, and of Genymotion.
+    '10.0.2.2:8080',
+    '10.0.3.2',
+    // A tunnel on another address of this machine.
+    '192.168.0.7:8081',
+    '[fe80::1]:8081',
+  ])('accepts %s', (host) => {
+    expect(isTrustedHost(host)).toBe(true);
   });
 
   it.each([
@@ -16,12 +29,16 @@ describe('isLoopbackHost', () => {
     'notlocalhost',
     'localhost:8080.example.com',
     'localhost@example.com',
-    '192.168.0.7:8080',
+    '10.0.2.2.example.com',
+    '10.0.2',
+    '0x0a000202',
     '0.0.0.0',
+    '[::]:8080',
+    '[localhost]',
     '::1',
     'localhost:',
     ' localhost',
   ])('rejects %j', (host) => {
-    expect(isLoopbackHost(host)).toBe(false);
+    expect(isTrustedHost(host)).toBe(false);
   });
 });

@@ -1,10 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 
-const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
+const HOST = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/;
 
-/** Whether a `Host` header is a loopback address, not a foreign name that resolves to this machine. */
-export function isLoopbackHost(host: string | undefined): boolean {
-  return host !== undefined && LOOPBACK.test(host);
+/**
+ * Whether a `Host` header is `localhost` or an IP address. A name can resolve to this machine although it belongs to somebody else
+ * (DNS rebinding). An address cannot: a page has this host only if the browser loaded it from that address. Requests arrive with
+ * an address of another machine through a forwarder of its owner, such as an emulator (10.0.2.2) or a tunnel.
+ */
+export function isTrustedHost(host: string | undefined): boolean {
+  const [, version6, other = ''] = HOST.exec(host ?? '') ?? [];
+  if (version6 !== undefined) return isIP(version6) === 6 && version6 !== '::';
+  return (isIP(other) === 4 && other !== '0.0.0.0') || other.toLowerCase() === 'localhost';
 }
 
 /**
@@ -12,8 +19,8 @@ export function isLoopbackHost(host: string | undefined): boolean {
  * machine (DNS rebinding).
  */
 export function refuseForeignHost(request: IncomingMessage, response: ServerResponse): boolean {
-  if (isLoopbackHost(request.headers.host)) return false;
+  if (isTrustedHost(request.headers.host)) return false;
   response.writeHead(421, { 'content-type': 'text/plain; charset=utf-8' });
-  response.end('Local mode answers to 127.0.0.1 and localhost only.\n');
+  response.end('Local mode answers to IP addresses and localhost only.\n');
   return true;
 }

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { CONNECTION_VARIABLES, MODEL_PROVIDER_METADATA } from '@uswarm/contract/providers';
 import { createMemoryBus } from '@uswarm/event-bus';
@@ -23,7 +23,7 @@ import {
   startSearxng,
 } from '@uswarm/dev-servers';
 import { type DataFolder, openDataFolder } from './data-folder.js';
-import { isLoopbackHost, refuseForeignHost } from './host-guard.js';
+import { isTrustedHost, refuseForeignHost } from './host-guard.js';
 import { createLocalSearch, type LocalSearch } from './local-search.js';
 import { startModelGatewayPart } from './model-gateway-part.js';
 import { createPages } from './pages.js';
@@ -132,7 +132,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     metrics: createGatewayMetrics(metrics),
     resumeKeys: [internalKey],
     settings: { shutdownWindowMs: 0 },
-    admit: ({ headers }) => isLoopbackHost(headers.host),
+    admit: ({ headers }) => isTrustedHost(headers.host),
   });
   const http = await listen(httpServer, { host: HOST, port: settings.port }).catch(async (error: unknown) => {
     // Another process took the port after the check.
@@ -265,6 +265,9 @@ function route(pages: ReturnType<typeof createPages>, issuer: RequestListener, a
     if (refuseForeignHost(request, response)) return;
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     if (path === ISSUER_PATH || path.startsWith(`${ISSUER_PATH}/`)) issuer(request, response);
-    else if (request.method !== 'GET' || !pages(path, response)) app(request, response);
+    else if (!isRead(request) || !pages(path, response)) app(request, response);
   };
 }
+
+/** Node leaves out the body of a response to HEAD. */
+const isRead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';

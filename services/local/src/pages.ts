@@ -15,7 +15,9 @@ const HEADERS = {
 export function createPages(facts: PageFacts): ServePage {
   return (path, response) => {
     if (path !== '/') return false;
-    response.writeHead(200, { ...HEADERS, 'content-type': 'text/html; charset=utf-8' }).end(welcomePage(facts));
+    const body = welcomePage(facts);
+    const headers = { ...HEADERS, 'content-type': 'text/html; charset=utf-8', 'content-length': Buffer.byteLength(body) };
+    response.writeHead(200, headers).end(body);
     return true;
   };
 }
