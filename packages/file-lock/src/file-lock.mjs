@@ -57,8 +57,8 @@ export async function withFileLock(file, work, { pollMs = POLL_MS, waitMs = Infi
 /** A link is created atomically with its content, and never replaces an existing file. */
 function createLock(file, content) {
   const draft = `${file}.${randomUUID()}`;
-  writeFileSync(draft, content, { mode: 0o600 });
   try {
+    writeFileSync(draft, content, { mode: 0o600 });
     linkSync(draft, file);
     return true;
   } catch (error) {

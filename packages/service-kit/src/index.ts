@@ -12,7 +12,7 @@ export { isPromptFlagged } from './flagged-prompt.js';
 export { startHeartbeat } from './heartbeat.js';
 export { listen, type ListenOptions, openPort, type RunningServer } from './http-server.js';
 export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
-export { createLogger, type Logger, silentLogger } from './logger.js';
+export { createLogger, type Logger, openOutput, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
 export {
   JOURNAL_IMAGES,

@@ -22,6 +22,8 @@ const REDACTED = [
 ];
 
 const STDOUT = 1;
+/** Bytes of entries that wait for an output that cannot be written, such as a file on a full disk. Further ones are dropped. */
+const WAITING_BYTES = 256 * 1024;
 
 /** Messages of Postgres data exceptions quote the rejected value. */
 const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
@@ -75,7 +77,15 @@ export function createLogger({ service, level = 'info', destination }: LoggerOpt
     serializers: { err: (error: unknown) => errorFields(error) },
     redact: { paths, censor: '[redacted]' },
   };
-  return pino(options, destination ?? pino.destination({ dest: STDOUT, sync: true }));
+  return pino(options, destination ?? openOutput(STDOUT));
+}
+
+/**
+ * Standard output (1) or standard error (2) as the destination of a logger. A service goes on if it cannot be written: a full
+ * disk, a closed pipe. The next entry tries again.
+ */
+export function openOutput(fd: 1 | 2): DestinationStream {
+  return pino.destination({ dest: fd, sync: true, maxLength: WAITING_BYTES }).on('error', () => undefined);
 }
 
 export const silentLogger: Logger = pino({ level: 'silent' });

@@ -1,4 +1,4 @@
-import { createLogger, loadConfig, runService } from '@uswarm/service-kit';
+import { createLogger, loadConfig, openOutput, runService } from '@uswarm/service-kit';
 import { configSchema } from './config.js';
 import { startRuntime } from './runtime.js';
 
@@ -7,7 +7,7 @@ process.stderr.on('error', () => undefined);
 process.stdout.on('error', () => undefined);
 
 // Standard output has only the line with the port.
-const logger = createLogger({ service: 'agent-runtime', destination: process.stderr });
+const logger = createLogger({ service: 'agent-runtime', destination: openOutput(2) });
 
 let graceMs = 5_000;
 await runService({ logger, shutdownDeadlineMs: () => graceMs }, async (stack) => {

@@ -76,8 +76,11 @@ export function openDataFolder({ directory, url }: DataFolderOptions): DataFolde
       writeLocalJson: (info) => writePrivateFile(file('local.json'), `${JSON.stringify(info)}\n`),
       writeAdminJson: (info) => writePrivateFile(file('admin.json'), `${JSON.stringify(info)}\n`),
       close: () => {
-        for (const name of ['local.json', 'admin.json']) rmSync(file(name), { force: true });
-        release();
+        try {
+          for (const name of ['local.json', 'admin.json']) rmSync(file(name), { force: true });
+        } finally {
+          release();
+        }
       },
     };
   } catch (error) {

@@ -157,8 +157,16 @@ async function startDatabase(
 ): Promise<string> {
   signal.throwIfAborted();
   progress('Starting Postgres');
-  const postgres = await startPostgres({ directory: folder.file('postgres'), onProgress: progress });
+  const postgres = await startPostgres({
+    directory: folder.file('postgres'),
+    ownFolder: folder.path,
+    keepRunning: true,
+    onProgress: progress,
+  });
   stack.defer('Postgres', () => postgres.close());
+  if (postgres.outside !== undefined) {
+    progress(`The database is in ${postgres.outside}. After the data folder is deleted, the next start deletes it`);
+  }
   signal.throwIfAborted();
   const url = await postgres.createDatabase('uswarm');
   progress('Migrating the database');
@@ -238,6 +246,8 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     RUNTIME_DRIVER: 'process',
     RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     RUNTIME_MAX_PROCESSES: String(settings.maxRuntimes),
+    RUNTIME_MAX_STARTS: settings.environment['RUNTIME_MAX_STARTS'],
+    RUNTIME_START_MS: settings.environment['RUNTIME_START_MS'],
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
     SVC_MCP_SIGNING_KEY: toolServer.signingKey,
     SVC_MCP_ENDPOINT: toolServer.endpoint,

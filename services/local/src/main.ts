@@ -1,18 +1,22 @@
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { CloseStack, ConfigError, createLogger, type Logger, silentLogger } from '@uswarm/service-kit';
 import { LocalError } from '@uswarm/dev-servers';
 import { banner } from './banner.js';
+import { describeDiskProblem } from './disk-problem.js';
 import { startLocalMode } from './local-mode.js';
+import { openLogFile } from './log-file.js';
 import { readSettings, USAGE } from './settings.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
+// A terminal that was closed, or a pipe that nobody reads, does not end the services.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
-/** Aborts on the first Ctrl-C. The second one ends the process immediately. */
+/** Aborts on the first signal. A second Ctrl-C ends the process immediately; IDEs and containers repeat the other signals. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
-  const interrupt = (): void => {
-    if (controller.signal.aborted) process.exit(130);
+  const interrupt = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted && name === 'SIGINT') process.exit(130);
+    if (controller.signal.aborted) return;
     say('\nStopping');
     controller.abort();
   };
@@ -28,8 +32,7 @@ async function run(signal: AbortSignal): Promise<void> {
   let logger: Logger = silentLogger;
   const stack = new CloseStack({ error: (...entry: Parameters<Logger['error']>) => logger.error(...entry) });
   const createLog = (file: string): Logger => {
-    const destination = createWriteStream(file, { flags: 'a', mode: 0o600 });
-    logger = createLogger({ service: 'local', level: settings.logLevel, destination });
+    logger = createLogger({ service: 'local', level: settings.logLevel, destination: openLogFile(file, say) });
     return logger;
   };
   try {
@@ -48,7 +51,7 @@ async function run(signal: AbortSignal): Promise<void> {
 function describe(error: unknown): string {
   if (error instanceof LocalError) return error.message;
   if (error instanceof ConfigError) return `${error.message.replaceAll('\n', '; ')}.`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return describeDiskProblem(error) ?? (error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
 try {

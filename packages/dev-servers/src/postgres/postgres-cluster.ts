@@ -38,10 +38,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     return existing;
   }
   onProgress('Creating the database');
-  const cluster = {
-    dataDirectory: newDataDirectory(directory, options.user),
-    password: randomBytes(24).toString('base64url'),
-  };
+  const { dataDirectory, outsideBecause } = newDataDirectory(directory, options.user);
+  if (outsideBecause !== undefined) onProgress(`It is in ${dirname(dataDirectory)}, because ${outsideBecause}`);
+  const cluster = { dataDirectory, password: randomBytes(24).toString('base64url') };
   await createCluster(cluster, options);
   describeCluster(directory, cluster);
   return cluster;
@@ -52,14 +51,17 @@ export function describeCluster(directory: string, { dataDirectory: data_directo
   writePrivateFile(join(directory, 'cluster.json'), `${JSON.stringify({ password, data_directory })}\n`);
 }
 
-async function describedCluster(directory: string): Promise<Cluster | undefined> {
+export async function describedCluster(directory: string): Promise<Cluster | undefined> {
   const file = join(directory, 'cluster.json');
   if (!existsSync(file)) return undefined;
   const parsed = description.safeParse(parseJson(await readFile(file, 'utf8')));
   if (!parsed.success) {
     throw new LocalError(`${file} cannot be read; restore it, or delete ${directory} to start with an empty database.`);
   }
-  return { password: parsed.data.password, dataDirectory: parsed.data.data_directory };
+  const { password, data_directory: described } = parsed.data;
+  // A folder that was moved has its data inside, at another place than before.
+  const inside = join(directory, 'data');
+  return { password, dataDirectory: !existsSync(described) && existsSync(inside) ? inside : described };
 }
 
 async function checkVersion(cluster: Cluster, directory: string, programs: PostgresPrograms): Promise<void> {

@@ -1,14 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { chmod, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { LocalError } from '../local-error.js';
 
 // Postgres does not run as root, so as root it gets a separate system user. If that user cannot access the checkout (a clone
-// in /root, a data folder of mode 0700), the data and a copy of the programs are stored here.
-const ROOT_HOME = '/var/lib/uswarm';
+// in /root), the data and a copy of the programs are stored here.
+export const ROOT_HOME = '/var/lib/uswarm';
+/** A new cluster takes half of it. */
+const CLUSTER_BYTES = 128 * 1024 ** 2;
 const SYSTEM_USER = 'uswarm-postgres';
 
 /** The user of the Postgres process; `undefined`: the current user. */
@@ -50,22 +52,61 @@ function lookUpUser(name: string): SystemUser | undefined {
   return Number.isInteger(uid) && Number.isInteger(gid) && uid !== 0 ? { name, uid, gid } : undefined;
 }
 
-/** Whether `user` may enter `path` and every folder above it. */
-function canReach(user: SystemUser, path: string): boolean {
+/** The folder on the way to `path` that `user` may not enter, nearest to `path`; undefined if it may enter all. */
+function obstacleOf(user: SystemUser, path: string): string | undefined {
   for (let folder = realpathSync(path); ; folder = dirname(folder)) {
     const { mode, uid, gid } = statSync(folder);
     const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0) return false;
-    if (folder === dirname(folder)) return true;
+    if ((mode & bit) === 0) return folder;
+    if (folder === dirname(folder)) return undefined;
   }
 }
 
-/** The data folder of a new cluster of `directory`. */
-export function newDataDirectory(directory: string, user: SystemUser | undefined): string {
-  if (user === undefined || canReach(user, directory)) return join(directory, 'data');
+const canReach = (user: SystemUser, path: string): boolean => obstacleOf(user, path) === undefined;
+
+/**
+ * Lets the group of `user` enter `directory` and the folders up to `own`, which belong to root alone. Does nothing if another
+ * folder above is in the way.
+ */
+export function letIn(user: SystemUser, directory: string, own: string): void {
+  const top = realpathSync(own);
+  if (!canReach(user, dirname(top))) return;
+  for (let folder = realpathSync(directory); folder.startsWith(top); folder = dirname(folder)) {
+    const { mode, uid, gid } = statSync(folder);
+    if (uid !== 0 || (gid !== 0 && gid !== user.gid)) return;
+    if ((mode & 0o001) !== 0) continue;
+    chownSync(folder, uid, user.gid);
+    chmodSync(folder, (mode & 0o7777) | 0o010);
+  }
+}
+
+/** The data folder of a new cluster of `directory`, and the reason if it is outside. */
+export function newDataDirectory(
+  directory: string,
+  user: SystemUser | undefined,
+): { dataDirectory: string; outsideBecause?: string } {
+  const inside = join(directory, 'data');
+  if (user === undefined) return { dataDirectory: inside };
+  const obstacle = obstacleOf(user, directory);
+  const outsideBecause =
+    obstacle === undefined ? lackOfRoom(directory) : `the user of Postgres (${user.name}) may not enter ${obstacle}`;
+  if (outsideBecause === undefined) return { dataDirectory: inside };
   // The random part prevents that a recreated folder uses old data.
-  const hash = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 12);
-  return join(ROOT_HOME, `${hash}-${randomUUID().slice(0, 8)}`, 'data');
+  return {
+    dataDirectory: join(ROOT_HOME, `${folderHash(directory)}-${randomUUID().slice(0, 8)}`, 'data'),
+    outsideBecause,
+  };
+}
+
+/** The first part of the names of clusters of `directory` that are outside. */
+export function folderHash(directory: string): string {
+  return createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 12);
+}
+
+function lackOfRoom(directory: string): string | undefined {
+  const { bavail, bsize } = statfsSync(directory);
+  if (bavail * bsize >= CLUSTER_BYTES) return undefined;
+  return `the disk of ${directory} has less than ${CLUSTER_BYTES / 1024 ** 2} MiB left`;
 }
 
 /** The second folder of the cluster, besides `directory`, if it has one. */

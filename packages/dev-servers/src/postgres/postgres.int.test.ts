@@ -72,7 +72,7 @@ describe('startPostgres', () => {
     expect(identity).toBeDefined();
     const progress: string[] = [];
     const server = await started({ directory, onProgress: (line) => progress.push(line) });
-    expect(progress).toEqual(['Stopping the database that an earlier run left behind']);
+    expect(progress).toContain('Stopping the database that an earlier run left behind');
     expect(identity !== undefined && stillRuns(identity)).toBe(false);
     expect(await query(server.url, 'select 1 from orphaned')).toEqual([1]);
   });
@@ -85,6 +85,24 @@ describe('startPostgres', () => {
     await first.close();
     const second = await started({ directory });
     expect(await query(second.url, 'select one from written')).toEqual([1]);
+  });
+
+  it('starts a server again that was killed, at the same address, and does not start one that was closed', async () => {
+    const directory = privateFolder();
+    const progress: string[] = [];
+    const { promise: runsAgain, resolve } = Promise.withResolvers<void>();
+    const onProgress = (line: string): void => {
+      progress.push(line);
+      if (line === 'Postgres runs again') resolve();
+    };
+    const server = await started({ directory, durable: true, keepRunning: true, onProgress });
+    await query(server.url, 'create table written as select 1 as one');
+    process.kill(server.pid, 'SIGKILL');
+    await runsAgain;
+    expect(progress.slice(-2)).toEqual(['Postgres has ended; starting it again', 'Postgres runs again']);
+    expect(await query(server.url, 'select one from written')).toEqual([1]);
+    await server.close();
+    await expect(query(server.url, 'select 1')).rejects.toThrow();
   });
 
   it('does not stop a foreign process whose id is in postmaster.pid', async () => {

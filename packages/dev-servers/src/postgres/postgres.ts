@@ -7,20 +7,26 @@ import { freePort } from '../free-port.js';
 import { LocalError } from '../local-error.js';
 import { writePrivateFile } from '../private-file.js';
 import { ownIdentity, type ProcessIdentity, signalProcess, stillRuns } from '../processes.js';
+import { keepRunning, type KeptServer } from './keep-running.js';
 import { type Cluster, openCluster, SUPERUSER } from './postgres-cluster.js';
 import { isPortInUse, isStillStopping, postgresFailure } from './postgres-failure.js';
-import { outsideFolder, postgresPrograms, postgresUser } from './postgres-home.js';
+import { letIn, outsideFolder, postgresPrograms, postgresUser } from './postgres-home.js';
+import { markOutside, removeDeleted } from './postgres-outside.js';
 import { type LaunchOptions, launchPostgres, PostgresExit, runningPostgres, stopPostgres } from './postgres-process.js';
 
 export interface PostgresOptions {
   /** The folder of the server; created if it does not exist. The data may be elsewhere. */
   directory: string;
+  /** As root, the user of Postgres may enter this folder, which contains `directory`. Default: permissions are not changed. */
+  ownFolder?: string;
   /** Default: a free port. */
   port?: number;
   /** Default `<directory>/postgres.log`. */
   logFile?: string;
   /** `false` disables fsync for faster tests. */
   durable?: boolean;
+  /** Starts the server again if it ends by itself. Default: false. */
+  keepRunning?: boolean;
   onProgress?: (line: string) => void;
 }
 
@@ -29,6 +35,8 @@ export interface RunningPostgres {
   url: string;
   port: number;
   pid: number;
+  /** The folder with the data if it is not in `directory`. */
+  outside: string | undefined;
   /** Creates the database unless it exists. @returns its URL */
   createDatabase(name: string): Promise<string>;
   /** Stops the server; `remove` also deletes its data. */
@@ -45,20 +53,28 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   await mkdir(options.directory, { recursive: true });
   const directory = await realpath(options.directory);
   const programs = await postgresPrograms(user);
+  if (user !== undefined) {
+    if (options.ownFolder !== undefined) letIn(user, directory, options.ownFolder);
+    await removeDeleted(directory, onProgress);
+  }
   const cluster = await openCluster({ directory, durable, programs, user, onProgress });
+  await markOutside(directory, cluster);
   await clearLeftover(cluster, directory, onProgress);
-  const { identity, port } = await launch(
-    {
-      dataDirectory: cluster.dataDirectory,
-      durable,
-      logFile: resolve(options.logFile ?? join(directory, 'postgres.log')),
-      programs,
-      user,
-    },
-    options.port,
-  );
+  const launching = {
+    dataDirectory: cluster.dataDirectory,
+    durable,
+    logFile: resolve(options.logFile ?? join(directory, 'postgres.log')),
+    programs,
+    user,
+  };
+  const { identity, port } = await launch(launching, options.port);
   writePrivateFile(join(directory, 'owner.json'), `${JSON.stringify(ownIdentity())}\n`);
-  return runningServer({ cluster, directory, identity, port });
+  const server = { identity };
+  const endSupervision =
+    options.keepRunning === true
+      ? keepRunning({ server, launch: async () => (await launch(launching, port)).identity, onProgress })
+      : undefined;
+  return runningServer({ cluster, directory, server, port, ...(endSupervision && { endSupervision }) });
 }
 
 async function clearLeftover(cluster: Cluster, directory: string, onProgress: (line: string) => void): Promise<void> {
@@ -104,30 +120,34 @@ export async function launch(
 interface Running {
   cluster: Cluster;
   directory: string;
-  identity: ProcessIdentity;
+  /** Changes if the server is started again. */
+  server: KeptServer;
   port: number;
+  endSupervision?: () => Promise<void>;
 }
 
 /** A started server. */
-export function runningServer({ cluster, directory, identity, port }: Running): RunningPostgres {
+export function runningServer({ cluster, directory, server, port, endSupervision }: Running): RunningPostgres {
   const urlOf = (database: string): string =>
     `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
   // Stops the server when the process ends without close().
   const lastResort = (): void => {
-    if (stillRuns(identity)) signalProcess(identity.pid, 'SIGINT');
+    if (stillRuns(server.identity)) signalProcess(server.identity.pid, 'SIGINT');
   };
   process.once('exit', lastResort);
   return {
     url: urlOf('postgres'),
     port,
-    pid: identity.pid,
+    pid: server.identity.pid,
+    outside: outsideFolder(cluster.dataDirectory),
     createDatabase: async (name) => {
       await createDatabase(urlOf('postgres'), name);
       return urlOf(name);
     },
     close: async ({ remove = false } = {}) => {
       process.off('exit', lastResort);
-      if (stillRuns(identity)) await stopPostgres(identity);
+      await endSupervision?.();
+      if (stillRuns(server.identity)) await stopPostgres(server.identity);
       await rm(join(directory, 'owner.json'), { force: true });
       if (!remove) return;
       await rm(outsideFolder(cluster.dataDirectory) ?? cluster.dataDirectory, { recursive: true, force: true });

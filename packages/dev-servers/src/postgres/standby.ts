@@ -40,8 +40,8 @@ export async function startStandby(options: StandbyOptions): Promise<RunningStan
   const cluster = { dataDirectory, password };
   describeCluster(directory, cluster);
   const logFile = join(directory, 'postgres.log');
-  const started = await launch({ dataDirectory, durable, logFile, programs, user }, undefined);
-  const running = runningServer({ cluster, directory, ...started });
+  const { identity, port: ownPort } = await launch({ dataDirectory, durable, logFile, programs, user }, undefined);
+  const running = runningServer({ cluster, directory, server: { identity }, port: ownPort });
   return {
     ...running,
     promote: () => withClient(running.url, async (client) => void (await client.query('SELECT pg_promote()'))),

@@ -18,7 +18,9 @@ const UNAVAILABLE = new Set([
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
   '57014', // query_canceled: the statement deadline
+  '53100', // disk_full
   '53300', // too_many_connections
+  '58030', // io_error
   '08P01', // protocol_violation: poolers report a lost server with it
   '08006', // connection_failure
   '25006', // read_only_sql_transaction: the server is a standby after a failover
