@@ -13,6 +13,7 @@ import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.j
 import type { RuntimeProcess, RuntimeProcessStore } from './runtime-processes.store.js';
 import { createStartSlots } from './start-slots.js';
 import { watchStart } from './start-watch.js';
+import { createSuspicions } from './suspicions.js';
 
 export interface ProcessDriverDeps {
   store: RuntimeProcessStore;
@@ -45,6 +46,8 @@ const ready = (port: number): RuntimeObservation => ({
   current: true,
 });
 
+/** Processor time of an endless loop, in multiples of the patience for starts. */
+const LOOP_TIMES = 2;
 const STOP_MS = 6_000;
 /** A killed process ends within this time. */
 const KILL_MS = 5_000;
@@ -57,6 +60,7 @@ const Listening = z.object({ event: z.literal('listening'), port: z.int().positi
 export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   const { store, program, environment, logDirectory, pool, startPatienceMs, logger } = deps;
   const slots = createStartSlots(deps.maxStarts ?? availableParallelism());
+  const suspicions = createSuspicions({ processorMs: LOOP_TIMES * startPatienceMs });
   const listeners: ((workspaceId: string) => void)[] = [];
   /** A lost lease does not end a start: the next call waits for it. */
   const starting = new Map<string, Promise<number>>();
@@ -159,8 +163,10 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
         return SUSPENDED;
       }
       const known = await find(workspaceId);
-      if (known !== undefined && unresponsive) await stop(workspaceId, known.pid);
-      if (known !== undefined && !unresponsive && isRuntime(known.pid, workspaceId)) {
+      const isStuck = known !== undefined && unresponsive && suspicions.isStuck(workspaceId, known.pid);
+      if (isStuck || !unresponsive) suspicions.forget(workspaceId);
+      if (isStuck) await stop(workspaceId, known.pid);
+      if (known !== undefined && !isStuck && isRuntime(known.pid, workspaceId)) {
         pool.adopt(workspaceId);
         return ready(known.port);
       }

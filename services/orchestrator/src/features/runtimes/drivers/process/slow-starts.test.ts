@@ -8,6 +8,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { createRuntimePool } from '../../runtime-pool.js';
 import type { RuntimeSpec } from '../driver.js';
 import { createProcessDriver, type ProcessDriver, type ProcessDriverDeps } from './process-driver.js';
+import { progressOf } from './process-progress.js';
 import type { RuntimeProcess, RuntimeProcessStore } from './runtime-processes.store.js';
 
 const PATIENCE_MS = 250;
@@ -144,6 +145,36 @@ describe('runtimes that start together', () => {
     await expect(second).rejects.toThrow('the lease is lost');
     writeFileSync(gate, '');
     expect(await first).toMatchObject({ phase: 'Ready' });
+  });
+});
+
+describe('a runtime that does not answer', () => {
+  const UNRESPONSIVE = { unresponsive: true };
+
+  it('is not replaced while it waits for a processor, but after it has worked for long without an answer', async () => {
+    const spec = newSpec();
+    const driver = createDriver(
+      program(`console.log('{"event":"listening","port":1}'); setTimeout(() => { for (;;); }, 1);`),
+    );
+    await driver.ensure(spec, RESPONSIVE);
+    const [pid] = pidsOf(spec);
+    await eventually(() => (progressOf(pid ?? 0)?.processorMs ?? 0) > 0 && progressOf(pid ?? 0)?.isHeldUp);
+    expect(await driver.ensure(spec, UNRESPONSIVE)).toMatchObject({ phase: 'Ready' });
+    expect(pidsOf(spec)).toEqual([pid]);
+    await eventually(async () => {
+      await driver.ensure(spec, UNRESPONSIVE);
+      return !pidsOf(spec).includes(pid ?? 0);
+    });
+  });
+
+  it('is replaced at once if it could answer', async () => {
+    const spec = newSpec();
+    const driver = createDriver(program(LISTENS));
+    await driver.ensure(spec, RESPONSIVE);
+    const [pid] = pidsOf(spec);
+    await eventually(() => progressOf(pid ?? 0)?.isHeldUp === false);
+    await driver.ensure(spec, UNRESPONSIVE);
+    expect(pidsOf(spec)).not.toContain(pid);
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { progressOf } from './process-progress.js';
 
 export interface StartWatchOptions {
   /** Milliseconds without progress after which the start has failed. */
@@ -14,16 +14,6 @@ const BUSY_TIMES = 8;
 const LONGEST_TIMES = 40;
 /** The longest start of a process whose progress the system does not show. */
 const UNSEEN_TIMES = 8;
-const MS_PER_TICK = 10;
-
-interface Progress {
-  /** Processor time in milliseconds. */
-  processorMs: number;
-  /** System calls that read or wrote. */
-  calls: number;
-  /** Ready to run, or waiting for a disk: it goes on as soon as the machine lets it. */
-  isHeldUp: boolean;
-}
 
 /**
  * Watches a process that starts. A start on a busy machine takes as long as it takes: killing it would only cause the next one,
@@ -56,26 +46,4 @@ export function watchStart(pid: number, { patienceMs, onStuck }: StartWatchOptio
     onStuck(reason);
   }, LOOK_MS);
   return () => clearInterval(timer);
-}
-
-/** @returns undefined without `/proc` */
-function progressOf(pid: number): Progress | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may contain spaces and parentheses: fields count from the last one.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state, user, system] = [fields[0] ?? '', Number(fields[11]), Number(fields[12])];
-    return { processorMs: (user + system) * MS_PER_TICK, calls: callsOf(pid), isHeldUp: /[RD]/.test(state) };
-  } catch {
-    return undefined;
-  }
-}
-
-function callsOf(pid: number): number {
-  try {
-    const counts = readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)$/gm);
-    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-  } catch {
-    return 0;
-  }
 }
