@@ -15,7 +15,7 @@ const FOLDERS = [
  * Uses folders in the checkout in place of those that this user cannot write: a service account without a home, a read-only
  * image, a home that belongs to root.
  *
- * @returns the sentence that says so; undefined if all folders can be written
+ * @returns the sentence that reports it; undefined if all folders can be written
  */
 export function replaceUnwritableFolders({
   environment = process.env,

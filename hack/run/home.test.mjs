@@ -26,7 +26,7 @@ describe('replaceUnwritableFolders', () => {
     expect(replace({ HOME: folder })).toEqual({ line: undefined, environment: { HOME: folder } });
   });
 
-  it('uses folders in the checkout if the home cannot be written, and says so in one line', () => {
+  it('uses folders in the checkout if the home cannot be written, and reports it in one line', () => {
     const home = unwritableHome();
     const { line, environment } = replace({ HOME: home });
     expect(environment).toEqual({

@@ -71,7 +71,7 @@ describeWithPart(smallDisks, 'local mode with a full data folder', () => {
     expect(uploadedFiles()).toEqual(before);
   });
 
-  it('says once that the log cannot be written', () => {
+  it('reports once that the log cannot be written', () => {
     expect(linesAbout('cannot be written')).toEqual([
       `The log ${path.join(local.directory, 'uswarm.log')} cannot be written: the disk is full (ENOSPC). The services go on without it.`,
     ]);
@@ -80,7 +80,7 @@ describeWithPart(smallDisks, 'local mode with a full data folder', () => {
   describe('after room was made', () => {
     beforeAll(() => disk.clear());
 
-    it('says that the log can be written again, and writes it', async () => {
+    it('reports that the log can be written again, and writes it', async () => {
       await fetch(`${local.url}/v1/workspaces`, { headers: { 'x-request-id': 'after-room-was-made' } });
       const [line] = await local.program.printed(/The log \S+ can be written again; \d+ entr\w+ \w+ missing\./);
       expect(linesAbout('can be written again')).toEqual([line]);
@@ -95,7 +95,7 @@ describeWithPart(smallDisks, 'local mode with a full data folder', () => {
       expect(await local.program.stop('SIGINT')).toBe(0);
     });
 
-    it('does not start on a full disk, and says why in one line', async () => {
+    it('does not start on a full disk, and reports why in one line', async () => {
       disk.fill();
       const env = { USWARM_DATA_DIR: local.directory, USWARM_PORT: new URL(local.url).port };
       const program = startLocalMode(env);

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the log file', () => {
-  it('appends entries to a private file without a word', () => {
+  it('appends entries to a private file without a message', () => {
     openLogFile(file, say).write('one\n');
     openLogFile(file, say).write('two\n');
     expect({ content: content(), mode: statSync(file).mode & 0o777, said }).toEqual({
@@ -29,7 +29,7 @@ describe('the log file', () => {
   });
 
   it.each(['ENOSPC', 'EIO', 'EROFS', 'EDQUOT', 'ESTALE'])(
-    'says once that it cannot be written because of %s, and once that it can be written again',
+    'reports once that it cannot be written because of %s, and once that it can be written again',
     (code) => {
       let works = true;
       const write = (fd: number, data: Buffer): number => {
@@ -82,7 +82,7 @@ describe('the log file', () => {
     expect(content()).toBe('two\n');
   });
 
-  it('says that it cannot be written after its folder was removed', () => {
+  it('reports that it cannot be written after its folder was removed', () => {
     const log = openLogFile(file, say);
     log.write('one\n');
     rmSync(folder, { recursive: true });

@@ -23,7 +23,7 @@ export function openLogFile(
 ): LogFile {
   let fd: number | undefined;
   let dropped = 0;
-  /** The last entry was written in part, so that the next one begins on a line of its own. */
+  /** The last entry was written in part, so that the next one begins on its own line. */
   let isTorn = false;
 
   function open(): number {
@@ -80,6 +80,6 @@ function closeQuietly(fd: number): void {
   try {
     closeSync(fd);
   } catch {
-    // The file is gone.
+    // The file no longer exists.
   }
 }

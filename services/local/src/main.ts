@@ -8,7 +8,7 @@ import { openLogFile } from './log-file.js';
 import { readSettings, USAGE } from './settings.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-// A terminal that was closed, or a pipe that nobody reads, does not end the services.
+// A terminal that was closed, or a pipe that is no longer read, does not end the services.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
 /** Aborts on the first signal. A second Ctrl-C ends the process immediately; IDEs and containers repeat the other signals. */

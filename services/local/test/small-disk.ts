@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { describeWithPart } from '@uswarm/dev-servers';
 
-/** A file system of its own in a folder. */
+/** A separate file system in a folder. */
 export interface SmallDisk {
   folder: string;
   /** Fills it to the last byte. */

@@ -29,7 +29,7 @@ export function keepRunning({ server, launch, onProgress }: KeepRunningOptions):
     if (line !== problem) onProgress(line);
     problem = line;
   };
-  /** @returns milliseconds until the next look */
+  /** @returns milliseconds until the next check */
   async function look(): Promise<number> {
     if (stillRuns(server.identity)) return LOOK_MS;
     if (problem === '') say('Postgres has ended; starting it again');

@@ -59,7 +59,7 @@ asRoot('the database of root', () => {
     await start(data);
     expect(placeOf(data)).toBe(join(data, 'postgres/data'));
     expect(progress.at(-1)).toBe('Creating the database');
-    // Nobody else may enter it.
+    // No one else may enter it.
     const { mode, uid, gid } = statSync(data);
     expect({ mode: mode & 0o777, uid, gid }).toEqual({ mode: 0o710, uid: 0, gid: postgresUser()?.gid });
   });
@@ -87,7 +87,7 @@ asRoot('the database of root', () => {
       return { data, home };
     };
 
-    it('is outside, and the start says where and why', async () => {
+    it('is outside, and the start reports where and why', async () => {
       const { data, home } = await startOutside();
       expect(home).not.toContain(data);
       expect(progress.at(-1)).toMatch(

@@ -167,7 +167,7 @@ describe('a runtime that does not answer', () => {
     });
   });
 
-  it('is replaced at once if it could answer', async () => {
+  it('is replaced immediately if it could answer', async () => {
     const spec = newSpec();
     const driver = createDriver(program(LISTENS));
     await driver.ensure(spec, RESPONSIVE);
