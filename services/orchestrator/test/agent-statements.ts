@@ -109,5 +109,9 @@ export function agentStatements(place: () => Place): [string, (database: Databas
       'the deletion of a memory',
       (database) => createMemoryStore(database).delete(place().userId, place().agentId, 'k'),
     ],
+    [
+      'the backfill of the search in memories',
+      (database) => createMemoryStore(database).foldAgain(place().agentId, database),
+    ],
   ];
 }

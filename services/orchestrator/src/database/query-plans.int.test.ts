@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
-import { createMemoryStore } from '../features/agents/memories.store.js';
 import { createApprovalStore } from '../features/approvals/approvals.store.js';
 import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
 import { createAuditStore } from '../features/admin/audit.store.js';
 import { createSessionStore } from '../features/auth/sessions.store.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
 import { createDeviceStore } from '../features/devices/devices.store.js';
-import { createEventStore } from '../features/events/events.store.js';
 import { createMessageSearchStore } from '../features/messages/search.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createSendGroupStore } from '../features/messages/send-groups.store.js';
@@ -20,6 +18,7 @@ import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
 import { agentStatements } from '../../test/agent-statements.js';
+import { eventStatements } from '../../test/event-statements.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import {
   insertAgentData,
@@ -35,7 +34,6 @@ import { createBacklogStore } from '../jobs/backlog.store.js';
 import { createJobStore } from '../jobs/job-store.js';
 import { createOutboxStore } from '../outbox/outbox.store.js';
 import type { Database } from './database.js';
-import { withoutAfterCommit } from '../../test/transaction.js';
 
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
@@ -73,6 +71,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
 
   it.each<Statement>([
     ...agentStatements(() => place),
+    ...eventStatements(() => place),
     [
       'the turns before a message, and their calls',
       async (database) => {
@@ -241,46 +240,6 @@ describe('frequent statements without a sequential scan of a large table', () =>
     ],
     ['what a turn has left unfinished', (database) => createTurnStore(database).unfinished(place.messageId, database)],
     [
-      'the insertion of a message with its event',
-      async (database) => {
-        const { workspaceId, conversationId } = place;
-        const content = { type: 'text', text: 'hi' } as const;
-        const message = {
-          id: crypto.randomUUID(),
-          workspaceId,
-          conversationId,
-          role: 'agent',
-          content,
-          status: 'pending',
-        } as const;
-        await createEventStore(database).addMessage(message, withoutAfterCommit(database));
-      },
-    ],
-    [
-      'a message in place of a reply, with its event',
-      async (database) => {
-        const { workspaceId, conversationId } = place;
-        const content = { type: 'text', text: 'hi' } as const;
-        const id = crypto.randomUUID();
-        const message = { id, workspaceId, conversationId, content, turn: { id: place.messageId, key: id } };
-        await createEventStore(database).placeMessage(message, withoutAfterCommit(database));
-      },
-    ],
-    [
-      'the change of a message with its events',
-      async (database) => {
-        const { workspaceId, messageId: id } = place;
-        const changed = {
-          workspaceId,
-          id,
-          change: { status: 'read' },
-          from: ['sent'],
-          types: ['message.updated'],
-        } as const;
-        await createEventStore(database).changeMessage(changed, withoutAfterCommit(database));
-      },
-    ],
-    [
       'the insertion of a turn into a full queue',
       (database) =>
         createTurnStore(database).insert(
@@ -298,14 +257,6 @@ describe('frequent statements without a sequential scan of a large table', () =>
         ),
     ],
     [
-      'the append of an event',
-      (database) =>
-        createEventStore(database).append(
-          { workspaceId: place.workspaceId, type: 'message.updated', subjectId: place.messageId },
-          withoutAfterCommit(database),
-        ),
-    ],
-    [
       'the read of waiting events',
       (database) => createOutboxStore(database).due([1, 33], { workspaces: 20, events: 50 }),
     ],
@@ -318,11 +269,8 @@ describe('frequent statements without a sequential scan of a large table', () =>
     ],
     ['the claim of jobs', (database) => createJobStore(database).claim('turn', 32, 1)],
     [
-      'the backfills of the search',
-      async (database) => {
-        await createMessageSearchStore(database).foldAgain(place.messageId, database);
-        await createMemoryStore(database).foldAgain(place.agentId, database);
-      },
+      'the backfill of the search',
+      (database) => createMessageSearchStore(database).foldAgain(place.messageId, database),
     ],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
     ['the check for jobs of a workspace', (database) => createJobStore(database).waits('turn', place.workspaceId)],

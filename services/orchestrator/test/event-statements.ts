@@ -1,0 +1,63 @@
+import type { Database } from '../src/database/database.js';
+import { createEventStore } from '../src/features/events/events.store.js';
+import { withoutAfterCommit } from './transaction.js';
+
+interface Place {
+  workspaceId: string;
+  conversationId: string;
+  messageId: string;
+}
+
+/** The frequent statements about events, and about messages with their events. */
+export function eventStatements(place: () => Place): [string, (database: Database) => Promise<unknown>][] {
+  return [
+    [
+      'the insertion of a message with its event',
+      async (database) => {
+        const { workspaceId, conversationId } = place();
+        const content = { type: 'text', text: 'hi' } as const;
+        const message = {
+          id: crypto.randomUUID(),
+          workspaceId,
+          conversationId,
+          role: 'agent',
+          content,
+          status: 'pending',
+        } as const;
+        await createEventStore(database).addMessage(message, withoutAfterCommit(database));
+      },
+    ],
+    [
+      'a message in place of a reply, with its event',
+      async (database) => {
+        const { workspaceId, conversationId } = place();
+        const content = { type: 'text', text: 'hi' } as const;
+        const id = crypto.randomUUID();
+        const message = { id, workspaceId, conversationId, content, turn: { id: place().messageId, key: id } };
+        await createEventStore(database).placeMessage(message, withoutAfterCommit(database));
+      },
+    ],
+    [
+      'the change of a message with its events',
+      async (database) => {
+        const { workspaceId, messageId: id } = place();
+        const changed = {
+          workspaceId,
+          id,
+          change: { status: 'read' },
+          from: ['sent'],
+          types: ['message.updated'],
+        } as const;
+        await createEventStore(database).changeMessage(changed, withoutAfterCommit(database));
+      },
+    ],
+    [
+      'the append of an event',
+      (database) =>
+        createEventStore(database).append(
+          { workspaceId: place().workspaceId, type: 'message.updated', subjectId: place().messageId },
+          withoutAfterCommit(database),
+        ),
+    ],
+  ];
+}
