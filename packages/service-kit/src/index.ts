@@ -22,6 +22,7 @@ export {
 } from './model-request-limits.js';
 export { isNotConnected } from './not-connected.js';
 export { startOpsServer } from './ops-server.js';
+export { isOutOfCredit } from './out-of-credit.js';
 export { parseJson } from './parse-json.js';
 export {
   createReceiptSigner,
