@@ -6,6 +6,7 @@ const STATUS = {
   token_invalid: 401,
   token_limit_reached: 402,
   turn_budget_reached: 402,
+  provider_credit_exhausted: 402,
   // Not 409, which clients of model providers retry.
   turn_not_running: 403,
   model_not_allowed: 403,

@@ -117,6 +117,7 @@ const LOGGED: ReadonlySet<CallResult> = new Set([
   'internal_error',
   'orchestrator_unavailable',
   'provider_credentials_rejected',
+  'provider_credit_exhausted',
   'provider_redirected',
   'provider_unreachable',
 ]);

@@ -78,6 +78,17 @@ describe('an error of the provider', () => {
     expect(gateway.log.join('')).not.toContain('pelicans');
   });
 
+  it.each([401, 403])('is reported as a missing credit if its text says so: status %d', async (status) => {
+    const error = { message: `Key ${PROVIDER_KEY}: you have used all available credits.` };
+    respond = (response) => void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
+    const response = await gateway.openai(CHAT);
+    expect(response.status).toBe(402);
+    const text = await response.text();
+    expect(text).toContain('provider_credit_exhausted');
+    expect(text).not.toContain(PROVIDER_KEY);
+    expect(outcomes()).toEqual(['refused']);
+  });
+
   it.each([
     ['breaks', (response: ServerResponse) => response.destroy()],
     ['is too long', (response: ServerResponse) => response.end(`{"error":"${'x'.repeat(128 * 1024)}"}`)],

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { isPromptFlagged } from '@uswarm/service-kit';
+import { isOutOfCredit, isPromptFlagged } from '@uswarm/service-kit';
 import type { ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import type { ProviderCall, ProviderClient, ProviderResponse } from './provider-client.js';
@@ -50,10 +50,14 @@ async function accepted({ statusCode, headers, body }: ProviderResponse): Promis
   if (statusCode >= 300 && statusCode < 400) {
     refuse(new GatewayError('provider_redirected', 'The model provider returned a redirect, which is not followed.'));
   }
-  if (statusCode === 403 && isPromptFlagged(await readStart(body).catch(() => ''))) {
-    refuse(new GatewayError('content_filter', 'The model provider refused the content of the request.'));
-  }
   if (statusCode === 401 || statusCode === 403) {
+    const text = await readStart(body).catch(() => '');
+    if (statusCode === 403 && isPromptFlagged(text)) {
+      refuse(new GatewayError('content_filter', 'The model provider refused the content of the request.'));
+    }
+    if (isOutOfCredit(statusCode, text.toLowerCase())) {
+      refuse(new GatewayError('provider_credit_exhausted', 'The account of the model provider has no credit left.'));
+    }
     refuse(new GatewayError('provider_credentials_rejected', 'The model provider rejected the key of this service.'));
   }
   return { statusCode, headers, body };
