@@ -329,6 +329,7 @@ export function createTurnHarness(
       used: () => undefined,
       toolEnded: () => undefined,
       budget: () => undefined,
+      contextReduced: () => undefined,
       postponed: () => undefined,
       refused: (refusal) => void recorded.refusals.push(refusal),
     },

@@ -40,6 +40,19 @@ describe('the turn metrics', () => {
     );
   });
 
+  it('measure by model how much of a prompt was sent after refusals for its size', async () => {
+    const { metrics, lines } = setUp();
+    metrics.contextReduced('opus', 0.5);
+    metrics.contextReduced(null, 0.25);
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'uswarm_context_reduction_ratio_sum{gen_ai_request_model="opus"} 0.5',
+        'uswarm_context_reduction_ratio_count{gen_ai_request_model="other"} 1',
+        'uswarm_context_reduction_ratio_count{gen_ai_request_model="flash"} 0',
+      ]),
+    );
+  });
+
   it('count model calls, tokens and cost', async () => {
     const { metrics, lines } = setUp();
     const call = { provider: 'openai', modelId: 'opus', kind: 'step' } as const;

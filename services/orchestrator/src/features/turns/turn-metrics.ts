@@ -21,6 +21,8 @@ export interface TurnMetrics {
   toolEnded(tool: string, outcome: 'completed' | 'failed' | 'unknown'): void;
   /** Output of a runtime was refused. */
   refused(reason: Refusal): void;
+  /** The runtime sent less of the conversation, because the model server had refused it: the part that it sent. */
+  contextReduced(modelId: string | null, factor: number): void;
   /** A turn has used its budget, or the user has decided about it. */
   budget(outcome: 'asked' | 'continued' | 'stopped'): void;
 }
@@ -36,6 +38,8 @@ const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
 const PROVIDERS: string[] = MODEL_PROVIDERS;
 const KINDS = ['step', 'summary', 'title'] as const satisfies CountedCall['kind'][];
+/** Parts of a prompt. */
+const PARTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {
@@ -113,7 +117,15 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     'Total turns that used their budget, and decisions of users about them.',
     { outcome: ['asked', 'continued', 'stopped'] },
   );
+  const reductions = new Histogram({
+    name: 'uswarm_context_reduction_ratio',
+    help: 'Part of a prompt that was sent after the model server had refused a larger one for its size, by model.',
+    labelNames: ['gen_ai_request_model'],
+    buckets: PARTS,
+    registers: [registry],
+  });
   for (const status of STATUSES) duration.zero({ status });
+  for (const model of usageLabels.gen_ai_request_model) reductions.zero({ gen_ai_request_model: model });
 
   const since = ({ created_at }: Pick<TurnRow, 'created_at'>): number =>
     Math.max(0, clock.now().getTime() - created_at.getTime()) / 1_000;
@@ -137,6 +149,8 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
       if (costMicros !== null) usedCost.inc(labels, costMicros / 1e6);
     },
     refused: (reason) => refusals.inc({ reason }),
+    contextReduced: (modelId, factor) =>
+      reductions.observe({ gen_ai_request_model: boundedLabel(models, modelId ?? OTHER) }, factor),
     toolEnded: (tool, outcome) => toolCalls.inc({ tool: boundedLabel(toolNames, tool), outcome }),
     budget: (outcome) => budgets.inc({ outcome }),
   };

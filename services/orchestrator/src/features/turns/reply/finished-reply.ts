@@ -2,6 +2,7 @@ import { MESSAGE_ERRORS } from '@uswarm/contract';
 import { isBlank } from '../../tools/visible-text.js';
 import { type Done, Outcome } from '@uswarm/runtime-proto';
 import type { FinishedReply } from '../writer/turn-ending.js';
+import { MAX_NOTE_LENGTH } from './runtime-output.js';
 
 export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
 
@@ -33,7 +34,7 @@ export function finishedReply(done: Done, streamed: string): FinishedReply {
       return {
         turnStatus: 'failed',
         messageStatus: 'failed',
-        text: text === '' ? done.errorMessage : text,
+        text: text === '' ? done.errorMessage.slice(0, MAX_NOTE_LENGTH) : text,
         errorCode: errorCode ?? 'internal_error',
       };
   }

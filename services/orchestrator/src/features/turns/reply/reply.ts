@@ -51,6 +51,8 @@ export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'se
   live: LiveEvents;
   bodies: Pick<JournalBodies, 'put'>;
   markdown: SafeMarkdown;
+  /** The model server had refused a larger prompt. */
+  contextReduced?: ((modelId: string | null, factor: number) => void) | undefined;
   /** Aborts when the turn may no longer be written. */
   signal: AbortSignal;
 }
@@ -245,7 +247,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (Buffer.byteLength(done.text) > LIMITS.replyBytes)
       throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     checkNames(done.errorCode);
-    done.errorMessage = done.errorMessage.slice(0, MAX_NOTE_LENGTH);
+    if (done.contextFactor > 0) deps.contextReduced?.(reply.price('').modelId, Math.min(1, done.contextFactor));
     const finished = finishedReply(done, done.outcome === Outcome.STOPPED ? reply.lastText : reply.text);
     if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
     await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));

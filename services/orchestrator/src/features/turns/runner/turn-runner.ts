@@ -395,10 +395,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (begun === undefined) return giveUp(writer, TOKEN_LIMIT_REACHED);
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
-      const { receipts, rules, bodies, markdown, retryMs } = deps;
+      const { receipts, rules, bodies, markdown, retryMs, metrics } = deps;
       const tokenFor = async (query: string): Promise<string | undefined> =>
         (await mayUseTools(turn.id)) ? deps.toolTokens(tokenTurn(turn), query) : undefined;
-      const effects = { receipts, rules, tokenFor, bodies, retryMs };
+      const effects = { receipts, rules, tokenFor, bodies, retryMs, contextReduced: metrics?.contextReduced };
       const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
       using reply = createReply({ turn, writer, ...streamed }, begun, saved);
       const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
