@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AgentRuntime, health } from '@uswarm/runtime-proto';
 import type { CloseStack, Logger } from '@uswarm/service-kit';
-import { createAgentLoop } from './agent/run-turn.js';
+import { createAgentLoop, REDUCED } from './agent/run-turn.js';
 import { createSummarizer } from './agent/summarize.js';
 import type { RuntimeConfig } from './config.js';
+import { createModelContexts } from './context/model-context.js';
 import { watchIdle } from './idle-watch.js';
 import { createProvider } from './models/providers.js';
 import { warnOfUnreadableCalls } from './models/unreadable-calls.js';
@@ -71,18 +72,27 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
       : lazyTools(async () => (await import('./tools/mcp.js')).createMcpTools({ ...mcp, version, logger }));
   if (mcpTools !== undefined) stack.defer('tool server connection', () => mcpTools.close());
 
-  const model = warnOfUnreadableCalls(createProvider(config.provider, config.modelVariables), logger);
+  const provider = createProvider(config.provider, config.modelVariables, {
+    onLearned: (learned) => logger.warn(learned, 'the model server refuses a part of requests, which is left out'),
+  });
+  const model = warnOfUnreadableCalls(provider, logger);
+  const contexts = createModelContexts();
   const limits = {
     contextWindow: config.modelVariables.USWARM_MODEL_CONTEXT_WINDOW,
     maxOutputTokens: config.modelVariables.USWARM_MODEL_OUTPUT_LIMIT,
   };
   const turns = createTurnRegistry({
-    run: createAgentLoop({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger, limits }),
+    run: createAgentLoop({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger, limits, contexts }),
     onError: (error, { turnId, generation }) =>
       logger.error({ err: error, turn_id: turnId, generation }, 'turn runner failed'),
   });
 
-  const summarize = createSummarizer({ model, limits });
+  const summarize = createSummarizer({
+    model,
+    limits,
+    contexts,
+    onReduced: (reduction) => logger.warn(reduction, REDUCED),
+  });
 
   let lastCall = performance.now();
   const requestGate = requireCallToken({ publicKey, workspaceId, onCall: () => void (lastCall = performance.now()) });

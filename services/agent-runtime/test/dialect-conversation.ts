@@ -104,6 +104,20 @@ export interface Conversation {
   models: readonly string[];
 }
 
+const CACHED = { anthropic: { cacheControl: { type: 'ephemeral' } } };
+const IMAGE = { type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data: 'iVBORw0KGgo=' } };
+
+function promptOf({ questions = ['Hello'], system, image }: Dialect): Prompt {
+  const said = questions.map((text, index): PromptMessage => {
+    const images = image === true && index === questions.length - 1 ? [IMAGE] : [];
+    return { role: 'user', content: [{ type: 'text', text }, ...images] };
+  });
+  return [
+    ...(system === undefined ? [] : [{ role: 'system' as const, content: system, providerOptions: CACHED }]),
+    ...said,
+  ];
+}
+
 /**
  * Makes steps until one has no calls, with the server of the dialect.
  *
@@ -119,10 +133,7 @@ export async function converse(
     waits.push(ms);
     return Promise.resolve();
   });
-  const prompt: Prompt = (dialect.questions ?? ['Hello']).map((text) => ({
-    role: 'user',
-    content: [{ type: 'text', text }],
-  }));
+  const prompt = promptOf(dialect);
   try {
     const first = await runStep(port, prompt, waits);
     const conversation = { first, requests: server.requests.length, calls: [] as DialectCall[], last: first.text };
@@ -149,6 +160,8 @@ function inTolerance(waits: readonly number[], { waits: expected = [], waitsWith
   });
 }
 
+const saidBy = (message: string, part: string): string => (message.includes(part) ? part : message);
+
 /** The outcome in the form of the expectation. */
 export function summarize({ first, requests, calls }: Conversation, expected: DialectResult): DialectResult {
   const { step, error, text, usage, waits } = first;
@@ -160,6 +173,8 @@ export function summarize({ first, requests, calls }: Conversation, expected: Di
     ...(calls.length === 0 ? {} : { calls }),
     ...(error === undefined ? {} : { error: error.code }),
     ...(error?.contextOverflow === true ? { contextOverflow: true as const } : {}),
+    ...(expected.contextLimit === undefined ? {} : { contextLimit: error?.contextLimit ?? 0 }),
+    ...(expected.says === undefined ? {} : { says: saidBy(error?.message ?? '', expected.says) }),
     requests,
     usage: usage.map(({ estimated }) => (estimated ? 'estimated' : 'reported')),
     ...(expected.tokens === undefined

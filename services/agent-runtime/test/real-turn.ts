@@ -30,13 +30,14 @@ export function turnsWith(
   model: ModelPort,
   limits: NonNullable<AgentLoopDeps['limits']> = {},
   source: ToolSource = noTools,
+  logger: AgentLoopDeps['logger'] = silentLogger,
 ) {
   const schedule = (task: () => void): (() => void) => {
     task();
     return () => undefined;
   };
   const tools = { forTurn: () => source };
-  const runner = createAgentLoop({ model, tools, logger: silentLogger, limits, schedule });
+  const runner = createAgentLoop({ model, tools, logger, limits, schedule });
   return async (
     request: Parameters<typeof create<typeof RunTurnRequestSchema>>[1],
     {

@@ -78,7 +78,7 @@ describe('an error of the provider', () => {
     expect(gateway.log.join('')).not.toContain('pelicans');
   });
 
-  it.each([401, 403])('is reported as a missing credit if its text says so: status %d', async (status) => {
+  it.each([401, 403])('is reported as a missing credit if its text names it: status %d', async (status) => {
     const error = { message: `Key ${PROVIDER_KEY}: you have used all available credits.` };
     respond = (response) => void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
     const response = await gateway.openai(CHAT);

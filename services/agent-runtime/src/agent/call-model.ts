@@ -1,8 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { AgentActivity, type Agent, type RunTurnRequest, type Usage, UsageSchema } from '@uswarm/runtime-proto';
 import type { ContextLimits } from '../context/budget.js';
-import { buildPrompt } from '../context/build-prompt.js';
-import type { Calibration } from '../context/calibrate.js';
+import { fitPrompt, type FittedPrompt } from '../context/fit-prompt.js';
+import { type ModelContexts, scaleOf } from '../context/model-context.js';
+import { roomFor } from '../context/turn-fit.js';
 import {
   type FunctionTool,
   ModelError,
@@ -15,16 +16,17 @@ import {
 } from '../models/port.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { attemptEvent, usageEvent } from '../turns/turn-events.js';
+import { createOverflows, type Reduction } from './overflows.js';
 import type { ReplyWriter } from './reply-writer.js';
 
-/** Refusals for size that one turn survives; each doubles the estimate of the prompt. */
-const MAX_OVERFLOWS = 6;
 /** How often a call that the gateway refused because of the budget is repeated: parallel calls can release tokens. */
 const MAX_BUDGET_REFUSALS = 10;
 
 export interface ModelCallDeps {
   model: ModelPort;
-  calibration: Calibration;
+  contexts: ModelContexts;
+  /** Called when a turn has sent a smaller prompt, or has given up. */
+  onReduced: (reduction: Reduction) => void;
   untrusted: UntrustedBlock;
   writer: ReplyWriter;
   signal: AbortSignal;
@@ -64,10 +66,10 @@ export interface CalledModel {
 export type CallModel = (call: ModelCall) => Promise<CalledModel>;
 
 export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallModel {
-  const { request, agent, tools, limits } = input;
-  const { model, calibration, writer, untrusted, signal, token, onLongWait, committed } = deps;
+  const { request, agent, limits } = input;
+  const { model, contexts, writer, untrusted, signal, token, onLongWait, committed } = deps;
   let usageStep = request.firstStep;
-  let overflows = 0;
+  const overflows = createOverflows(agent.model, { contexts, onReduced: deps.onReduced });
   let budgetRefusals = 0;
 
   /** Waits until the orchestrator has reserved the tokens of a request. */
@@ -90,18 +92,29 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
   }
 
   async function attempt({ turn, toolChoice }: ModelCall): Promise<CalledModel> {
-    const scale = calibration.scale(agent.model);
-    const { prompt, estimatedTokens } = buildPrompt({ ...input, turn, scale, untrusted });
+    const context = contexts.of(agent.model);
+    const room = roomFor(limits, { context, window: contexts.window(agent.model), fit: overflows.fit });
+    const fitted = fitPrompt({ ...input, turn, scale: scaleOf(context), untrusted }, room);
+    const { maxOutputTokens } = room;
+    overflows.sending(fitted, maxOutputTokens);
+    const call = { model: agent.model, prompt: fitted.prompt, tools: fitted.tools, toolChoice, maxOutputTokens };
+    return receive(call, fitted);
+  }
+
+  async function receive(call: StepRequest, { size }: FittedPrompt): Promise<CalledModel> {
     const start = writer.mark();
-    const call = { model: agent.model, prompt, tools, toolChoice, maxOutputTokens: limits.maxOutputTokens };
+    const onLoading = (): void => writer.activity(AgentActivity.PENDING);
     let last: Usage | undefined;
+    let reported: number | undefined;
     try {
-      for await (const event of model.step(call, { signal, token, onLongWait, announce })) {
+      for await (const event of model.step(call, { signal, token, onLongWait, onLoading, announce })) {
         if (event.type === 'text') writer.write(event.text);
         else if (event.type === 'retracted') writer.retract(start);
         else if (event.type === 'end') {
           const usage = last;
           last = undefined;
+          contexts.accepted(agent.model, { estimated: size.tokens, bytes: size.bytes, reported });
+          overflows.accepted();
           return { step: event.step, usage };
         } else if (event.type === 'refused') {
           writer.event(usageEvent({ step: usageStep, provider: model.provider, refused: true }));
@@ -110,8 +123,7 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
           const usage = toUsage(event.usage);
           if (event.isLast === true) last = usage;
           else writer.event(usageEvent(usage));
-          const { promptTokens: reported, estimated } = event.usage;
-          if (!estimated) calibration.observe(agent.model, { estimated: estimatedTokens, scale, reported });
+          if (!event.usage.estimated) reported = event.usage.promptTokens;
         }
       }
     } finally {
@@ -134,12 +146,11 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
           budgetRefusals += 1;
           // The orchestrator suspends the turn, or commits the event if tokens are left again.
           await reserve({ model: agent.model, metered: true });
-        } else if (error.contextOverflow && overflows < MAX_OVERFLOWS) {
-          overflows += 1;
-          calibration.overflowed(agent.model);
+        } else {
+          overflows.refused(error);
           // A response can end because it has filled the context.
           writer.retract(start);
-        } else throw error;
+        }
       }
     }
   };

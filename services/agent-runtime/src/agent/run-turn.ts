@@ -1,6 +1,6 @@
 import type { Done, RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
-import { createCalibration } from '../context/calibrate.js';
+import { createModelContexts, type ModelContexts } from '../context/model-context.js';
 import { causeCode } from '../models/cause-code.js';
 import type { ModelPort } from '../models/port.js';
 import type { ToolServer } from '../tools/tool.js';
@@ -14,7 +14,9 @@ import { createReplyWriter, type Schedule } from './reply-writer.js';
 export interface AgentLoopDeps {
   model: ModelPort;
   tools: ToolServer;
-  logger: Pick<Logger, 'error' | 'info'>;
+  logger: Pick<Logger, 'error' | 'warn' | 'info'>;
+  /** What is known about the contexts of models. Default: nothing yet. */
+  contexts?: ModelContexts;
   limits?: ConfiguredLimits;
   schedule?: Schedule;
   /** Milliseconds after which a turn ends with what it has. */
@@ -26,12 +28,14 @@ export interface AgentLoopDeps {
 /** As long as the orchestrator waits for a turn. */
 const MAX_RUNNING_MS = 30 * 60_000;
 
+/** The message of the line that is logged when a smaller prompt was sent. */
+export const REDUCED = 'context reduced after a refusal';
+
 /** Runs turns: calls the model and tools, and reports the reply as events. */
 export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
   const { model, tools, logger, limits = {}, schedule, now = () => performance.now() } = deps;
-  const { maxRunningMs = MAX_RUNNING_MS } = deps;
+  const { maxRunningMs = MAX_RUNNING_MS, contexts = createModelContexts() } = deps;
   const untrusted = createUntrustedBlock();
-  const calibration = createCalibration();
   return async (
     request: RunTurnRequest,
     { emit, committed, resolution, signal, toolToken, modelToken }: TurnContext,
@@ -47,12 +51,17 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
     const running = AbortSignal.any([signal, overtime.signal]);
     let done: Done;
     let errorCause: string | undefined;
+    let contextFactor: number | undefined;
     try {
       done = await converse(request, agent, {
         model,
         tools: tools.forTurn(toolToken),
         limits: contextLimits(request.limits, limits),
-        calibration,
+        contexts,
+        onReduced(reduction) {
+          contextFactor = Math.min(contextFactor ?? 1, reduction.factor);
+          logger.warn({ turn_id: turnId, generation, ...reduction }, REDUCED);
+        },
         untrusted,
         writer,
         committed: () => committed(running),
@@ -70,6 +79,7 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
       clearTimeout(timer);
       writer.end();
     }
+    if (contextFactor !== undefined) done.contextFactor = contextFactor;
     const { outcome, errorCode } = done;
     logger.info({ turn_id: turnId, generation, outcome, error_code: errorCode, error_cause: errorCause }, 'turn ended');
     return done;

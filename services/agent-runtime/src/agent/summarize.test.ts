@@ -108,7 +108,7 @@ describe('a summary', () => {
       limits: { contextWindow: 16_000 },
     });
     const [first = 0, second = 0] = asked.map(({ prompt }) => promptText({ prompt } as StepRequest).length);
-    expect(second).toBeLessThan(first * 0.7);
+    expect(second).toBeLessThanOrEqual(first * (7 / 8));
     expect(text).toBe('Short.');
   });
 

@@ -1,22 +1,25 @@
 import { create } from '@bufbuild/protobuf';
 import { type SummarizeRequest, SummaryKind, type Usage, UsageSchema } from '@uswarm/runtime-proto';
-import { createCalibration } from '../context/calibrate.js';
+import { createModelContexts, type ModelContexts } from '../context/model-context.js';
+import { roomFor } from '../context/turn-fit.js';
 import { ModelError, type ModelPort, type Step, type StepUsage } from '../models/port.js';
 import { modelText } from '../models/model-text.js';
 import { createUntrustedBlock } from '../tools/untrusted-block.js';
 import { type ConfiguredLimits, contextLimits } from './model-limits.js';
+import { createOverflows, type Overflows, type Reduction } from './overflows.js';
 import { summaryPrompt } from './summary-prompt.js';
 
 /** Tokens of a summary or a title, with what the model spends on reasoning. */
 const MAX_OUTPUT_TOKENS = 1_000;
 /** Characters of a title. */
 const MAX_TITLE = 60;
-/** Refusals for size, after each of which the prompt is half as large. */
-const MAX_OVERFLOWS = 4;
 
 export interface SummarizerDeps {
   model: ModelPort;
   limits: ConfiguredLimits;
+  /** Shared with turns. Default: own ones. */
+  contexts?: ModelContexts;
+  onReduced?: (reduction: Reduction) => void;
 }
 
 export interface Summary {
@@ -27,7 +30,7 @@ export interface Summary {
 
 /**
  * Writes summaries and titles, each with one model call without tools.
- * @throws ModelError or ContextTooSmall, if no tokens were used; the reason of `signal`
+ * @throws ModelError, if no tokens were used; the reason of `signal`
  */
 export type Summarize = (request: SummarizeRequest, signal: AbortSignal) => Promise<Summary>;
 
@@ -61,33 +64,45 @@ function toUsage(provider: string, step: number, usage: StepUsage): Usage {
   });
 }
 
-export function createSummarizer({ model, limits: configured }: SummarizerDeps): Summarize {
+export function createSummarizer({ model, limits: configured, ...deps }: SummarizerDeps): Summarize {
+  const { contexts = createModelContexts(), onReduced = () => undefined } = deps;
   const untrusted = createUntrustedBlock();
-  const calibration = createCalibration();
 
-  async function attempt(request: SummarizeRequest, usage: Usage[], signal: AbortSignal): Promise<Step | undefined> {
+  async function attempt(
+    request: SummarizeRequest,
+    { usage, overflows }: { usage: Usage[]; overflows: Overflows },
+    signal: AbortSignal,
+  ): Promise<Step | undefined> {
+    const { model: name } = request;
     const limits = { ...contextLimits(request.limits, configured), maxOutputTokens: MAX_OUTPUT_TOKENS };
-    const scale = calibration.scale(request.model);
-    const { prompt, estimatedTokens } = summaryPrompt(request, { limits, scale, untrusted });
-    const { maxOutputTokens } = limits;
-    const call = { model: request.model, prompt, tools: [], toolChoice: 'none' as const, maxOutputTokens };
+    const known = { context: contexts.of(name), window: contexts.window(name), fit: overflows.fit };
+    const room = roomFor(limits, known);
+    const { maxOutputTokens } = room;
+    const { prompt, size } = summaryPrompt(request, { room, untrusted });
+    overflows.sending({ size }, maxOutputTokens);
+    const call = { model: name, prompt, tools: [], toolChoice: 'none' as const, maxOutputTokens };
+    let reported: number | undefined;
     for await (const event of model.step(call, { signal, token: () => request.modelToken || undefined })) {
-      if (event.type === 'end') return event.step;
+      if (event.type === 'end') {
+        contexts.accepted(name, { estimated: size.tokens, bytes: size.bytes, reported });
+        overflows.accepted();
+        return event.step;
+      }
       if (event.type !== 'usage') continue;
       usage.push(toUsage(model.provider, usage.length, event.usage));
-      const { estimated, promptTokens: reported } = event.usage;
-      if (!estimated) calibration.observe(request.model, { estimated: estimatedTokens, scale, reported });
+      if (!event.usage.estimated) reported = event.usage.promptTokens;
     }
     return undefined;
   }
 
   async function attempts(request: SummarizeRequest, usage: Usage[], signal: AbortSignal): Promise<Step | undefined> {
-    for (let overflows = 0; ; overflows += 1) {
+    const overflows = createOverflows(request.model, { contexts, onReduced });
+    for (;;) {
       try {
-        return await attempt(request, usage, signal);
+        return await attempt(request, { usage, overflows }, signal);
       } catch (error) {
-        if (!(error instanceof ModelError) || !error.contextOverflow || overflows === MAX_OVERFLOWS) throw error;
-        calibration.overflowed(request.model);
+        if (!(error instanceof ModelError)) throw error;
+        overflows.refused(error);
       }
     }
   }

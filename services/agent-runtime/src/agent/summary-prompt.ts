@@ -1,8 +1,8 @@
 import { type Agent, HistoryRole, type SummarizeRequest, SummaryKind } from '@uswarm/runtime-proto';
-import { type ContextLimits, effectiveScale, promptBudget } from '../context/budget.js';
-import { ContextTooSmall } from '../context/compaction.js';
 import { cutMiddle } from '../context/cut.js';
 import { estimatePrompt, estimateText } from '../context/estimate.js';
+import { sizeOf } from '../context/fit-prompt.js';
+import type { Room, Size } from '../context/turn-fit.js';
 import { modelText } from '../models/model-text.js';
 import type { Prompt } from '../models/port.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
@@ -45,26 +45,27 @@ function messagesOf({ history, agents }: SummarizeRequest): string[] {
     });
 }
 
-/** The messages that fit: long ones are cut in the middle, then the oldest are omitted. */
+/** The messages that fit: long ones are cut in the middle, then the oldest are omitted. The newest always stays. */
 function fit(messages: readonly string[], maxTokens: number): string[] {
   const total = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + estimateText(text) + 1, 0);
   let fitting = [...messages];
   for (let most = MAX_MESSAGE_TOKENS; total(fitting) > maxTokens && most >= MIN_MESSAGE_TOKENS; most /= 2) {
     fitting = messages.map((text) => cutMiddle(text, most) ?? text);
   }
-  while (fitting.length > 0 && total(fitting) > maxTokens) fitting = fitting.slice(1);
-  return fitting;
+  while (fitting.length > 1 && total(fitting) > maxTokens) fitting = fitting.slice(1);
+  if (total(fitting) <= maxTokens) return fitting;
+  return fitting.map((text) => cutMiddle(text, maxTokens) ?? cutMiddle(text, MIN_MESSAGE_TOKENS) ?? text);
 }
 
-/**
- * Builds the prompt for a summary or a title so that it fits into the context of the model.
- * @param scale the factor for estimates
- * @throws ContextTooSmall
- */
+/** Lowers the estimate until the bytes fit, too. */
+const LOWER = 0.85;
+const LOWERED = 12;
+
+/** Builds the prompt for a summary or a title, as small as possible if it does not fit into the room. */
 export function summaryPrompt(
   request: SummarizeRequest,
-  { limits, scale, untrusted }: { limits: ContextLimits; scale: number; untrusted: UntrustedBlock },
-): { prompt: Prompt; estimatedTokens: number } {
+  { room, untrusted }: { room: Room; untrusted: UntrustedBlock },
+): { prompt: Prompt; size: Size } {
   const isTitle = request.kind === SummaryKind.TITLE;
   const system = isTitle ? TITLE_INSTRUCTIONS : SUMMARY_INSTRUCTIONS;
   const previous = modelText(request.previous).trim();
@@ -83,9 +84,12 @@ export function summaryPrompt(
       { role: 'user', content: [{ type: 'text', text }] },
     ];
   };
-  const budget = promptBudget(limits) / effectiveScale(scale);
-  const messages = fit(messagesOf(request), budget - estimatePrompt(build([]), []));
-  if (messages.length === 0) throw new ContextTooSmall('The context is too small for this conversation.');
-  const prompt = build(messages);
-  return { prompt, estimatedTokens: Math.ceil(estimatePrompt(prompt, []) * effectiveScale(scale)) };
+  const fixed = estimatePrompt(build([]), []);
+  let tokens = room.tokens;
+  for (let lowered = 0; ; lowered += 1) {
+    const prompt = build(fit(messagesOf(request), Math.max(0, tokens - fixed)));
+    const size = sizeOf(prompt, []);
+    if (size.bytes <= room.bytes || lowered === LOWERED) return { prompt, size };
+    tokens = Math.min(tokens, size.tokens) * LOWER;
+  }
 }

@@ -25,8 +25,13 @@ export interface PromptInput {
   /** Steps and tool results of this turn so far. Words of tools are in untrusted blocks already. */
   turn: readonly PromptMessage[];
   limits: ContextLimits;
-  /** The factor for estimates of this model, see `createCalibration`. */
+  /** The factor for estimates of this model, see `scaleOf`. */
   scale: number;
+  /**
+   * Tokens of unscaled estimate that the server has shown to accept. The prompt is then as small as it can be made, but is not
+   * rejected if it exceeds them: estimates are often above the true counts, and the server decides.
+   */
+  shown?: number | undefined;
   untrusted: UntrustedBlock;
 }
 
@@ -46,6 +51,9 @@ const AGENT_STARTS = '[The conversation starts with your message.]';
 const CONTINUE = '[Continue your reply.]';
 const NO_NEW_MESSAGE = '[The user has not written a new message.]';
 const UNKNOWN_CONTEXT = 'The date is not known.';
+
+/** Tokens of the newest message that a prompt has in any case. */
+const LEAST_MESSAGE = 250;
 
 /** The ids of two untrusted blocks, whose estimate depends on their digits. */
 const BLOCK_TOKENS = 200;
@@ -119,7 +127,7 @@ function fixedTokens(input: PromptInput, system: string, context: readonly strin
  * Builds the prompt of one model call so that it fits into the context of the model:
  * system prompt, memories, summary, history, steps of this turn. Roles alternate. Only the system prompt has the system role;
  * what models, tools or other agents wrote is in untrusted blocks. Equal inputs give equal prompts.
- * @throws ContextTooSmall
+ * @throws ContextTooSmall unless `shown` is given
  */
 export function buildPrompt(input: PromptInput): BuiltPrompt {
   const { request, agent, tools, turn, limits, untrusted } = input;
@@ -136,7 +144,8 @@ export function buildPrompt(input: PromptInput): BuiltPrompt {
       steps: toSteps(turn),
       omitted: { toolResults: 0, messages: 0, memories: 0, steps: 0 },
     },
-    promptBudget(limits) / scale,
+    Math.min(promptBudget(limits) / scale, input.shown ?? Infinity),
+    input.shown === undefined ? undefined : LEAST_MESSAGE,
   );
   const before = history(draft, context, untrusted);
   const said = mergeNeighbours([...before, ...draft.steps.flatMap(({ messages }) => messages)]);
@@ -144,6 +153,7 @@ export function buildPrompt(input: PromptInput): BuiltPrompt {
   const end = said.at(-1)?.role === 'assistant' ? [userMessage(CONTINUE)] : [];
   const prompt: Prompt = [{ role: 'system', content: system }, ...said, ...end];
   const estimatedTokens = Math.ceil(estimatePrompt(prompt, tools) * scale);
-  if (estimatedTokens > promptBudget(limits)) throw new ContextTooSmall('The context is too small for this turn.');
+  if (estimatedTokens > promptBudget(limits) && input.shown === undefined)
+    throw new ContextTooSmall('The context is too small for this turn.');
   return { prompt: withCacheBreakpoints(prompt, before.length), estimatedTokens, omitted: draft.omitted };
 }

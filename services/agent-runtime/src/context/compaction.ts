@@ -151,22 +151,25 @@ const STAGES: readonly Stage[] = [
   omitSteps,
 ];
 
+const shortest = (text: string, tokens: number): string => cutMiddle(text, tokens) ?? text;
+
 /**
  * Cuts the newest message if it does not fit even alone. At least half of the space remains for it, and what this turn
  * needs for the rest, so that the agent can use tools.
- * @throws ContextTooSmall
+ * @param least the tokens that are left for it in any case; the prompt can then exceed the budget
+ * @throws ContextTooSmall unless `least` is given
  */
-function cutNewestMessage(draft: Draft, budget: number): Draft {
+function cutNewestMessage(draft: Draft, budget: number, least: number | undefined): Draft {
   const index = draft.entries.findIndex(({ newest }) => newest);
   const entry = draft.entries[index];
-  const room = budget - draft.fixedTokens;
+  const room = Math.max(budget - draft.fixedTokens, least ?? -Infinity);
   if (room <= 0)
     throw new ContextTooSmall(`The context needs at least ${Math.ceil(draft.fixedTokens)} tokens besides the message.`);
   if (entry === undefined || entry.tokens <= room) return draft;
   const turn = shortenNewestResults(omitEarlierResults(draft, 0), room * HALF);
   const overhead = toEntry({ ...entry, text: '' }).tokens;
   const allowed = Math.max(room * HALF, room - sum(turn.steps, ({ tokens }) => tokens)) - overhead;
-  const text = cutMiddle(entry.text, allowed);
+  const text = cutMiddle(entry.text, allowed) ?? (least === undefined ? undefined : shortest(entry.text, least));
   if (text === undefined)
     throw new ContextTooSmall(`The context has only ${Math.floor(allowed)} tokens for the message.`);
   return { ...draft, entries: draft.entries.with(index, toEntry({ ...entry, text })) };
@@ -176,14 +179,16 @@ function cutNewestMessage(draft: Draft, budget: number): Draft {
  * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, calls of earlier turns, long
  * new results, the oldest history, memories, the summary, then steps of the turn. The newest message of the user is cut only if it exceeds
  * the budget alone.
- * @throws ContextTooSmall
+ * @param least see `cutNewestMessage`
+ * @throws ContextTooSmall unless `least` is given
  */
-export function fit(draft: Draft, budget: number): Draft {
-  let fitted = cutNewestMessage(draft, budget);
+export function fit(draft: Draft, budget: number, least?: number): Draft {
+  let fitted = cutNewestMessage(draft, budget, least);
   for (const stage of STAGES) {
     if (draftTokens(fitted) <= budget) return fitted;
     fitted = stage(fitted, budget);
   }
-  if (draftTokens(fitted) > budget) throw new ContextTooSmall('The context is too small for this turn.');
+  if (draftTokens(fitted) > budget && least === undefined)
+    throw new ContextTooSmall('The context is too small for this turn.');
   return fitted;
 }

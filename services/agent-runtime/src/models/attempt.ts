@@ -1,5 +1,8 @@
-import { storable } from '@uswarm/service-kit';
+import { parseJson, storable } from '@uswarm/service-kit';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { optionalFields, structuralParts, withoutFields } from './body-fields.js';
+import type { SentParts } from './failures.js';
+import { leaveOut } from './leave-out.js';
 import type { Fetch, ProviderAdapter } from './providers/adapter.js';
 import type { StepEvent, StepOptions, StepRequest } from './port.js';
 import { createStepAssembler } from './step-assembler.js';
@@ -11,7 +14,10 @@ export interface AttemptDeps {
   adapter: ProviderAdapter;
   request: StepRequest;
   watchdog: Watchdog;
-  rejected: ReadonlySet<string>;
+  /** Parts that the server refuses. */
+  leftOut: ReadonlySet<string>;
+  /** Receives what the request consisted of, if it failed. */
+  onFailed: (sent: SentParts) => void;
   token: string | undefined;
   announce: StepOptions['announce'];
   /** How often the call was made before. */
@@ -35,6 +41,14 @@ async function* partsOf(stream: ReadableStream<LanguageModelV4StreamPart>): Asyn
   }
 }
 
+function partsOfRequest({ required = [] }: ProviderAdapter, requestBody: string): SentParts {
+  const body = parseJson(requestBody);
+  return {
+    fields: optionalFields(body).filter((name) => !required.includes(name)),
+    structural: structuralParts(body),
+  };
+}
+
 function measure(meter: UsageMeter, part: LanguageModelV4StreamPart): void {
   if (part.type === 'raw') meter.observe(part.rawValue);
   else if (part.type === 'text-delta' || part.type === 'reasoning-delta' || part.type === 'tool-input-delta') {
@@ -48,16 +62,18 @@ function measure(meter: UsageMeter, part: LanguageModelV4StreamPart): void {
  * @throws the error of the provider or the connection, unclassified
  */
 export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> {
-  const { adapter, request, watchdog, rejected, token, announce } = deps;
+  const { adapter, request, watchdog, leftOut, token, announce } = deps;
   const name = adapter.modelName(request.model);
-  const offered = new Set(request.tools.map((tool) => tool.name));
+  const { prompt, tools } = leaveOut(request, leftOut);
+  const offered = new Set(tools.map((tool) => tool.name));
   const transport = createTransport({
     repair: (response) => adapter.repair(response, offered, { touch: watchdog.touch, joinMs: deps.joinMs }),
+    edit: leftOut.size === 0 ? undefined : (body) => withoutFields(adapter.reduce?.(body, leftOut) ?? body, leftOut),
     retries: deps.retries,
     announce: announce && ((body) => announce(announcementOf(name, body, request))),
     fetch: deps.fetch,
   });
-  const model = adapter.languageModel({ model: name, fetch: transport.fetch, rejected, token });
+  const model = adapter.languageModel({ model: name, fetch: transport.fetch, token });
   const meter = createUsageMeter();
   const assembler = createStepAssembler(request.tools);
   let answeringModel = name;
@@ -70,8 +86,8 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
 
   try {
     const { stream } = await model.doStream({
-      prompt: adapter.prepare(request.prompt),
-      ...(request.tools.length === 0 ? {} : { tools: [...request.tools], toolChoice: { type: request.toolChoice } }),
+      prompt: adapter.prepare(prompt),
+      ...(tools.length === 0 ? {} : { tools: [...tools], toolChoice: { type: request.toolChoice } }),
       maxOutputTokens: request.maxOutputTokens,
       abortSignal: watchdog.signal,
       includeRawChunks: true,
@@ -86,6 +102,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   } catch (error) {
     if (transport.mayCount) yield usage(false);
     else if (transport.isAnnounced) yield { type: 'refused' };
+    deps.onFailed(partsOfRequest(adapter, transport.requestBody));
     throw error;
   }
   const step = assembler.end();

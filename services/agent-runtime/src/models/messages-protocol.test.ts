@@ -28,7 +28,7 @@ describe('the Messages protocol', () => {
     await using server = await startRawModelServer((response) => sendEvents(response, []));
     const baseUrl = `${new URL(server.url).origin}/proxy${ending}`;
     const { languageModel } = createAnthropicAdapter({ baseUrl, names });
-    const model = languageModel({ model: 'claude', fetch, rejected: new Set(), token: undefined });
+    const model = languageModel({ model: 'claude', fetch, token: undefined });
     await model.doStream({ prompt: QUESTION });
     expect(server.requests.map(({ path }) => path)).toEqual(['/proxy/v1/messages']);
   });

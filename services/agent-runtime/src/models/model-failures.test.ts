@@ -166,7 +166,7 @@ describe('a failed model call', () => {
   it('leaves out the parameters only for the model that rejected them', async () => {
     await using server = await startRawModelServer((response, { body }) => {
       if (body['model'] === 'picky' && 'max_tokens' in body) {
-        sendError(response, 400, { message: 'max_tokens is too large: this model supports at most 64' });
+        sendError(response, 400, { message: 'Unsupported parameter: max_tokens. Use max_completion_tokens instead.' });
       } else sendChunks(response, answer('Hi'));
     });
     const adapter = createOpenAiCompatible({ baseUrl: server.url, names });

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runAttempt } from './attempt.js';
-import { type Failure, toFailure } from './failures.js';
+import { type AttemptDeps, runAttempt } from './attempt.js';
+import { type Failure, NOTHING_SENT, type SentParts, toFailure } from './failures.js';
+import { createLearnedParts, type LearnedPartsDeps } from './learned-parts.js';
 import type { ModelPort, StepEvent, StepOptions, StepRequest } from './port.js';
 import type { Fetch, ProviderAdapter } from './providers/adapter.js';
-import { createRetryPolicy, DEFAULT_RETRIES, type RetryLimits, type RetryPolicy } from './retry-policy.js';
+import { createRetryPolicy, DEFAULT_RETRIES, type RetryLimits } from './retry-policy.js';
 import { createWatchdog, type WatchdogLimits } from './watchdog.js';
 
-export interface ModelPortDeps {
+export interface ModelPortDeps extends LearnedPartsDeps {
   adapter: ProviderAdapter;
   limits: WatchdogLimits;
   retries?: Partial<RetryLimits>;
@@ -28,54 +29,48 @@ async function waitMs(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** What the next attempts of a call leave out. */
+interface Reduced {
+  parts: Set<string>;
+  /** Those that the server refuses in each request. */
+  always: Set<string>;
+  outputLimit: number;
+}
+
+/** Outputs below this are of no use. */
+const LEAST_OUTPUT = 64;
+
+/** Leaves out what the server refused. @returns whether the call can be repeated with the rest */
+function reduce(reduced: Reduced, { refused = [], outputLimit }: Failure, asked: number): boolean {
+  if (outputLimit !== undefined) {
+    const limit = outputLimit ?? Math.floor(asked / 2);
+    if (limit >= LEAST_OUTPUT && limit < asked) {
+      reduced.outputLimit = limit;
+      return true;
+    }
+  }
+  const next = refused.find(({ name }) => !reduced.parts.has(name));
+  if (next === undefined) return false;
+  reduced.parts.add(next.name);
+  if (next.always) reduced.always.add(next.name);
+  return true;
+}
+
 /** Makes model calls with retries, limits and usage, for any provider. */
 export function createModelPort(deps: ModelPortDeps): ModelPort {
-  const { adapter, limits, joinMs = 0, wait = waitMs, fetch } = deps;
+  const { adapter, limits, joinMs = 0, wait = waitMs, fetch, onLearned, now } = deps;
   const retries = { ...DEFAULT_RETRIES, ...deps.retries };
-  /** Optional parameters that the provider rejected, by model; it will reject them again. */
-  const rejectedBy = new Map<string, Set<string>>();
-
-  function rejectedFor(model: string): Set<string> {
-    const rejected = rejectedBy.get(model) ?? new Set();
-    rejectedBy.set(model, rejected);
-    return rejected;
-  }
-
-  /** @returns milliseconds to wait before another attempt; undefined if the failure is final */
-  function nextAttempt(
-    failure: Failure,
-    policy: RetryPolicy,
-    { shown, rejected }: { shown: number; rejected: Set<string> },
-  ): number | undefined {
-    const { rejectedParameter: parameter } = failure;
-    if (parameter !== undefined && !rejected.has(parameter)) {
-      rejected.add(parameter);
-      return 0;
-    }
-    // Visible text is retracted once only: a reply that starts again and again is worse than an incomplete one.
-    return shown > 1 ? undefined : policy.next(failure);
-  }
+  const learned = createLearnedParts({ onLearned, ...(now === undefined ? {} : { now }) });
 
   /** `totalMs`: milliseconds that remain for the step; `retries`: how often the call was made before */
   async function* attempt(
     request: StepRequest,
     { signal, token, announce }: StepOptions,
-    { totalMs, retries: count }: { totalMs: number; retries: number },
+    { totalMs, ...rest }: { totalMs: number } & Pick<AttemptDeps, 'retries' | 'leftOut' | 'onFailed'>,
   ): AsyncGenerator<StepEvent> {
     const watchdog = createWatchdog(signal, { ...limits, totalMs });
-    const rejected = rejectedFor(request.model);
     try {
-      yield* runAttempt({
-        adapter,
-        request,
-        watchdog,
-        rejected,
-        token: token?.(),
-        announce,
-        retries: count,
-        joinMs,
-        fetch,
-      });
+      yield* runAttempt({ adapter, request, watchdog, token: token?.(), announce, joinMs, fetch, ...rest });
     } catch (error) {
       watchdog.signal.throwIfAborted();
       throw error;
@@ -84,32 +79,55 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
     }
   }
 
-  async function* step(request: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
-    const { onLongWait } = options;
+  /** A server can also quote a part in another refusal: only what made the call succeed is left out of the next calls. */
+  function keep(model: string, { always, outputLimit }: Reduced): void {
+    for (const part of always) learned.learn(model, part);
+    if (outputLimit < learned.outputLimit(model)) learned.learnOutputLimit(model, outputLimit);
+  }
+
+  async function* step(asked: StepRequest, options: StepOptions): AsyncGenerator<StepEvent> {
+    const { onLongWait, onLoading } = options;
+    const { model } = asked;
     const policy = createRetryPolicy({
       ...retries,
       ...(onLongWait === undefined ? {} : { maxLongWaitMs: MAX_LONG_WAIT_MS }),
     });
     let until = performance.now() + limits.totalMs;
     const left = (): number => Math.max(1, until - performance.now());
-    const rejected = rejectedFor(request.model);
+    const reduced: Reduced = {
+      parts: new Set(learned.of(model)),
+      always: new Set(),
+      outputLimit: learned.outputLimit(model),
+    };
     /** Attempts that showed text. */
     let shown = 0;
     for (let count = 0; ; count += 1) {
       let isShown = false;
+      let sent = NOTHING_SENT;
+      const request = { ...asked, maxOutputTokens: Math.min(asked.maxOutputTokens, reduced.outputLimit) };
       try {
-        for await (const event of attempt(request, options, { totalMs: left(), retries: count })) {
+        const attempted = {
+          totalMs: left(),
+          retries: count,
+          leftOut: reduced.parts,
+          onFailed: (parts: SentParts) => void (sent = parts),
+        };
+        for await (const event of attempt(request, options, attempted)) {
           isShown ||= event.type === 'text';
+          if (event.type === 'end') keep(model, reduced);
           yield event;
         }
         return;
       } catch (error) {
         options.signal.throwIfAborted();
         if (isShown) shown += 1;
-        const failure = toFailure(error, adapter.optionalParameters);
-        const delayMs = nextAttempt(failure, policy, { shown, rejected });
+        const failure = toFailure(error, sent);
+        // Visible text is retracted once only: a reply that starts again and again is worse than an incomplete one.
+        const repeated = reduce(reduced, failure, request.maxOutputTokens) ? 0 : undefined;
+        const delayMs = repeated ?? (shown > 1 ? undefined : policy.next(failure));
         if (delayMs === undefined) throw failure.error;
         if (isShown) yield { type: 'retracted' };
+        if (failure.loading === true) onLoading?.();
         if (onLongWait !== undefined && delayMs > retries.longestMs) {
           until += delayMs;
           onLongWait(delayMs);

@@ -99,6 +99,8 @@ export interface StepOptions {
    * instead.
    */
   onLongWait?: ((ms: number) => void) | undefined;
+  /** Called before the call waits for a server that is loading the model. */
+  onLoading?: (() => void) | undefined;
   /** Called before each request is sent, unless the model gateway reserves its tokens. @throws if it must not be sent */
   announce?: ((announcement: Announcement) => Promise<void>) | undefined;
 }
@@ -124,6 +126,10 @@ export type ModelErrorCode =
 export interface ModelErrorDetails extends ErrorOptions {
   /** The prompt is too large for the model. */
   contextOverflow?: boolean;
+  /** Tokens of prompt and output together that the server accepts, if it said so with the overflow. */
+  contextLimit?: number;
+  /** The server named no cause that is known; `vague`: it named none at all. */
+  unexplained?: 'vague' | 'other';
   /** The budget of the turn is spent, which the user can increase. */
   budgetReached?: boolean;
   /** Milliseconds that the provider asked to wait. */
@@ -135,6 +141,8 @@ export class ModelError extends Error {
   override name = 'ModelError';
   readonly code: ModelErrorCode;
   readonly contextOverflow: boolean;
+  readonly contextLimit: number | undefined;
+  readonly unexplained: 'vague' | 'other' | undefined;
   readonly budgetReached: boolean;
   readonly retryAfterMs: number | undefined;
 
@@ -142,6 +150,8 @@ export class ModelError extends Error {
     super(message, details);
     this.code = code;
     this.contextOverflow = details.contextOverflow ?? false;
+    this.contextLimit = details.contextLimit;
+    this.unexplained = details.unexplained;
     this.budgetReached = details.budgetReached ?? false;
     this.retryAfterMs = details.retryAfterMs;
   }

@@ -1,6 +1,7 @@
 import { configuredProvider, MODEL_PROVIDERS, type ModelProvider as ProviderId } from '@uswarm/contract/providers';
 import { z } from 'zod';
 import { lazyPort } from './lazy-port.js';
+import type { LearnedPartsDeps } from './learned-parts.js';
 import type { ModelNames } from './model-names.js';
 import type { ModelPort } from './port.js';
 import type { ProviderAdapter } from './providers/adapter.js';
@@ -96,7 +97,11 @@ export function providerOf(env: ModelVariables): ProviderId {
   return env.USWARM_DEFAULT_PROVIDER ?? configuredProvider(env);
 }
 
-export function createProvider(provider: ProviderId, env: ModelVariables): ModelPort {
+export function createProvider(
+  provider: ProviderId,
+  env: ModelVariables,
+  { onLearned }: Pick<LearnedPartsDeps, 'onLearned'> = {},
+): ModelPort {
   const port = lazyPort(provider, async () => {
     const [adapter, { createModelPort }] = await Promise.all([ADAPTERS[provider](env), import('./model-port.js')]);
     const betweenBytesMs = env.USWARM_MODEL_TIMEOUT_MS;
@@ -104,6 +109,7 @@ export function createProvider(provider: ProviderId, env: ModelVariables): Model
       adapter,
       limits: { firstByteMs: 2 * betweenBytesMs, betweenBytesMs, totalMs: STEP_MS },
       joinMs: JOIN_MS,
+      onLearned,
       retries: { maxWaitMs: env.USWARM_MODEL_RETRY_MS },
     });
   });

@@ -13,6 +13,8 @@ export interface Transport {
 
 export interface TransportDeps {
   repair: (response: Response) => Promise<Response>;
+  /** Changes the body of a request before it is sent. Default: as it is. */
+  edit?: ((body: Record<string, unknown>) => Record<string, unknown>) | undefined;
   /** How often the call was made before. */
   retries: number;
   /** Called with the body of a request before it is sent. @throws if it must not be sent */
@@ -24,25 +26,28 @@ export interface TransportDeps {
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 
 export function createTransport(deps: TransportDeps): Transport {
-  const { repair, retries, announce, fetch = globalThis.fetch } = deps;
+  const { repair, edit, retries, announce, fetch = globalThis.fetch } = deps;
   let requestBody = '';
   let mayCount = false;
   let isAnnounced = false;
 
   async function send(...[input, init]: Parameters<Fetch>): Promise<Response> {
-    requestBody = typeof init?.body === 'string' ? init.body : '';
+    const body = typeof init?.body === 'string' ? init.body : '';
+    requestBody = edit === undefined ? body : JSON.stringify(edit(JSON.parse(body) as Record<string, unknown>));
     if (announce !== undefined) {
       isAnnounced = true;
       await announce(requestBody);
     }
     mayCount = true;
-    // A redirect could send the key to another host.
+    // A redirect could send the key to another host. It is a response, so that users read what happened.
     const headers = new Headers(init?.headers);
     headers.set(RETRY_COUNT_HEADER, String(retries));
-    const response = await fetch(input, { ...init, headers, redirect: 'error' }).catch((error: unknown) => {
-      mayCount = !isNotConnected(error);
-      throw error;
-    });
+    const response = await fetch(input, { ...init, body: requestBody, headers, redirect: 'manual' }).catch(
+      (error: unknown) => {
+        mayCount = !isNotConnected(error);
+        throw error;
+      },
+    );
     mayCount = response.ok;
     if (!response.ok || response.body === null) return response;
     const repaired = await repair(response);

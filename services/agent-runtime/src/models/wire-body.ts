@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { parseJson } from '@uswarm/service-kit';
 import { statusOfType } from './failures.js';
+import { isHtml, WEB_PAGE_HEADERS } from './refusals/sentences.js';
 
 // What the repairs of all protocols share.
 
@@ -206,7 +207,8 @@ function errorResponse(body: unknown, text: string): Response {
   const code = Number(error['code'] ?? error['status']);
   const words = [error['type'], error['code'], error['message']].filter((word) => typeof word === 'string');
   const status = code >= 400 && code <= 599 ? code : (statusOfType(words.join(' ').toLowerCase()) ?? 500);
-  return new Response(text, { status, headers: { 'content-type': 'application/json' } });
+  const page = isHtml(text) ? WEB_PAGE_HEADERS : {};
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...page } });
 }
 
 export interface BodyRepairs {

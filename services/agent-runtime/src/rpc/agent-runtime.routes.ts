@@ -1,7 +1,6 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { AgentRuntime } from '@uswarm/runtime-proto';
 import type { Summarize } from '../agent/summarize.js';
-import { ContextTooSmall } from '../context/compaction.js';
 import { ModelError, type ModelErrorCode } from '../models/port.js';
 import { type TurnRefusal, TurnRefused } from '../turns/turn-end.js';
 import type { TurnRegistry } from '../turns/turn-registry.js';
@@ -26,7 +25,6 @@ const MODEL_CODES: Readonly<Record<ModelErrorCode, Code>> = {
 
 function toConnectError(error: unknown): unknown {
   if (error instanceof ModelError) return new ConnectError(error.code, MODEL_CODES[error.code]);
-  if (error instanceof ContextTooSmall) return new ConnectError(error.message, Code.FailedPrecondition);
   return error instanceof TurnRefused ? new ConnectError(error.message, CODES[error.refusal]) : error;
 }
 

@@ -18,6 +18,10 @@ export interface DialectResult {
   error?: string;
   /** The error is about the size of the request. */
   contextOverflow?: true;
+  /** Tokens that the error names as the limit of the request. */
+  contextLimit?: number;
+  /** A part of the sentence that users read. */
+  says?: string;
   /** Requests of the first step. */
   requests: number;
   /** Where the usage of each counted attempt of the first step comes from. */
@@ -44,6 +48,10 @@ export interface Dialect {
   expected: DialectResult;
   /** The user messages of the request, in a row. */
   questions?: readonly string[];
+  /** The system prompt of the request, with a mark for the cache. */
+  system?: string;
+  /** The last user message has an image. */
+  image?: true;
   /** Milliseconds without a byte after which the client gives up; for servers that hang. */
   silenceMs?: number;
 }

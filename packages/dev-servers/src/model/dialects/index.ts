@@ -130,6 +130,13 @@ import { commentsAfterFinish } from './end/comments-after-finish.js';
 import { reasoningField } from './text/reasoning-field.js';
 import type { Dialect } from './dialect.js';
 import { responses } from './responses.js';
+import { loadingLlama } from './http/loading-llama.js';
+import { loadingHuggingFace } from './http/loading-hugging-face.js';
+import { noQuota } from './http/no-quota.js';
+import { noCredits } from './http/no-credits.js';
+import { budgetExceeded } from './http/budget-exceeded.js';
+import { redirected } from './http/redirected.js';
+import { parts, size } from './refusals.js';
 
 /** All dialects by group: what servers do that the documentation of their protocol does not lead one to expect. */
 export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
@@ -255,7 +262,15 @@ export const dialects: Readonly<Record<string, readonly Dialect[]>> = {
     errorWith200,
     hangsBeforeHead,
     hangsInText,
+    loadingLlama,
+    loadingHuggingFace,
+    noQuota,
+    noCredits,
+    budgetExceeded,
+    redirected,
   ],
+  size,
+  parts,
   messages: [
     overloadedBeforeText,
     overloadedAfterText,

@@ -6,6 +6,8 @@ const TITLES: Readonly<Record<string, string>> = {
   transport: 'Transport',
   end: 'End of a response',
   http: 'Failures and refusals',
+  size: 'Refusals for size',
+  parts: 'Refused parts of a request',
   messages: 'Messages protocol',
 };
 
@@ -20,6 +22,8 @@ function outcomeOf({
   calls = [],
   error,
   contextOverflow,
+  contextLimit,
+  says,
   requests,
   usage,
   waits = [],
@@ -28,7 +32,12 @@ function outcomeOf({
     ...(text === '' ? [] : ['text']),
     ...(calls.length === 0 ? [] : [calls.length === 1 ? 'one call' : `${calls.length} calls`]),
     ...(finish === undefined || finish === 'answered' || finish === 'calls' ? [] : [OUTCOMES[finish]]),
-    ...(error === undefined ? [] : [`\`${error}\`${contextOverflow === true ? ', then a smaller prompt' : ''}`]),
+    ...(error === undefined
+      ? []
+      : [
+          `\`${error}\`${contextOverflow === true ? `, then ${contextLimit === undefined ? 'a smaller prompt' : `a window of ${contextLimit} tokens`}` : ''}`,
+        ]),
+    ...(says === undefined ? [] : [`“${says}”`]),
     ...(requests > 1 ? [`${requests} requests`] : []),
     ...(waits.length > 0 ? [`waits ${waits.map(seconds).join(' and ')}`] : []),
     usage.length === 0 ? 'no usage' : `usage ${usage.join(' and ')}`,

@@ -76,6 +76,19 @@ export const refuse = (status: number, message: string, fields: object = {}): Mo
   { error: { status, message, ...fields } },
 ];
 
+const blocksOf = (body: Record<string, unknown>): unknown[] =>
+  (body['messages'] as { content?: unknown }[]).flatMap(({ content }) =>
+    Array.isArray(content) ? (content as unknown[]) : [],
+  );
+
+/** Whether a request has a system prompt. */
+export const hasSystem = (body: Record<string, unknown>): boolean =>
+  'system' in body || (body['messages'] as { role: string }[]).some(({ role }) => role === 'system');
+
+/** Whether a message of the user has an image. */
+export const hasImage = (body: Record<string, unknown>): boolean =>
+  blocksOf(body).some((block) => ['image', 'image_url'].includes((block as { type: string }).type));
+
 /** Whether a request has tool results, and the last assistant message as the server received it. */
 export function arrived({ raw: body }: ReceivedRequest): { results: boolean; assistant: Record<string, unknown> } {
   const messages = body['messages'] as (ModelServerMessage & Record<string, unknown>)[];

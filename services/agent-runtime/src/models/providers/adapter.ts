@@ -9,8 +9,6 @@ export interface AttemptOptions {
   model: string;
   /** All requests of the attempt use it. */
   fetch: Fetch;
-  /** Optional parameters that this provider rejected before; they are left out. */
-  rejected: ReadonlySet<string>;
   /** The bearer token for the model gateway; undefined without a gateway. */
   token: string | undefined;
 }
@@ -18,12 +16,14 @@ export interface AttemptOptions {
 /** What differs between providers. */
 export interface ProviderAdapter {
   readonly slug: string;
-  /** Optional parameters that some servers of this protocol reject. */
-  readonly optionalParameters: readonly string[];
   /** @throws ModelError if no model is configured */
   modelName(requested: string): string;
   /** The model for one attempt. */
   languageModel(options: AttemptOptions): Pick<LanguageModelV4, 'doStream'>;
+  /** Optional fields of other protocols that this one requires. */
+  readonly required?: readonly string[];
+  /** The body of a request without fields that the server refuses, or with other ones. */
+  reduce?(body: Record<string, unknown>, refused: ReadonlySet<string>): Record<string, unknown>;
   /** Adapts a prompt to what servers of this protocol accept. */
   prepare(prompt: Prompt): Prompt;
   /**

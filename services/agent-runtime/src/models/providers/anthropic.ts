@@ -18,7 +18,7 @@ const ANTHROPIC = 'https://api.anthropic.com';
 export function createAnthropicAdapter({ baseUrl = ANTHROPIC, apiKey, names }: AnthropicDeps): ProviderAdapter {
   return {
     slug: 'anthropic',
-    optionalParameters: [],
+    required: ['max_tokens'],
     modelName: (requested) => resolveModel(requested, names),
     languageModel({ model, fetch, token }: AttemptOptions): LanguageModelV4 {
       // The client requires a key, but gateways on the same machine need none.

@@ -77,7 +77,6 @@ function demoModel({ model }: AttemptOptions, delayMs: number): LanguageModelV4 
 export function createDemoAdapter({ delayMs }: DemoDeps): ProviderAdapter {
   return {
     slug: 'demo',
-    optionalParameters: [],
     modelName: () => 'demo',
     languageModel: (options) => demoModel(options, delayMs),
     prepare: (prompt) => prompt,

@@ -16,19 +16,11 @@ const OPENAI = 'https://api.openai.com/v1';
 
 type Body = Record<string, unknown>;
 
-/** Removes or renames parameters that the server rejected. */
-function reduce(body: Body, rejected: ReadonlySet<string>): Body {
+/** Newer models of OpenAI have another name for the output limit. */
+function renameLimit(body: Body, refused: ReadonlySet<string>): Body {
   const { max_tokens: maxTokens, ...rest } = body;
-  const reduced: Body = rejected.has('max_tokens') ? { ...rest, max_completion_tokens: maxTokens } : { ...body };
-  for (const name of ['stream_options', 'tool_choice', 'max_completion_tokens']) {
-    if (rejected.has(name)) Reflect.deleteProperty(reduced, name);
-  }
-  const { messages } = reduced;
-  if (!rejected.has('reasoning_content') || !Array.isArray(messages)) return reduced;
-  return {
-    ...reduced,
-    messages: messages.map(({ reasoning_content: _, reasoning_details: __, ...message }: Body) => message),
-  };
+  if (maxTokens === undefined || !refused.has('max_tokens')) return body;
+  return refused.has('max_completion_tokens') ? rest : { ...rest, max_completion_tokens: maxTokens };
 }
 
 /** Fields of a message that servers want back unchanged, such as encrypted reasoning. */
@@ -94,7 +86,7 @@ function moveImages(message: PromptMessage): PromptMessage[] {
 
 /** The models of the client library. They are kept: each new one builds and compiles the schema of its chunks. */
 function createModels(baseUrl: string) {
-  const known = new WeakMap<ReadonlySet<string>, Map<string, LanguageModelV4>>();
+  const known = new Map<string, LanguageModelV4>();
   /** By the signal of an attempt, which the client library passes on. */
   const fetches = new WeakMap<AbortSignal, Fetch>();
 
@@ -105,21 +97,19 @@ function createModels(baseUrl: string) {
     return fetch(input, init);
   };
 
-  const create = (name: string, rejected: ReadonlySet<string>): LanguageModelV4 =>
+  const create = (name: string): LanguageModelV4 =>
     createOpenAICompatible({
       name: 'openai',
       baseURL: baseUrl,
       fetch: fetchOfAttempt,
       includeUsage: true,
       metadataExtractor: replayExtractor,
-      transformRequestBody: (body) => reduce(body, rejected),
     }).chatModel(name);
 
   return {
-    of(name: string, rejected: ReadonlySet<string>): LanguageModelV4 {
-      const models = known.get(rejected) ?? new Map<string, LanguageModelV4>();
-      const model = models.get(name) ?? create(name, rejected);
-      known.set(rejected, models.set(name, model));
+    of(name: string): LanguageModelV4 {
+      const model = known.get(name) ?? create(name);
+      known.set(name, model);
       return model;
     },
     useFetch: (signal: AbortSignal, fetch: Fetch): void => void fetches.set(signal, fetch),
@@ -131,19 +121,19 @@ export function createOpenAiCompatible({ baseUrl = OPENAI, apiKey, names }: Open
   const models = createModels(baseUrl);
   return {
     slug: 'openai',
-    optionalParameters: ['stream_options', 'tool_choice', 'max_completion_tokens', 'max_tokens', 'reasoning_content'],
     modelName: (requested) => resolveModel(requested, names),
-    languageModel({ model, fetch, rejected, token }: AttemptOptions) {
+    languageModel({ model, fetch, token }: AttemptOptions) {
       const key = token ?? apiKey;
       const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
       return {
         doStream(options) {
           const abortSignal = options.abortSignal ?? new AbortController().signal;
           models.useFetch(abortSignal, fetch);
-          return models.of(model, rejected).doStream({ ...options, abortSignal, headers });
+          return models.of(model).doStream({ ...options, abortSignal, headers });
         },
       };
     },
+    reduce: renameLimit,
     prepare: (prompt: Prompt) => prompt.map(joinTexts).flatMap(moveImages),
     repair: repairCompletion,
   };

@@ -1,0 +1,15 @@
+import type { Dialect } from '../dialect.js';
+import { answer, hasSystem, refuse } from '../wire.js';
+
+export const rolesAlternate: Dialect = {
+  name: 'The template of the model counts the system prompt as a message of the conversation.',
+  protocol: 'openai',
+  server: 'GPT4All and servers with Mistral templates',
+  source: 'https://github.com/nomic-ai/gpt4all/issues/3282',
+  system: 'Be brief.',
+  script: (_index, { raw: body }) =>
+    hasSystem(body)
+      ? refuse(400, 'Conversation roles must alternate user/assistant/user/assistant/...')
+      : answer('Hello.'),
+  expected: { text: 'Hello.', finish: 'answered', requests: 2, usage: ['reported'] },
+};
