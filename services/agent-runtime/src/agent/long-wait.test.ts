@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { end, request, run, search, searchTool, text } from '../../test/scripted-turn.js';
+import { brief, end, request, run, search, searchTool, text } from '../../test/scripted-turn.js';
 import type { StepOptions } from '../models/port.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
 
@@ -32,5 +32,15 @@ describe('a turn whose model provider asks for a long wait', () => {
     const { events } = await run([request(large), call], { turn: { journaled: true, canWait: true }, tools });
     expect(events.some((event) => event.case === 'entry')).toBe(false);
     expect(waits(events)).toEqual([]);
+  });
+});
+
+describe('a turn whose model server is loading the model', () => {
+  it('is pending until the text begins', async () => {
+    const loading = (_signal: AbortSignal, { onLoading }: StepOptions): Promise<void> => Promise.resolve(onLoading?.());
+    const { events, done } = await run([[loading, text('Hi'), end('answered', 'Hi')]]);
+    const activities = brief(events).filter((line) => line.startsWith('activity'));
+    expect(activities).toEqual(['activity READING', 'activity THINKING', 'activity PENDING', 'activity WRITING']);
+    expect(done.text).toBe('Hi');
   });
 });
