@@ -8,7 +8,7 @@ import { argumentsFor } from './repair/arguments.js';
 import { bareCalls, canBeCall } from './repair/bare-calls.js';
 import { type FinishKind, finishKind } from './repair/finish-reasons.js';
 import { createPrivateText, type Piece } from './repair/private-text.js';
-import { callsAfterThoughts, nameIn, readCalls } from './repair/text-calls.js';
+import { callsAfterThoughts, nameIn, nestedCalls, readCalls } from './repair/text-calls.js';
 import { toolNameOf } from './repair/tool-names.js';
 
 type Part = AssistantMessage['content'][number];
@@ -115,8 +115,8 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
   const privates = createPrivateText();
   const textCalls: Extract<Piece, { type: 'call' }>[] = [];
   let text = '';
-  /** How much of the text was shown. */
-  let sent = 0;
+  /** The end of the text, which was not shown yet. Cutting it from the text would copy the text each time. */
+  let waiting = '';
   let unreadable: string | undefined;
   let finish: FinishKind | 'unknown' | undefined;
   /** Fields that the provider wants back in the same message. */
@@ -125,6 +125,11 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
   function addCall(name: string, input: string, metadata?: Metadata): void {
     if (calls.length === MAX_CALLS) return;
     const known = toolNameOf(name, names);
+    const nested = known === undefined ? nestedCalls(input, names) : undefined;
+    if (nested !== undefined) {
+      for (const inner of nested) addCall(inner.name, inner.input, metadata);
+      return;
+    }
     const tool = known === undefined ? undefined : offered.get(known);
     const call: ToolCall = { id: newCallId(), name: known ?? name, input: argumentsFor(tool, input) };
     calls.push(call);
@@ -142,6 +147,7 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
     switch (piece.type) {
       case 'text':
         text += piece.text;
+        waiting += piece.text;
         content.append('text', piece.text, metadata);
         return [];
       case 'thought':
@@ -156,18 +162,19 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
   }
 
   function takeBack(length: number, asThought: boolean): StepEvent[] {
+    const sent = text.length - waiting.length;
     text = text.slice(0, length);
     content.cut(length, asThought);
-    if (sent <= length) return [];
-    sent = 0;
-    return [{ type: 'retracted' }];
+    waiting = sent > length ? text : text.slice(sent);
+    return sent > length ? [{ type: 'retracted' }] : [];
   }
 
   function show(pieces: readonly Piece[], metadata: Metadata, isWhole = false): StepEvent[] {
     const before = pieces.flatMap((piece) => apply(piece, metadata));
-    if (text.length === sent || (sent === 0 && !isWhole && canBeCall(text, names))) return before;
-    const added = text.slice(sent);
-    sent = text.length;
+    const isHeld = waiting.length === text.length && !isWhole && canBeCall(text, names);
+    if (waiting === '' || isHeld) return before;
+    const added = waiting;
+    waiting = '';
     return [...before, { type: 'text', text: added }];
   }
 
@@ -182,8 +189,8 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
     for (const { text: written, recipient } of textCalls) {
       const read = recipient === undefined ? readCalls(written) : [{ name: recipient, input: written }];
       if (read === undefined) {
-        unreadable ??= written;
         add(nameIn(written, names) ?? UNREADABLE, written);
+        if (calls.at(-1)?.input === undefined) unreadable ??= written;
       } else for (const { name, input } of read) add(name, input);
     }
   }
@@ -198,6 +205,7 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
     if (bare !== undefined) {
       before.push(...takeBack(0, false));
       text = bare.text;
+      waiting = text;
       content.append('text', text, undefined);
       for (const { name, input } of bare.calls) addCall(name, input);
     } else if (isOnlyText && text.trim() === '') {

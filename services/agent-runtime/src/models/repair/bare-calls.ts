@@ -55,10 +55,15 @@ function fencedSpans(text: string): Span[] {
   });
 }
 
+/** The start of a line before an object, with words that announce a call. */
+const LINE_START = /(?:^|\n)[ \t]*(?:functools|json\s+|<?\/?(?:tool|function)s?(?:[ _]?calls?)?[>:]*\s*)?(?=[[{])/gi;
+/** Tags without a text. */
+const EMPTY = /^(?:\s|<\/?[\w:-]+>)*$/;
+
 /** Objects and lists at the start of a line. */
 function plainSpans(text: string): Span[] {
   const spans: Span[] = [];
-  for (const { 0: head, index } of text.matchAll(/(?:^|\n)[ \t]*(?:functools)?(?=[[{])/g)) {
+  for (const { 0: head, index } of text.matchAll(LINE_START)) {
     const from = index + head.length;
     const value = from < (spans.at(-1)?.end ?? 0) ? undefined : jsonAt(text, from);
     const calls = value === undefined ? undefined : callsOf(value.value);
@@ -119,6 +124,7 @@ export function bareCalls(text: string, tools: readonly FunctionTool[]): BareCal
     from = end;
   }
   rest = (rest + text.slice(from)).trim();
+  if (EMPTY.test(rest)) rest = '';
   return rest.length > MAX_WORDS ? undefined : { calls: spans.flatMap(({ calls }) => calls), text: rest };
 }
 

@@ -1,7 +1,7 @@
 // What models write for their own use: the tags of thoughts, the tokens of templates, and the forms of calls.
 
 /** Names of tags around thoughts. */
-const THOUGHT = String.raw`(?:ant|longcat_)?(?:think|thinking|thoughts?|reasoning|reflection)|scratch_?pad|(?:inner|internal)_monologue|cot_budget_reflect`;
+const THOUGHT = String.raw`(?:ant|longcat_|inner_|internal_)?(?:think|thinking|thoughts?|reasoning|reflection|monologue)(?:_process|_content)?|chain_of_thought|scratch_?pad|cot_budget_reflect`;
 const BAR = '[|｜‖]{1,2}';
 /** A prefix such as that of `seed:think`. */
 const PREFIX = String.raw`(?:[a-z]+:)?`;
@@ -43,7 +43,7 @@ const CALL_FORMS: readonly CallForm[] = [
   },
   { open: at(`<${BAR}DSML${BAR}${TOOL_TAG}>`), close: new RegExp(`</${BAR}DSML${BAR}${TOOL_TAG}>`, 'iu') },
   { open: at(`<${PREFIX}invoke\\s+name=`), close: new RegExp(`</${PREFIX}invoke\\s*>`, 'iu') },
-  { open: at(String.raw`<function=[^<>\n]{1,100}>`), close: /<\/function\s*>/iu },
+  { open: at(String.raw`<function(?:=[^<>\n]{1,100}>|\s+name=)`), close: /<\/function\s*>/iu },
   { open: at(String.raw`<\|tool_call>`), close: /<tool_call\|>/iu },
   {
     open: at(`<${BAR}tool[_▁]calls?(?:_section)?[_▁](?:begin|start)${BAR}>`),
@@ -76,6 +76,7 @@ const MESSAGE_END = at(String.raw`<\|(?:end|return|call)\|>`);
 
 /** Tokens without a text. */
 const TOKENS = [
+  at(`<${PREFIX}(?:${THOUGHT})\\s*/>`),
   at(`<${BAR}${TOKEN_NAME}${BAR}>`),
   at(String.raw`<\|[a-z]\w{1,30}>|<[a-z]\w{1,30}\|>`),
   at(String.raw`</s>|<(?:eos|bos|pad|unk|eot|eod|end_of_turn|end_of_text|endoftext|end_of_utterance|sep)>`),
@@ -135,9 +136,9 @@ const names = (prefixes: readonly string[], words: string): string[] =>
   prefixes.flatMap((prefix) => words.split(' ').map((word) => `${prefix}${word}`));
 
 const TAG_NAMES =
-  'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad inner_monologue ' +
-  'internal_monologue cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
-  'tool_use tooluse function_call function_calls functioncall functioncalls invoke function= s> eos> bos> pad> unk> eot> eod> sep> ' +
+  'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad inner_ ' +
+  'internal_ chain_of_thought cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
+  'tool_use tooluse function_call function_calls functioncall functioncalls invoke function= function s> eos> bos> pad> unk> eot> eod> sep> ' +
   'end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused94> unused95> channel|> tool_call|> turn|> <sys>>';
 /** The beginnings of all marks, in lower case. */
 const LITERALS = [
@@ -195,6 +196,8 @@ const ABOUT_START = /^\s+(?:tags?|tokens?|elements?|is|are|was|means?|marks?)(?!
 const PUNCTUATION = /^[.,;:!?…](?:\s|$)/u;
 const IN_SENTENCE = /[\p{L}\p{N},]\s+$/u;
 const QUOTED = /["'“‘«„([]$/u;
+/** A cell of a table. */
+const IN_CELL = /\|\s+$/u;
 const IN_LIST = /^\s*(?:[-*+]|\d+[.)])\s+$/u;
 
 /**
@@ -204,6 +207,7 @@ const IN_LIST = /^\s*(?:[-*+]|\d+[.)])\s+$/u;
  * @param after what follows it
  */
 export function isMentioned(before: string, after: string): boolean {
+  if (IN_CELL.test(before) && /^\s*(?:\||\p{L})/u.test(after)) return true;
   if (QUOTED.test(before) && /^["'”’»“)\].,]/u.test(after)) return true;
   if (IN_SENTENCE.test(before)) return ABOUT.test(after) || PUNCTUATION.test(after);
   if (IN_LIST.test(before) && /^:?\s*[:=–—-]\s/u.test(after)) return true;
@@ -216,4 +220,8 @@ export const needsMore = (before: string, after: string): boolean =>
   !after.includes('\n') &&
   !/^\s*[\p{L}]+[^\p{L}]/u.test(after) &&
   !/^\s*[^\s\p{L}]./u.test(after) &&
-  (QUOTED.test(before) || IN_SENTENCE.test(before) || before.trim() === '' || IN_LIST.test(before));
+  (IN_CELL.test(before) ||
+    QUOTED.test(before) ||
+    IN_SENTENCE.test(before) ||
+    before.trim() === '' ||
+    IN_LIST.test(before));

@@ -155,6 +155,8 @@ const PUBLIC = [
   ' the text continues',
   'a ~ b, ~5 and ~~gone~~',
   'Email <me@example.org>, or <https://example.org>.',
+  '| token | use |\n| --- | --- |\n| <pad> | padding |\n| <think> | thoughts |',
+  'The words are <pad>, <unk>, and <eos>.',
   'F# uses `x |> f <| y`; 1 <| 2',
   'Ends with <',
   'Ends with <thi',

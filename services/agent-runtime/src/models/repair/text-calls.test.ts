@@ -178,6 +178,17 @@ const FORMS: [string, string][] = [
   ['encoded arguments', '{"name": "web_search_tool", "arguments": "{\\"query\\": \\"tea\\", \\"max_results\\": 3}"}'],
   ['single quotes', "{'name': 'web_search_tool', 'arguments': {'query': 'tea', 'max_results': 3}}"],
   ['a name before the object', 'web_search_tool\n{"query": "tea", "max_results": 3}'],
+  ['a list of tools', `<tools>\n${JSON_SEARCH}\n</tools>`],
+  ['an announced object', `TOOL_CALL: ${JSON_SEARCH}`],
+  [
+    'tags for functions with names',
+    '<function name="web_search_tool">\n<parameter name="query">tea</parameter>\n<parameter name="max_results">3</parameter>\n</function>',
+  ],
+  [
+    'tags for name and arguments',
+    '<tool_call>\n<name>web_search_tool</name>\n<arguments>{"query": "tea", "max_results": 3}</arguments>\n</tool_call>',
+  ],
+  ['a tag with a name', '<tool_call name="web_search_tool">{"query": "tea", "max_results": 3}</tool_call>'],
   ['a Python call', 'web_search_tool(query="tea", max_results=3)'],
   ['ReAct', 'Action: web_search_tool\nAction Input: {"query": "tea", "max_results": 3}\nObservation: invented'],
 ];
@@ -245,6 +256,16 @@ describe('a call that a model writes as text', () => {
       input: JSON.stringify(TEA.input),
     };
     expect(run([`<tool_call>${JSON_TEA}</tool_call>`], [call])).toMatchObject({ shown: '', calls: [TEA] });
+  });
+
+  it('runs if it is an argument of an unknown tool', () => {
+    const uses = [
+      { recipient_name: 'functions.remember', parameters: TEA.input },
+      { recipient_name: 'functions.web_search_tool', parameters: SEARCH.input },
+    ];
+    const input = JSON.stringify({ tool_uses: uses });
+    const call = { type: 'tool-call' as const, toolCallId: 'a', toolName: 'multi_tool_use.parallel', input };
+    expect(run([], [call])).toMatchObject({ calls: [TEA, SEARCH] });
   });
 
   it('runs if it is part of thoughts that do not end', () => {

@@ -105,12 +105,19 @@ function jsonCalls(text: string): TextCall[] | undefined {
   return calls.length === 0 ? undefined : calls;
 }
 
-const FUNCTION = /<function=\s*["']?([^<>"'\n]+?)["']?\s*>([\s\S]*?)(?:<\/function\s*>|(?=<function=)|$)/gi;
+const FUNCTION =
+  /<function(?:=|\s+name=)\s*["']?([^<>"'\n]+?)["']?\s*>([\s\S]*?)(?:<\/function\s*>|(?=<function[=\s])|$)/gi;
 const INVOKE =
   /<(?:[a-z]+:)?invoke\s+name=\s*["']?([^<>"'\n]+?)["']?\s*>([\s\S]*?)(?:<\/(?:[a-z]+:)?invoke\s*>|(?=<(?:[a-z]+:)?invoke\s)|$)/gi;
 const PARAMETER =
   /<(?:[a-z]+:)?parameter(?:=\s*["']?([^<>"'\n]+?)["']?|\s+name=\s*["']?([^<>"'\n]+?)["']?(?:\s[^<>]*)?)\s*>([\s\S]*?)(?:<\/(?:[a-z]+:)?parameter\s*>|(?=<(?:[a-z]+:)?parameter[\s=])|$)/gi;
 const ARG_PAIR = /<arg_key>\s*([\s\S]*?)\s*<\/arg_key>\s*<arg_value>([\s\S]*?)(?:<\/arg_value>|(?=<arg_key>)|$)/gi;
+
+/** A name and its arguments, each between tags. */
+const TAGGED =
+  /<(?:tool_?name|name|function|tool)>([^<>]+)<\/[^<>]+>\s*<(?:arguments|parameters|args|params|input)>([\s\S]*?)<\/(?:arguments|parameters|args|params|input)>/gi;
+/** A tag that has the name. */
+const NAMED_TAG = /^\s*<\w+\s+name=["']([^"'<>]+)["'][^<>]*>([\s\S]*)$/;
 
 /** The line breaks around a value belong to its tags. */
 const bareValue = (text: string): string => text.replace(/^\r?\n/, '').replace(/\r?\n$/, '');
@@ -131,6 +138,13 @@ function xmlCalls(text: string): TextCall[] | undefined {
     [...plain.matchAll(pattern)].map(([, name = '', body = '']) => ({ name: name.trim(), input: parametersOf(body) })),
   );
   if (calls.length > 0) return calls;
+  const tagged = [...plain.matchAll(TAGGED)].map(([, name = '', input = '']) => ({
+    name: name.trim(),
+    input: input.trim(),
+  }));
+  if (tagged.length > 0) return tagged;
+  const [, inTag, body = ''] = NAMED_TAG.exec(plain) ?? [];
+  if (inTag !== undefined) return [{ name: inTag, input: parametersOf(body.replace(/<\/[^<>]*>\s*$/, '')) }];
   if (!/<arg_key>/i.test(plain)) return undefined;
   return plain
     .split(/<\/?tool_call>/i)
@@ -219,4 +233,11 @@ export function callsAfterThoughts(thoughts: string, offered: ReadonlySet<string
   const written = start === undefined ? '' : thoughts.slice(start).trim();
   const calls = written.endsWith('>') ? readCalls(written) : undefined;
   return calls?.every(({ name }) => toolNameOf(name, offered) !== undefined) === true ? calls : [];
+}
+
+/** The calls of offered tools in the arguments of a call, such as one of several calls at the same time; undefined without any. */
+export function nestedCalls(input: string, offered: ReadonlySet<string>): TextCall[] | undefined {
+  const start = input.search(/[[{]/);
+  const calls = start < 0 ? undefined : callsOf(jsonAt(input, start)?.value);
+  return calls?.every(({ name }) => toolNameOf(name, offered) !== undefined) === true ? calls : undefined;
 }
