@@ -74,6 +74,21 @@ describe.each(PROVIDERS)('a turn with the %s provider', (provider) => {
     },
   );
 
+  it('takes thoughts back by the offset if they were shown before their end was known', async () => {
+    const script: Dialect['script'] = () => [{ text: 'The user greets.' }, { text: '</think>\n\nHello.' }];
+    const { done, events } = await runTurn(provider, { script });
+    const shown = events.reduce(
+      (text, { case: kind, value }) =>
+        kind === 'chunk' && 'offset' in value ? text.slice(0, value.offset) + value.text : text,
+      '',
+    );
+    expect({ shown, text: done.text, outcome: done.outcome }).toEqual({
+      shown: 'Hello.',
+      text: 'Hello.',
+      outcome: Outcome.COMPLETED,
+    });
+  });
+
   it.each([8, 9, 40])(
     'runs the first 8 of %i calls, and tells the model that the others did not run',
     async (count) => {

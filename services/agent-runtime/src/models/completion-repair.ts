@@ -1,17 +1,9 @@
 import { parseJson } from '@uswarm/service-kit';
 import { createMessageRepair } from './repair/completion-message.js';
 import { finishKind, isFinishReason } from './repair/finish-reasons.js';
+import { isObject, type Json, objects } from './repair/json.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
-import {
-  type EventRepair,
-  eventResponse,
-  isObject,
-  type Json,
-  objects,
-  type PassOptions,
-  repairBody,
-  repairCounts,
-} from './wire-body.js';
+import { type EventRepair, eventResponse, type PassOptions, repairBody, repairCounts } from './wire-body.js';
 
 // Deviations of servers with the chat completions protocol that the client library does not accept.
 

@@ -1,16 +1,8 @@
 import { parseJson } from '@uswarm/service-kit';
 import { isFinishReason } from './repair/finish-reasons.js';
+import { isObject, type Json, objects } from './repair/json.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
-import {
-  type EventRepair,
-  eventResponse,
-  isObject,
-  type Json,
-  objects,
-  type PassOptions,
-  repairBody,
-  repairCounts,
-} from './wire-body.js';
+import { type EventRepair, eventResponse, type PassOptions, repairBody, repairCounts } from './wire-body.js';
 
 // Deviations of servers with the Messages protocol that the client library does not accept.
 

@@ -1,4 +1,4 @@
-import type { Json } from './wire-body.js';
+import type { Json } from './repair/json.js';
 
 /** An event that only adds text. */
 export interface TextDelta {

@@ -2,15 +2,9 @@ import { createParser } from 'eventsource-parser';
 import { parseJson } from '@uswarm/service-kit';
 import { statusOfType } from './failures.js';
 import { isHtml, WEB_PAGE_HEADERS } from './refusals/sentences.js';
+import { isObject, type Json } from './repair/json.js';
 
 // What the repairs of all protocols share.
-
-export type Json = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 /** Counts as text become numbers; negative and other values are removed. */
 export function repairCounts(usage: Json): Json {

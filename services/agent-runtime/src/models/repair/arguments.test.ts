@@ -1,7 +1,8 @@
-import { TOOL_SERVER_TOOLS, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
+import { ACTION_CARD_TOOL, TOOL_SERVER_TOOLS, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { builtInTools } from '../../tools/built-in-tools.js';
 import type { FunctionTool } from '../port.js';
 import { argumentsFor } from './arguments.js';
 
@@ -205,6 +206,17 @@ const { field } = fc.letrec<{ field: { schema: z.ZodType; value: unknown } }>((t
     })),
   ),
 }));
+
+const optionalOf = ({ inputSchema }: FunctionTool): string[] =>
+  Object.keys(inputSchema.properties ?? {}).filter((name) => inputSchema.required?.includes(name) !== true);
+
+it.each([search, ...builtInTools({ skillDocuments: [] }, [ACTION_CARD_TOOL]).map(({ definition }) => definition)])(
+  'the arguments of $name are the same with all optional fields as null and without them',
+  (tool) => {
+    const nulls = Object.fromEntries(optionalOf(tool).map((name) => [name, null]));
+    expect(argumentsFor(tool, JSON.stringify(nulls))).toEqual({});
+  },
+);
 
 describe('the arguments of any tool', () => {
   const names = ['one', 'two', 'three', 'four'];

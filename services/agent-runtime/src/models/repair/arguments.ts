@@ -1,6 +1,6 @@
 import { parseJson, storable } from '@uswarm/service-kit';
 import type { FunctionTool } from '../port.js';
-import { isObject, type Json } from '../wire-body.js';
+import { isObject, type Json } from './json.js';
 import { jsonAt, withoutFence } from './lenient-json.js';
 import {
   accepts,

@@ -1,8 +1,8 @@
 import type { FunctionTool } from '../port.js';
 import { argumentsFor } from './arguments.js';
 import { jsonAt } from './lenient-json.js';
-import { pythonCalls } from './python-calls.js';
-import { callsOf, readCalls, type TextCall } from './text-calls.js';
+import { pythonCalls, type TextCall } from './python-calls.js';
+import { callsOf, readCalls } from './text-calls.js';
 import { toolNameOf } from './tool-names.js';
 
 // Calls that a model wrote as a plain or fenced object, without the marks of its template.

@@ -1,5 +1,5 @@
-import { isObject, type Json, objects } from '../wire-body.js';
-import { type CallNames, createCallNames } from '../call-names.js';
+import { isObject, type Json, objects } from './json.js';
+import { type CallNames, createCallNames } from './call-names.js';
 
 // Messages and deltas of the chat completions protocol in the many forms in which servers send them.
 

@@ -1,8 +1,15 @@
 import { parseJson } from '@uswarm/service-kit';
 import { jsonrepair } from 'jsonrepair';
-import type { TextCall } from './text-calls.js';
 
 // Calls in the form of Python, such as `[search(query="one", limit=3)]`.
+
+/** A call that a model wrote as text. */
+export interface TextCall {
+  /** As the model wrote it. */
+  name: string;
+  /** JSON, or what the model wrote instead. */
+  input: string;
+}
 
 const OPEN = '([{';
 const CLOSE = ')]}';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type Json } from '../wire-body.js';
+import { isObject, type Json } from './json.js';
 
 // The part of JSON Schema that tells which type a value must have.
 

@@ -1,16 +1,9 @@
-import { isObject, type Json } from '../wire-body.js';
+import { isObject, type Json } from './json.js';
 import { jsonAt, withoutFence } from './lenient-json.js';
-import { pythonCalls } from './python-calls.js';
+import { pythonCalls, type TextCall } from './python-calls.js';
 import { toolNameOf } from './tool-names.js';
 
 // Calls that a model wrote as text.
-
-export interface TextCall {
-  /** As the model wrote it. */
-  name: string;
-  /** JSON, or what the model wrote instead. */
-  input: string;
-}
 
 const NAME_KEYS = [
   'name',
