@@ -128,6 +128,7 @@ describe('an answer of a token endpoint', () => {
     };
     const code = 'integration_exchange_failed';
     expect(await blamed('invalid_scope')).toEqual({ code, blamed: false, error: 'invalid_scope' });
+    expect(await blamed('unauthorized_client')).toEqual({ code, blamed: false, error: 'unauthorized_client' });
     expect(await blamed('invalid_client')).toEqual({ code, blamed: true, error: 'invalid_client' });
     const lines = log.filter((line) => line.includes('look at its settings'));
     expect(lines.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual(['invalid_client']);

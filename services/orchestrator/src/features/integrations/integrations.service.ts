@@ -96,7 +96,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
         throw new ApiError('integration_unavailable', { cause: error });
       }
       const extra = { provider_error: reason };
-      if (!error.rejectsClient) {
+      if (!error.rejectsCredentials) {
         logger.warn({ provider: client.provider, reason }, 'a provider refused to exchange a code');
         throw new ApiError('integration_exchange_failed', { extra, cause: error });
       }

@@ -29,9 +29,14 @@ export class OAuthFailure extends Error {
     this.reason = reason;
   }
 
-  /** The provider rejects the registered client, which only the operator can change. */
+  /** The provider does not accept the credentials of the registered client. */
+  get rejectsCredentials(): boolean {
+    return this.kind === 'refused' && CREDENTIAL_CODES.has(this.reason);
+  }
+
+  /** Only the operator can change what the provider rejects: the registered client or its request. */
   get rejectsClient(): boolean {
-    return this.kind === 'refused' && CLIENT_CODES.has(this.reason);
+    return this.rejectsCredentials || (this.kind === 'refused' && REQUEST_CODES.has(this.reason));
   }
 }
 
@@ -76,10 +81,9 @@ const REVOKED_GRANT_CODES = new Set([
   'token_revoked', // Slack
   'token_expired', // Slack
 ]);
-/** The provider rejects the client: only the operator can do something. */
-const CLIENT_CODES = new Set([
+const REQUEST_CODES = new Set(['unauthorized_client', 'unsupported_grant_type', 'invalid_request']);
+const CREDENTIAL_CODES = new Set([
   'invalid_client',
-  'unauthorized_client',
   'invalid_client_id',
   'bad_client_id',
   'bad_client_secret', // Slack
