@@ -38,7 +38,11 @@ async function tryToListen(port: number, host: string): Promise<string | undefin
 function holderOf(port: number): string | undefined {
   const pid = process.platform === 'linux' ? pidOnLinux(port) : pidByLsof(port);
   if (pid === undefined) return undefined;
-  const command = commandLine(pid).slice(0, 80);
+  // The program is more telling than the paths of Node and of what it loads first.
+  const command = commandLine(pid)
+    .replace(/^\/\S*\//, '')
+    .replace(/ --import \S+/, '')
+    .slice(0, 80);
   return `${command === '' ? programOf(pid).name : command}, pid ${pid}`;
 }
 

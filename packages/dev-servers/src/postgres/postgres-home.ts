@@ -52,13 +52,14 @@ function lookUpUser(name: string): SystemUser | undefined {
   return Number.isInteger(uid) && Number.isInteger(gid) && uid !== 0 ? { name, uid, gid } : undefined;
 }
 
-/** The folder on the way to `path` that `user` may not enter, nearest to `path`; undefined if it may enter all. */
+/** The outermost folder on the way to `path` that `user` may not enter; undefined if it may enter all. */
 function obstacleOf(user: SystemUser, path: string): string | undefined {
+  let obstacle: string | undefined;
   for (let folder = realpathSync(path); ; folder = dirname(folder)) {
     const { mode, uid, gid } = statSync(folder);
     const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0) return folder;
-    if (folder === dirname(folder)) return undefined;
+    if ((mode & bit) === 0) obstacle = folder;
+    if (folder === dirname(folder)) return obstacle;
   }
 }
 

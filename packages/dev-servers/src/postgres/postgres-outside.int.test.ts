@@ -93,7 +93,7 @@ asRoot('the database of root', () => {
       expect(progress.at(-1)).toMatch(
         /^It is in \/var\/lib\/uswarm\/\S+, because the user of Postgres \(\S+\) may not enter /,
       );
-      expect(progress.at(-1)).toContain(root);
+      expect(progress.at(-1)).toMatch(new RegExp(` ${root}$`));
     });
 
     it('is deleted at the next start after the data folder was deleted', async () => {

@@ -9,6 +9,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { programFile } from '@uswarm/testkit/program-file';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../../../test/database.js';
 import { createProcessDriver, type ProcessDriver } from './process-driver.js';
+import { progressOf } from './process-progress.js';
 import { createRuntimePool } from '../../runtime-pool.js';
 import { createRuntimeClient, type RuntimeClient } from '../../runtime-client.js';
 import type { RuntimeSpec } from '../driver.js';
@@ -124,6 +125,8 @@ describe('runtimes as processes', () => {
     const instanceBefore = await instance((await driver.ensure(spec, RESPONSIVE)).address);
     const pid = await pidNow();
     process.kill(pid, 'SIGSTOP');
+    // The signal takes effect a moment later.
+    await eventually(() => progressOf(pid)?.isHeldUp !== true);
     const replaced = await driver.ensure(spec, { unresponsive: true });
     expect(await instance(replaced.address)).not.toBe(instanceBefore);
     expect(await pidNow()).not.toBe(pid);
