@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
-import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { type Readable, Transform } from 'node:stream';
+import { MIMEType } from 'node:util';
+import { Dicer } from '@fastify/busboy';
 import { ApiError } from '@uswarm/contract';
+import { sentDisposition } from './sent-file-name.js';
 
 /** A file of a form that is being received. */
 export interface FormFile {
@@ -35,16 +37,17 @@ const FILE = 'file';
 const OVERHEAD_BYTES = 64 * 1024;
 /** A rejected body is discarded up to this multiple of the maximum size; then the connection is closed. */
 const DISCARDED_TIMES = 4;
-const LIMITS = { parts: 20, fieldSize: 8 * 1024, headerPairs: 20, headerSize: 8 * 1024 };
+const MAX_PARTS = 20;
+const HEADER_LIMITS = { maxHeaderPairs: 20, maxHeaderSize: 8 * 1024 };
 
 export function incomingForm(request: IncomingMessage): IncomingForm {
   return {
     async receiveFile({ maxBytes, stallMs }, take) {
       const bodyBytes = maxBytes + OVERHEAD_BYTES;
       try {
-        const form = createParser(request, maxBytes);
+        const form = createParser(request);
         if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
-        return await parse(request, form, { bodyBytes, stallMs }, take);
+        return await parse(request, form, { maxBytes, bodyBytes, stallMs }, take);
       } catch (error) {
         discard(request, DISCARDED_TIMES * bodyBytes);
         throw error;
@@ -56,31 +59,37 @@ export function incomingForm(request: IncomingMessage): IncomingForm {
 const tooLarge = (): ApiError => new ApiError('upload_too_large');
 const malformed = (cause?: unknown): ApiError => new ApiError('malformed_form', { cause });
 
-function createParser({ headers }: IncomingMessage, maxBytes: number): BusboyInstance {
+/**
+ * The parser below the one for forms: it returns the headers of each part. A name is there twice, and the parser for forms
+ * returns the copy for old readers.
+ */
+function createParser({ headers }: IncomingMessage): Dicer {
   const type = headers['content-type'] ?? '';
   if (!/^multipart\/form-data\s*(;|$)/i.test(type) || headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', { message: 'The body must be multipart/form-data, not compressed.' });
   }
+  const boundary = boundaryOf(type);
+  if (boundary === null || boundary === '') throw malformed();
+  return new Dicer({ boundary, ...HEADER_LIMITS });
+}
+
+function boundaryOf(type: string): string | null {
   try {
-    return new Busboy({
-      headers: { ...headers, 'content-type': type },
-      limits: { ...LIMITS, fileSize: maxBytes },
-      isPartAFile: (name, mediaType, fileName) =>
-        name === FILE || fileName !== undefined || mediaType === 'application/octet-stream',
-    });
+    return new MIMEType(type).params.get('boundary');
   } catch (error) {
     throw malformed(error);
   }
 }
 
 interface BodyLimits {
+  maxBytes: number;
   bodyBytes: number;
   stallMs: number;
 }
 
 async function parse<T>(
   request: IncomingMessage,
-  form: BusboyInstance,
+  form: Dicer,
   limits: BodyLimits,
   take: (file: FormFile) => Promise<T>,
 ): Promise<T> {
@@ -93,15 +102,24 @@ async function parse<T>(
     content?.destroy(error as Error);
     complete.reject(error);
   };
-  form.on('file', (part, stream, name) => {
-    // An error without a listener would end the process.
-    stream.on('error', () => undefined);
-    if (part !== FILE) return void stream.resume();
+  const takeFile = (part: Readable, name: string | undefined): void => {
     if (taken !== undefined) return fail(malformed());
-    content = stream;
-    stream.once('limit', () => fail(tooLarge()));
-    taken = take({ name: name as string | undefined, content: stream, complete: complete.promise });
-    return void taken.catch(fail);
+    content = part.pipe(limited(limits.maxBytes, fail));
+    // An error without a listener would end the process.
+    content.on('error', () => undefined);
+    taken = take({ name, content, complete: complete.promise });
+    void taken.catch(fail);
+  };
+  let parts = 0;
+  form.on('part', (part) => {
+    part.on('error', () => undefined);
+    parts += 1;
+    if (parts > MAX_PARTS) fail(malformed());
+    part.on('header', (headers: Record<string, string[] | undefined>) => {
+      const sent = sentDisposition(headers['content-disposition']?.[0] ?? '');
+      if (sent?.field === FILE) takeFile(part, sent.fileName);
+      else part.resume();
+    });
   });
   form.once('finish', complete.resolve);
   form.on('error', (error) => fail(malformed(error)));
@@ -117,10 +135,22 @@ async function parse<T>(
   return result as T;
 }
 
+/** Passes bytes on, up to a limit. */
+function limited(maxBytes: number, fail: (error: ApiError) => void): Transform {
+  let seen = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      seen += chunk.length;
+      if (seen > maxBytes) fail(tooLarge());
+      else done(null, chunk);
+    },
+  });
+}
+
 /** Fails a request that is aborted, stalls, or exceeds the size limit. @returns a function that ends the stall timer */
 function watch(
   request: IncomingMessage,
-  form: BusboyInstance,
+  form: Dicer,
   { bodyBytes, stallMs }: BodyLimits,
   fail: (error: ApiError) => void,
 ): () => void {

@@ -26,6 +26,12 @@ describe('the name of a file', () => {
     expect(name).toHaveLength(200);
   });
 
+  it('has at most 255 bytes, which file systems accept', () => {
+    const name = cleanName(`${'報'.repeat(200)}.pdf`);
+    expect(name).toMatch(/^報+\.pdf$/);
+    expect(Buffer.byteLength(name)).toBe(83 * 3 + 4);
+  });
+
   it('is not shortened within a character', () => {
     expect(cleanName('😀'.repeat(500)).isWellFormed()).toBe(true);
   });

@@ -70,6 +70,23 @@ describe('uploads', () => {
     );
   });
 
+  it.each([
+    ['of .NET', `filename="=?utf-8?B?w5xiZXIucGRm?="; filename*=utf-8''%C3%9Cber.pdf`],
+    ['as an encoded word alone', 'filename="=?utf-8?B?w5xiZXIucGRm?="'],
+    ['after a name for old readers', `filename="Uber.pdf"; filename*=UTF-8''%C3%9Cber.pdf`],
+    ['in UTF-8', 'filename="Über.pdf"'],
+  ])('a name is stored and served as the client means it: %s', async (_what, parameters) => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const part = `content-disposition: form-data; name="file"; ${parameters}`;
+    const body = Buffer.from(`--x\r\n${part}\r\n\r\nhello\r\n--x--\r\nepilogue`);
+    const answer = await user.raw<{ data: Attachment }>({ method: 'POST', path: UPLOADS, headers, body });
+    expect(answer.body.data).toMatchObject({ name: 'Über.pdf', size: 5 });
+    const saved = await get(answer.body.data.url);
+    expect(saved.headers['content-disposition']).toBe(
+      `attachment; filename="?ber.pdf"; filename*=UTF-8''%C3%9Cber.pdf`,
+    );
+  });
+
   it('the link returns the same bytes without credentials', async () => {
     const content = randomBytes(3 * 1024 * 1024);
     const { url, size } = await upload(user, { content });
