@@ -81,28 +81,48 @@ const box = (type: string, ...parts: Buffer[]) => {
   return Buffer.concat([be32(body.length + 8), ascii(type), body]);
 };
 
-/** MP4 with one track. Its index is at the end, as cameras write it. */
-export function mp4(seconds: number, brand = 'isom', handler = 'vide'): Buffer {
-  const scale = 1_000;
-  const times = [be32(0), be32(0), be32(0), be32(scale), be32(Math.round(seconds * scale))];
-  const track = box(
+const SCALE = 1_000;
+const mp4Times = (seconds: number) => [be32(0), be32(0), be32(0), be32(SCALE), be32(Math.round(seconds * SCALE))];
+
+function mp4Track(number: number, seconds: number, handler: string, codec?: string): Buffer {
+  const times = mp4Times(seconds);
+  const entry = [be32(86), ascii(codec ?? ''), Buffer.alloc(6), be32(1).subarray(2), Buffer.alloc(70)];
+  return box(
     'trak',
-    box('tkhd', be32(3), be32(0), be32(0), be32(1), be32(0), times.at(-1) ?? be32(0), Buffer.alloc(60)),
+    box('tkhd', be32(3), be32(0), be32(0), be32(number), be32(0), times.at(-1) ?? be32(0), Buffer.alloc(60)),
     box(
       'mdia',
       box('mdhd', ...times, Buffer.alloc(4)),
       box('hdlr', be32(0), be32(0), ascii(handler), Buffer.alloc(13)),
+      ...(codec === undefined ? [] : [box('minf', box('stbl', box('stsd', be32(0), be32(1), ...entry)))]),
     ),
   );
+}
+
+function mp4File(brand: string, seconds: number, tracks: readonly Buffer[]): Buffer {
   return Buffer.concat([
     box('ftyp', ascii(brand), be32(0), ascii(brand)),
     box('mdat', Buffer.alloc(300_000)),
-    box('moov', box('mvhd', ...times, be32(0x00_01_00_00), Buffer.alloc(76)), track),
+    box('moov', box('mvhd', ...mp4Times(seconds), be32(0x00_01_00_00), Buffer.alloc(76)), ...tracks),
   ]);
 }
 
+/** MP4 with one track. Its index is at the end, as cameras write it. */
+export const mp4 = (seconds: number, brand = 'isom', handler = 'vide') =>
+  mp4File(brand, seconds, [mp4Track(1, seconds, handler)]);
+
+/** Sound with a picture, which is a track of one frame. */
+export const mp4Cover = (seconds: number) =>
+  mp4File('isom', seconds, [mp4Track(1, seconds, 'soun'), mp4Track(2, 0.04, 'vide', 'jpeg')]);
+
 /** M4A, as voice memos of phones. */
 export const m4a = (seconds: number) => mp4(seconds, 'M4A ', 'soun');
+
+/** Voice memos of phones, and QuickTime with sound only. */
+export const threeGp = (seconds: number) => mp4(seconds, '3gp4', 'soun');
+export const threeG2 = (seconds: number) => mp4(seconds, '3g2a', 'soun');
+export const mov = (seconds: number) => mp4(seconds, 'qt  ', 'soun');
+export const mp4Sound = (seconds: number) => mp4(seconds, 'isom', 'soun');
 
 const element = (id: number[], ...parts: Buffer[]) => {
   const body = Buffer.concat(parts);
@@ -123,4 +143,77 @@ export function webm(seconds: number): Buffer {
       ),
     ),
   ]);
+}
+
+/** An element of unknown length, as recorders write it. */
+const openElement = (id: number[], ...parts: Buffer[]) =>
+  Buffer.concat([Buffer.from([...id, 0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), ...parts]);
+
+function matroskaTrack(number: number, codec: string): Buffer {
+  const type = codec.startsWith('A_') ? 2 : 1;
+  const settings = type === 2 ? element([0xe1]) : element([0xe0], element([0xb0], Buffer.from([64])));
+  const fields = [element([0xd7], Buffer.from([number])), element([0x83], Buffer.from([type]))];
+  return element([0xae], ...fields, element([0x86], ascii(codec)), settings);
+}
+
+/**
+ * What recorders of browsers write: the header is written before the length is known, so it has none. Each codec gets a track, with
+ * a block each second; that of a picture only gets the first one.
+ */
+export function matroskaRecording(seconds: number, codecs: readonly string[], kind = 'webm'): Buffer {
+  const clusters = Array.from({ length: Math.ceil(seconds) + 1 }, (_, second) => {
+    const at = Math.min(second, seconds) * 1_000;
+    const tracks = codecs.map((codec, index) => ({ codec, number: index + 1 }));
+    const blocks = tracks
+      .filter(({ codec }) => second === 0 || codec !== 'V_MJPEG')
+      .map(({ number }) => element([0xa3], Buffer.from([0x80 | number, 0, 0, 0x80]), Buffer.alloc(40)));
+    return openElement([0x1f, 0x43, 0xb6, 0x75], element([0xe7], be32(Math.round(at))), ...blocks);
+  });
+  return Buffer.concat([
+    element([0x1a, 0x45, 0xdf, 0xa3], element([0x42, 0x82], ascii(kind))),
+    openElement(
+      [0x18, 0x53, 0x80, 0x67],
+      element([0x15, 0x49, 0xa9, 0x66], element([0x2a, 0xd7, 0xb1], Buffer.from([0x0f, 0x42, 0x40]))),
+      element([0x16, 0x54, 0xae, 0x6b], ...codecs.map((codec, index) => matroskaTrack(index + 1, codec))),
+      ...clusters,
+    ),
+  ]);
+}
+
+export const webmVoice = (seconds: number) => matroskaRecording(seconds, ['A_OPUS']);
+
+/** PCM in the Core Audio Format of iOS. */
+export function caf(seconds: number): Buffer {
+  const rate = 8_000;
+  const format = Buffer.alloc(32);
+  format.writeDoubleBE(rate, 0);
+  format.write('lpcm', 8);
+  format.writeUInt32BE(2, 16);
+  format.writeUInt32BE(1, 20);
+  const sound = Buffer.alloc(4 + 2 * Math.round(rate * seconds));
+  const chunk = (type: string, body: Buffer) => Buffer.concat([ascii(type), be32(0), be32(body.length), body]);
+  return Buffer.concat([ascii('caff'), Buffer.from([0, 1, 0, 0]), chunk('desc', format), chunk('data', sound)]);
+}
+
+/** Frames of 20 ms at 12.2 kbit/s, as in voice messages of phones. */
+export function amr(seconds: number): Buffer {
+  const frame = Buffer.concat([Buffer.from([0x3c]), Buffer.alloc(31)]);
+  return Buffer.concat([ascii('#!AMR\n'), ...Array.from({ length: Math.round(seconds / 0.02) }, () => frame)]);
+}
+
+/** A transport stream with one packet each second. @param stream the id: 0xc0 is sound, 0xe0 a picture */
+export function transportStream(seconds: number, stream: number): Buffer {
+  const packets = Array.from({ length: Math.ceil(seconds) + 1 }, (_, second) => {
+    const time = Math.round(Math.min(second, seconds) * 90_000);
+    const bits = [
+      0x21 | ((time >> 29) & 0x0e),
+      (time >> 22) & 0xff,
+      0x01 | ((time >> 14) & 0xfe),
+      (time >> 7) & 0xff,
+      0x01 | ((time << 1) & 0xfe),
+    ];
+    const packet = Buffer.from([0x47, 0x41, 0, 0x10, 0, 0, 1, stream, 0, 0, 0x80, 0x80, 5, ...bits]);
+    return Buffer.concat([packet, Buffer.alloc(188 - packet.length, 0xff)]);
+  });
+  return Buffer.concat(packets);
 }

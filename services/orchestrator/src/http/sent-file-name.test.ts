@@ -27,7 +27,7 @@ describe('the file name in a form', () => {
     ['encoded without a character set', `filename*=%C3%9Cber.pdf`],
     ['encoded with an unknown character set', `filename*=x-none''%C3%9Cber.pdf`],
     ['encoded with the wrong character set', `filename*=UTF-8''%DCber.pdf`],
-    ['not encoded although it says so', `filename*=UTF-8''Über.pdf`],
+    ['not encoded, but marked as encoded', `filename*=UTF-8''Über.pdf`],
     ['encoded in parts', `filename*0*=UTF-8''%C3; filename*1*=%9Cber; filename*2=".pdf"`],
     ['in UTF-8', 'filename="Über.pdf"'],
     ['of React Native', 'filename="%C3%9Cber.pdf"'],

@@ -40,6 +40,13 @@ export function attachmentType(mediaType: string): AttachmentType {
   return family === 'image' || family === 'video' || family === 'audio' ? family : 'file';
 }
 
+/** Whether tracks may be read from the file. */
+export const isMedia = (mediaType: string): boolean => /^(?:audio|video)\//.test(mediaType);
+
+/** Whether it can be a document that the beginning of the file does not tell, or only guesses. */
+export const isContainer = (mediaType: string): boolean =>
+  /^application\/(?:zip|java-archive|x-xpinstall|x-cfb|vnd\.(?:openxmlformats|ms-|apple\.)\S+)$/.test(mediaType);
+
 const INERT = new Set([
   'application/pdf',
   'application/zip',

@@ -13,7 +13,7 @@ import {
 } from '../idempotency/idempotency.service.js';
 import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
 import { cleanName } from './file-names.js';
-import type { MeasuredUpload, MediaDuration } from './media-duration.js';
+import type { FileDetails, SniffedUpload } from './file-details.js';
 import type { ObjectStore } from './object-store.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
@@ -32,7 +32,7 @@ export interface ReceiveUploadDeps {
   store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
   jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
-  durationOf: MediaDuration;
+  detailsOf: FileDetails;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
   /** Maximum total bytes of the files of a user. */
   bytesPerUser: number;
@@ -62,7 +62,7 @@ export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file
   try {
     const { stored, digest } = await storeObject(deps, id, file);
     await file.complete;
-    const upload = { ...stored, duration: await deps.durationOf(stored) };
+    const upload = await deps.detailsOf(stored);
     const known = requestOf(owner, file, digest);
     request = known;
     await withTransaction((tx) => admit(deps, known, upload, tx));
@@ -120,7 +120,7 @@ async function storeObject(
   { objects }: ReceiveUploadDeps,
   id: string,
   file: IncomingFile,
-): Promise<{ stored: MeasuredUpload; digest: string }> {
+): Promise<{ stored: SniffedUpload; digest: string }> {
   const chunks = file.content.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   const { head, start } = await readHead(chunks);
   const mediaType = await sniffMediaType(head);

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Attachment } from '@uswarm/contract';
+import { webmVoice } from '@uswarm/testkit/media-files';
+import { lateSpreadsheet, SPREADSHEET } from '../../../test/office-files.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { download, formOf, linkRefusal, PNG, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
 import { createUploadLinks } from './upload-links.js';
@@ -85,6 +87,17 @@ describe('uploads', () => {
     expect(saved.headers['content-disposition']).toBe(
       `attachment; filename="?ber.pdf"; filename*=UTF-8''%C3%9Cber.pdf`,
     );
+  });
+
+  it('RES-060 a voice message is audio with a duration', async () => {
+    const file = await upload(user, { content: webmVoice(3), name: 'voice.webm', type: 'video/webm' });
+    expect(file).toMatchObject({ type: 'audio', mime_type: 'audio/webm', duration: 3 });
+    expect((await get(file.url)).headers['content-type']).toBe('audio/webm');
+  });
+
+  it('a spreadsheet is recognized wherever its type is stated in the file', async () => {
+    const { type, mime_type } = await upload(user, { content: lateSpreadsheet(), name: 'table.xlsx' });
+    expect({ type, mime_type }).toEqual({ type: 'file', mime_type: SPREADSHEET });
   });
 
   it('the link returns the same bytes without credentials', async () => {

@@ -5,7 +5,7 @@ import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
-import { createMediaDuration } from './media-duration.js';
+import { createFileDetails } from './file-details.js';
 import type { ObjectStore } from './object-store.js';
 import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
@@ -40,7 +40,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
     store,
     jobs,
     objects,
-    durationOf: createMediaDuration({ objects, logger }),
+    detailsOf: createFileDetails({ objects, logger }),
     idempotency,
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,

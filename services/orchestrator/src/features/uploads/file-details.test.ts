@@ -2,12 +2,31 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import fc from 'fast-check';
-import { aac, flac, m4a, mp3, mp4, ogg, wav, webm } from '@uswarm/testkit/media-files';
+import {
+  aac,
+  amr,
+  caf,
+  flac,
+  m4a,
+  matroskaRecording,
+  mov,
+  mp3,
+  mp4,
+  mp4Cover,
+  mp4Sound,
+  ogg,
+  threeG2,
+  threeGp,
+  transportStream,
+  wav,
+  webm,
+  webmVoice,
+} from '@uswarm/testkit/media-files';
+import { createFileDetails } from './file-details.js';
 import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
-import { createMediaDuration } from './media-duration.js';
 import type { ByteRange, ObjectStore } from './object-store.js';
 
-const KINDS = { wav, mp3, aac, flac, ogg, mp4, m4a, webm };
+const KINDS = { wav, mp3, aac, flac, ogg, mp4, m4a, webm, webmVoice, threeGp, threeG2, mov, mp4Sound, caf, amr };
 const HIGHEST = 2 ** 31 - 1;
 
 /** A store with one object. */
@@ -27,13 +46,14 @@ interface Measured {
   timeoutMs?: number;
 }
 
-async function durationOf(content: Buffer, { mimeType, open, size, timeoutMs = 60_000 }: Measured = {}) {
+async function detailsOf(content: Buffer, { mimeType, open, size, timeoutMs = 60_000 }: Measured = {}) {
   const mime_type = mimeType ?? (await sniffMediaType(content.subarray(0, SNIFFED_BYTES)));
   const objects = { open: open ?? storeOf(content).open };
-  const measure = createMediaDuration({ objects, logger: silentLogger, timeoutMs });
-  const file = { id: 'a', name: 'a', type: attachmentType(mime_type), mime_type, size: size ?? content.length };
-  return measure(file);
+  const details = createFileDetails({ objects, logger: silentLogger, timeoutMs });
+  return details({ id: 'a', name: 'a', type: attachmentType(mime_type), mime_type, size: size ?? content.length });
 }
+
+const durationOf = async (content: Buffer, measured?: Measured) => (await detailsOf(content, measured)).duration;
 
 /** A chunk that states this length. */
 function wavWithChunk(name: string, length: number): Buffer {
@@ -42,6 +62,43 @@ function wavWithChunk(name: string, length: number): Buffer {
   chunk.writeUInt32LE(length, 4);
   return Buffer.concat([wav(1).subarray(0, 12), chunk, wav(1).subarray(12)]);
 }
+
+describe('the type of a file with sound or pictures', () => {
+  it.each([
+    ['a recording of Chrome', webmVoice(2), 'audio/webm'],
+    ['a recording of Safari or Android', mp4Sound(2), 'audio/mp4'],
+    ['a memo of an old phone', threeGp(2), 'audio/3gpp'],
+    ['a memo of an old phone in the USA', threeG2(2), 'audio/3gpp2'],
+    ['QuickTime without pictures', mov(2), 'audio/quicktime'],
+    ['Matroska without pictures', matroskaRecording(2, ['A_OPUS'], 'matroska'), 'audio/matroska'],
+    ['Matroska with a cover', matroskaRecording(2, ['A_OPUS', 'V_MJPEG'], 'matroska'), 'audio/matroska'],
+    ['a song with a cover', mp4Cover(2), 'audio/mp4'],
+    ['a memo of iOS', caf(2), 'audio/x-caf'],
+    ['AMR', amr(2), 'audio/amr'],
+    ['a transport stream without pictures', transportStream(2, 0xc0), 'audio/mp2t'],
+  ])('RES-060 is audio without a track of pictures: %s', async (_what, content, mimeType) => {
+    expect(await detailsOf(content)).toMatchObject({ type: 'audio', mime_type: mimeType, duration: 2 });
+  });
+
+  it.each([
+    ['MP4', mp4(2), 'video/mp4'],
+    ['WebM', matroskaRecording(2, ['V_VP8']), 'video/webm'],
+    ['WebM with sound', matroskaRecording(2, ['A_OPUS', 'V_VP8']), 'video/webm'],
+    ['moving pictures without sound, each a JPEG', matroskaRecording(2, ['V_MJPEG'], 'matroska'), 'video/matroska'],
+    ['QuickTime', mp4(2, 'qt  '), 'video/quicktime'],
+    ['the old format of phones', mp4(2, '3gp4'), 'video/3gpp'],
+    ['a transport stream', transportStream(2, 0xe0), 'video/mp2t'],
+    ['pictures in a file that is named for sound', mp4(2, 'M4A '), 'video/mp4'],
+  ])('RES-060 is video with such a track: %s', async (_what, content, mimeType) => {
+    expect(await detailsOf(content)).toMatchObject({ type: 'video', mime_type: mimeType });
+  });
+
+  it('stays that of its beginning if it cannot be read', async () => {
+    const open = () => Promise.reject(new Error('no connection'));
+    const expected = { type: 'video', mime_type: 'video/webm', duration: null };
+    expect(await detailsOf(webmVoice(2), { open })).toMatchObject(expected);
+  });
+});
 
 describe('the duration of a file', () => {
   it.each(Object.entries(KINDS))('RES-060 is read from %s in whole seconds', async (_kind, file) => {
@@ -68,7 +125,7 @@ describe('the duration of a file', () => {
   );
 
   it('RES-060 is null for media that the parser does not know', async () => {
-    expect(await durationOf(Buffer.from('#!AMR\n'.padEnd(200, '\0')), { mimeType: 'audio/amr' })).toBeNull();
+    expect(await durationOf(Buffer.alloc(200), { mimeType: 'audio/vnd.dolby.dd-raw' })).toBeNull();
   });
 
   it('is null if the store has fewer bytes than the row states', async () => {

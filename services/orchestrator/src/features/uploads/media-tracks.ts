@@ -1,0 +1,12 @@
+import type { ITokenizer } from 'strtok3';
+
+/** What a container has. Undefined: not known. */
+export interface MediaTracks {
+  hasAudio: boolean;
+  hasVideo: boolean;
+  /** In seconds. */
+  duration: number | undefined;
+}
+
+/** Reads a container that music-metadata does not know, or not as recorders write it. */
+export type ContainerReader = (tokenizer: ITokenizer) => Promise<MediaTracks | undefined>;
