@@ -27,7 +27,7 @@ const CLEAR = /^https?:\/\/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::\d{1,5})?(?:[/?
 const PATH = /^(?:\/|\/[A-Za-z0-9][^\\]*|[#?][^\\]*|\.{1,2}\/[^\\:&]*|[^\\:&./#?][^\\:&./]*(?:[/#?][^\\:&]*)?|)$/;
 
 /** An address in angle brackets that is not also a tag. */
-const IN_BRACKETS = /^https?:\/\/[^\s\\@]*$/i;
+const IN_BRACKETS = /^https?:\/\/(?:[^\s\\@[\]&]|&(?![#a-z0-9]*;))*$/i;
 
 /** Where an address leads. Pure. */
 function destinationOf(address: string, isOwn: IsOwn): Exclude<Destination, { kind: 'hold' }> {

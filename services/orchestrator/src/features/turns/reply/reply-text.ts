@@ -1,8 +1,8 @@
 import { storable } from '@uswarm/service-kit';
 import { visibleText } from '../../tools/visible-text.js';
-import { scan } from './safe-markdown.js';
+import { scan, START } from './safe-markdown.js';
 
-const START = { end: 0, fence: '', output: '' };
+const NOTHING = { ...START, output: '' };
 /** Characters before a position that the conversion looks at: the longest host, and what surrounds it. */
 const LOOK_BEHIND = 300;
 
@@ -45,13 +45,13 @@ export function createSafeMarkdown(publicUrl: string | undefined): SafeMarkdown 
     let received = '';
     /** What is not converted yet, and some characters before it. */
     let source = '';
-    let scanned = START;
+    let scanned = NOTHING;
 
     function continueScan(isLast: boolean): string {
-      const { output, end, fence } = scan(source, scanned, isLast, isOwn);
+      const { output, end, ...state } = scan(source, scanned, isLast, isOwn);
       const done = Math.max(0, end - LOOK_BEHIND);
       source = source.slice(done);
-      scanned = { end: end - done, fence, output: scanned.output + output };
+      scanned = { ...state, end: end - done, output: scanned.output + output };
       return output;
     }
 
@@ -75,13 +75,13 @@ export function createSafeMarkdown(publicUrl: string | undefined): SafeMarkdown 
         if (offset >= received.length) return undefined;
         received = received.slice(0, offset);
         source = cleaned(received);
-        scanned = START;
+        scanned = NOTHING;
         return continueScan(false).length;
       },
       clear() {
         received = '';
         source = '';
-        scanned = START;
+        scanned = NOTHING;
       },
     };
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { htmlDocument, markdownDocument, OWN } from '../../../../test/markdown-documents.js';
 import { createSafeMarkdown } from './reply-text.js';
 
-const OWN = 'https://api.example.org';
 const markdown = createSafeMarkdown(OWN);
 const safe = (text: string): string => markdown.text(text);
 
@@ -12,7 +12,7 @@ describe('Markdown of an agent', () => {
     ['an image without a text', '![](//evil.com/x)', '! [] (//evil.com/x)'],
     ['an image with a title', '![a]( <https://evil.com/x> "t")', '! [a (evil.com)]( <https://evil.com/x> "t")'],
     ['an image by reference', '![a][r]\n\n[r]: https://evil.com/x', '! [a][r]\n\n[r] : https://evil.com/x'],
-    ['a reference on the next line', '[r]:\n  <//evil.com>', '[r] :\n  < //evil.com>'],
+    ['a reference on the next line', '[r]:\n  <//evil.com>', '[r] :\n  <//evil.com>'],
     ['a reference in a quote', '> [r]:\n> https://evil.com', '> [r] :\n> https://evil.com'],
     ['a link', '[here](https://evil.com/x)', '[here (evil.com)](https://evil.com/x)'],
     ['a link with the name of another host', '[bank.com](https://evil.com)', '[bank.com (evil.com)](https://evil.com)'],
@@ -36,9 +36,9 @@ describe('Markdown of an agent', () => {
     ['a link in HTML', '<A HREF = //evil.com>x</a>', '< A HREF = //evil.com>x</a>'],
     ['a tag with a quoted bracket', '<a title=">" href="//evil.com">', '< a title=">" href="//evil.com">'],
     ['a tag with mixed quotes', `<a x='"' y=">" href=//evil.com>`, `< a x='"' y=">" href=//evil.com>`],
-    ['an image in an address in angle brackets', '<https://evil.com/![>', '< https://evil.com/! [>'],
+    ['an image in an address in angle brackets', '<https://evil.com/![>', '< https://evil.com/![>'],
     ['a style in HTML', '<p style="a">', '< p style="a">'],
-    ['a comment', '[x <!-- evil.com](https://evil.com) -->', '[x < !-- evil.com](https://evil.com) -->'],
+    ['a comment', '[x <!-- evil.com](https://evil.com) -->', '[x < !-- evil.com] (https://evil.com) -->'],
     ['characters that reorder text', '[\u202emoc.knab](https://evil.com)', '[moc.knab (evil.com)](https://evil.com)'],
     ['such characters as entities', '&#8238;&rlm;&#x202E;', '& #8238;& rlm;& #x202E;'],
     ['invisible characters', '!\u200b[a](https://evil.com)', '! [a (evil.com)](https://evil.com)'],
@@ -72,69 +72,6 @@ describe('Markdown of an agent', () => {
   });
 });
 
-const fragments = fc.constantFrom(
-  '!',
-  '[',
-  ']',
-  '(',
-  ')',
-  '<',
-  '>',
-  ':',
-  '\\',
-  '/',
-  '//',
-  '&',
-  ';',
-  '"',
-  "'",
-  ' ',
-  '\n',
-  '\t',
-  '`',
-  '```\n',
-  '~~~',
-  '>',
-  '- ',
-  '#',
-  '![',
-  '](',
-  ']:',
-  '][',
-  '<img src=',
-  '<a href="',
-  '<!--',
-  '-->',
-  '<b>',
-  '</b>',
-  '&sol;',
-  '&#58;',
-  '&colon;',
-  '&#8238;',
-  '&lrm;',
-  'https://evil.com/x',
-  'HTTP://evil.com',
-  '//evil.com',
-  'evil.com',
-  'https://bank.com@evil.com',
-  'javascript:',
-  'data:image/png,',
-  `${OWN}/v1/assets/a.svg`,
-  '/v1/uploads/a',
-  'bank.com',
-  ' (evil.com)',
-  'text',
-  'é',
-  '\u202e',
-  '\u200b',
-  '\u200d',
-  '\r',
-  '😀',
-);
-const document = fc
-  .array(fc.oneof({ weight: 9, arbitrary: fragments }, fc.string({ maxLength: 4 })), { maxLength: 30 })
-  .map((parts) => parts.join(''));
-
 /** What any reader of Markdown could take for an image, a link, a reference or a tag, whatever surrounds it. */
 function violations(text: string): string[] {
   const foreign = (address: string): boolean =>
@@ -142,8 +79,8 @@ function violations(text: string): string[] {
     !address.replace(/^[\s>]*<?\s*/, '').startsWith(`${OWN}/v1/`);
   const found: string[] = [];
   for (const { index } of text.matchAll(/!\[/g)) {
-    const inline = /^!\[[^[\]]*\]\(([^]*)/.exec(text.slice(index));
-    if (inline === null || foreign(inline[1]!)) found.push(`image ${text.slice(index, index + 60)}`);
+    const inline = /^!\[[^[\]\\`<>\n]*\]\(([^]*)/.exec(text.slice(index));
+    if (inline !== null && foreign(inline[1]!)) found.push(`image ${text.slice(index, index + 60)}`);
   }
   for (const { index } of text.matchAll(/\]\(/g)) {
     const address = text.slice(index + 2);
@@ -160,17 +97,11 @@ function violations(text: string): string[] {
   return found;
 }
 
-/** Tags that load or hide something, outside of blocks of code. */
-const tags = (text: string): string[] =>
-  text.includes('```') || text.includes('~~~')
-    ? []
-    : Array.from(text.matchAll(/<(?:img|a) [^<>]*(?::|\/(?!>))[^<>]*>|<!--/g), ([tag]) => tag);
-
 describe('any Markdown', () => {
   it('invariant 11: loads no image of another host, and hides no host', () => {
     fc.assert(
-      fc.property(document, (text) => {
-        expect([...violations(safe(text)), ...tags(safe(text))]).toEqual([]);
+      fc.property(markdownDocument, (text) => {
+        expect(violations(safe(text))).toEqual([]);
       }),
       { numRuns: 3_000 },
     );
@@ -178,7 +109,7 @@ describe('any Markdown', () => {
 
   it('is not changed twice', () => {
     fc.assert(
-      fc.property(document, (text) => void expect(safe(safe(text))).toBe(safe(text))),
+      fc.property(markdownDocument, (text) => void expect(safe(safe(text))).toBe(safe(text))),
       { numRuns: 1_500 },
     );
   });
@@ -186,7 +117,7 @@ describe('any Markdown', () => {
   it('is the same if it is streamed, however it is cut, and shown text never changes', () => {
     const cuts = fc.array(fc.nat({ max: 8 }), { minLength: 1 });
     fc.assert(
-      fc.property(document, cuts, fc.nat(), (text, lengths, back) => {
+      fc.property(fc.oneof(markdownDocument, htmlDocument), cuts, fc.nat(), (text, lengths, back) => {
         const whole = Array.from(text);
         const stream = markdown.stream();
         let shown = '';

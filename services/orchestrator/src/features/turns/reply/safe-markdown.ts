@@ -1,42 +1,53 @@
 import { type Destination, destinationAt, type IsOwn } from './link-destination.js';
+import { afterBackticks, type CodeState, isInSpan, lineBefore, lineStart, NO_CODE } from './markdown-code.js';
+import { canLoad, isRiskyName, openingAt } from './markdown-tags.js';
 
 /**
  * Changes Markdown so that no renderer loads an image of another host, and no link hides the host that it leads to. The rules
- * look at a few characters and do not depend on blocks, code or nesting, about which renderers disagree:
+ * look at a few characters. They depend on blocks and spans of code only where all renderers agree about these:
  *
- * - `![` becomes `! [`, except in an image of our own host;
+ * - `![` of an image becomes `! [`, except for one of our own host;
  * - a link to another host gets the host at the end of its text: `[here (example.com)](https://example.com/x)`;
  * - `](` and `]:` before any other address that can leave our host become `] (` and `] :`, so that the address is shown;
- * - `<` of HTML that can load, link or hide something is followed by a space, and `&` of entities of invisible characters as well;
- * - `://` before an address with a user name is followed by a space.
+ * - `<` of HTML that can load, link, run or hide something is followed by a space, except in code, and `&` of entities of invisible
+ *   characters as well. Any other `<` stays. If a reader may take it for a tag that is still open, names of attributes with effects
+ *   get a space;
+ * - `://` of a web address with a user name is followed by a space.
  */
-export interface Scan {
+export interface Scan extends ScanState {
+  output: string;
+}
+
+export interface ScanState {
   /** The position up to which the source is converted. */
   end: number;
-  output: string;
-  /** The fence of the block of code at `end`; empty outside of one. Tags are text there. */
-  fence: string;
+  code: CodeState;
+  /** A tag that only some readers see, and that has no end yet. */
+  open: OpenTag | undefined;
+  /** Whether an image can have begun in this paragraph, and ends with the next address. */
+  isInImage: boolean;
 }
+
+interface OpenTag {
+  /** Whether its attributes can load something. */
+  canLoad: boolean;
+  /** Whether a `>` can be in quotes. */
+  hasQuotes: boolean;
+  /** Whether its name comes next. */
+  isAtName: boolean;
+}
+
+export const START: ScanState = { end: 0, code: NO_CODE, open: undefined, isInImage: false };
 
 /** What replaces the characters at a position. `hold`: it depends on characters that are not known yet. */
 type Step = 'hold' | { taken: number; output: string };
 
 /** Characters of a text, tag or entity that are looked at. Longer ones are changed. */
 const MAX_ALT = 300;
-const MAX_TAG = 500;
-const MAX_FENCE = 200;
 const MAX_AUTHORITY = 300;
+const MAX_SCHEME = 40;
+const MAX_NAME = 100;
 
-/** Elements that load something without attributes, or that hide their text. */
-const HIDING =
-  /^(?:script|style|svg|math|template|noscript|textarea|title|xmp|plaintext|noembed|noframes|iframe|select|details|dialog|object|head)$/i;
-/** Complete attributes: a quote that is open would continue the tag behind its first `>`. */
-const ATTRIBUTES = /^(?:\s+[^\s"'<>/=`]+(?:=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>`]+))?)*\s*$/;
-/** Attributes that can load, link or hide. Addresses of our own host have none of the characters. */
-const RISKY = /[:/\\&(`]|hidden|style/i;
-/** It has no character that another rule changes: with a space in it, it would be a tag. */
-const AUTOLINK = /^<https?:\/\/(?:[^\s<>\\@[\]&]|&(?![#a-z0-9]*;))*>$/i;
-const MAIL = /^<(?:mailto:)?[\w.+-]+@[\w.-]+>$/;
 const ENTITY = /&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});/y;
 const PARTIAL_ENTITY = /&#?[A-Za-z0-9]{0,31}$/y;
 const INVISIBLE_NAMES =
@@ -45,7 +56,8 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 const kept = (text: string): Step => ({ taken: text.length, output: text });
 
-function imageAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Step {
+/** `maybe`: an image of which the text has marks in it, so that its end is not known. */
+function imageAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Step | 'maybe' {
   if (source[at + 1] === undefined && !isLast) return 'hold';
   if (source[at + 1] !== '[') return kept('!');
   const foreign: Step = { taken: 2, output: '! [' };
@@ -53,13 +65,18 @@ function imageAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Ste
   alt.lastIndex = at + 2;
   alt.exec(source);
   const close = alt.lastIndex;
-  if (close - at > MAX_ALT) return foreign;
-  if (source.length < close + 2 && !isLast) return 'hold';
-  if (!source.startsWith('](', close)) return foreign;
+  if (close - at > MAX_ALT) return 'maybe';
+  if (close < source.length && source[close] !== ']') return 'maybe';
+  if (source.length < close + 2) return isLast ? kept('![') : 'hold';
+  if (source[close + 1] === '[') return foreign;
+  if (source[close + 1] !== '(') return kept('![');
   const to = destinationAt(source, close + 2, { isLast, isOwn });
   if (to.kind === 'hold') return 'hold';
   return to.kind === 'own' ? kept('![') : foreign;
 }
+
+/** A tag in the text of a link that would hide the end of the text from some readers. */
+const OPEN_IN_TEXT = /<[A-Za-z/!?](?:[^>[\]\\]|\\[^]|\[[^[\]]*\])*$/;
 
 /** Whether the text before a position ends with the host, outside of the address of an image. */
 function endsWithHost(source: string, at: number, host: string): boolean {
@@ -70,33 +87,18 @@ function endsWithHost(source: string, at: number, host: string): boolean {
 
 function changedLink(source: string, at: number, to: Destination): string {
   if (to.kind === 'own') return '](';
-  if (to.kind !== 'host') return '] (';
+  if (to.kind !== 'host' || OPEN_IN_TEXT.test(source.slice(Math.max(0, at - MAX_ALT), at))) return '] (';
   return endsWithHost(source, at, to.host) ? '](' : ` (${to.host})](`;
 }
 
-function linkAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Step {
+function linkAt(source: string, at: number, isLast: boolean, isOwn: IsOwn, isInImage: boolean): Step {
   const next = source[at + 1];
   if (next === undefined && !isLast) return 'hold';
   if (next !== '(' && next !== ':') return kept(']');
   const to = destinationAt(source, at + 2, { isLast, isOwn, isDefinition: next === ':' });
   if (to.kind === 'hold') return 'hold';
-  if (next === '(') return { taken: 2, output: changedLink(source, at, to) };
+  if (next === '(') return { taken: 2, output: isInImage && to.kind !== 'own' ? '] (' : changedLink(source, at, to) };
   return { taken: 1, output: to.kind === 'own' ? ']' : '] ' };
-}
-
-function tagAt(source: string, at: number, isLast: boolean): Step {
-  const next = source[at + 1];
-  if (next === undefined) return isLast ? kept('<') : 'hold';
-  if (!/[A-Za-z/!?]/.test(next)) return kept('<');
-  const changed: Step = { taken: 1, output: '< ' };
-  const rest = source.slice(at, at + MAX_TAG);
-  const close = rest.slice(1).search(/[<>]/) + 1;
-  if (close === 0) return isLast || rest.length === MAX_TAG ? changed : 'hold';
-  const tag = rest.slice(0, close + 1);
-  if (AUTOLINK.test(tag) || MAIL.test(tag)) return kept('<');
-  const [, name = '', attributes = ''] = /^<\/?([A-Za-z][A-Za-z0-9-]*)([^<>]*?)\/?>$/.exec(tag) ?? [];
-  const isHarmless = name !== '' && !HIDING.test(name) && ATTRIBUTES.test(attributes) && !RISKY.test(attributes);
-  return isHarmless ? kept('<') : changed;
 }
 
 function entityAt(source: string, at: number, isLast: boolean): Step {
@@ -115,9 +117,13 @@ function entityAt(source: string, at: number, isLast: boolean): Step {
   return isInvisible ? { taken: 1, output: '& ' } : kept('&');
 }
 
+/** Addresses that no reader makes a link of, such as those of databases. */
+const OTHER_SCHEME = /(?<![a-z0-9+.-])(?!(?:https?|ftp|wss?)$)[a-z][a-z0-9+.-]{1,30}$/i;
+
 function addressAt(source: string, at: number, isLast: boolean): Step {
   if (source.length < at + 3 && '://'.startsWith(source.slice(at)) && !isLast) return 'hold';
   if (!source.startsWith('://', at)) return kept(':');
+  if (OTHER_SCHEME.test(source.slice(Math.max(0, at - MAX_SCHEME), at))) return kept('://');
   const authority = /[^\s/?#()[\]<>"]*/y;
   authority.lastIndex = at + 3;
   const [text = ''] = authority.exec(source) ?? [];
@@ -125,65 +131,120 @@ function addressAt(source: string, at: number, isLast: boolean): Step {
   return { taken: 3, output: text.includes('@') ? ':// ' : '://' };
 }
 
-/** The fence at the start of a line, and what follows it. */
-interface FenceLine {
-  run: string;
-  info: string;
+const BEFORE_BLOCK = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t>]+)*$/;
+
+/** A step, and the state after it. */
+interface Stepped {
+  step: Step;
+  state: ScanState;
 }
 
-function fenceAt(source: string, at: number, isLast: boolean): FenceLine | 'hold' {
-  const [run = ''] = /^(?:`+|~+)/.exec(source.slice(at, at + MAX_FENCE)) ?? [];
-  const end = source.indexOf('\n', at);
-  if (end === -1 && !isLast && source.length - at < MAX_FENCE) return 'hold';
-  return { run, info: source.slice(at + run.length, end === -1 ? source.length : end) };
+function tagAt(source: string, at: number, isLast: boolean, state: ScanState): Stepped {
+  const { code } = state;
+  if (code.fence !== '') return { step: kept('<'), state };
+  const before = lineBefore(source, at);
+  const startsLine = before !== undefined && BEFORE_BLOCK.test(before);
+  const opening = openingAt(source, at, { startsLine, isLast, isInTag: state.open !== undefined });
+  if (opening === 'hold') return { step: 'hold', state };
+  const isCode = opening !== 'tag' && isInSpan(source, at, isLast, code);
+  if (isCode === 'hold') return { step: 'hold', state };
+  if (isCode) return { step: kept('<'), state };
+  if (opening === 'active') return { step: { taken: 1, output: '< ' }, state };
+  const isInstruction = source.startsWith('<?', at);
+  if (opening === 'tag' && startsLine) {
+    // It is HTML up to its end, also after an empty line.
+    const lost = /^<pre\b/i.test(source.slice(at, at + 5)) ? 'end' : code.lost;
+    return { step: kept('<'), state: { ...state, code: { ...code, isHtml: true, lost } } };
+  }
+  if (isInstruction) return { step: kept('<'), state: { ...state, code: { ...code, isUnclear: true } } };
+  if (opening === 'tag' || !/^<\/?[A-Za-z]/.test(source.slice(at, at + 3))) return { step: kept('<'), state };
+  return {
+    step: kept('<'),
+    state: { ...state, open: state.open ?? { canLoad: canLoad(source, at), hasQuotes: false, isAtName: true } },
+  };
 }
 
-function stepAt(source: string, at: number, isLast: boolean, isOwn: IsOwn, inCode: boolean): Step {
+const WORD = /[\w-]+/y;
+const AFTER_WORD = /\s*/y;
+
+/** The name of an attribute with effects gets a space in it. */
+function wordAt(source: string, at: number, isLast: boolean, open: OpenTag): Step {
+  WORD.lastIndex = at;
+  const [word = ''] = WORD.exec(source) ?? [];
+  const end = at + word.length;
+  if (open.isAtName || /[\w-]/.test(source[at - 1] ?? '') || word.length > MAX_NAME) return kept(word);
+  if (end === source.length && !isLast) return 'hold';
+  if (!isRiskyName(word, open.canLoad)) return kept(word);
+  AFTER_WORD.lastIndex = end;
+  AFTER_WORD.exec(source);
+  const next = AFTER_WORD.lastIndex;
+  if (next === source.length && next - end < MAX_NAME && !isLast) return 'hold';
+  const isAttribute = source[next] === '=' || next - end >= MAX_NAME;
+  return isAttribute ? { taken: word.length, output: `${word.slice(0, 1)} ${word.slice(1)}` } : kept(word);
+}
+
+/** A character in a tag that only some readers see. */
+function inOpenTag(source: string, at: number, isLast: boolean, state: ScanState, open: OpenTag): Stepped {
+  const character = source[at] ?? '';
+  if (/[\w-]/.test(character)) {
+    return { step: wordAt(source, at, isLast, open), state: { ...state, open: { ...open, isAtName: false } } };
+  }
+  if (character === '>' && !open.hasQuotes) return { step: kept('>'), state: { ...state, open: undefined } };
+  const hasQuotes = open.hasQuotes || /["']/.test(character);
+  return { step: kept(character), state: { ...state, open: { ...open, hasQuotes } } };
+}
+
+function stepAt(source: string, at: number, isLast: boolean, isOwn: IsOwn, state: ScanState): Stepped {
   switch (source[at]) {
-    case '!':
-      return imageAt(source, at, isLast, isOwn);
+    case '!': {
+      const step = imageAt(source, at, isLast, isOwn);
+      return step === 'maybe' ? { step: kept('!['), state: { ...state, isInImage: true } } : { step, state };
+    }
     case ']':
-      return linkAt(source, at, isLast, isOwn);
+      return { step: linkAt(source, at, isLast, isOwn, state.isInImage), state };
     case '<':
-      return inCode ? kept('<') : tagAt(source, at, isLast);
+      return tagAt(source, at, isLast, state);
     case '&':
-      return entityAt(source, at, isLast);
+      return { step: entityAt(source, at, isLast), state };
     case ':':
-      return addressAt(source, at, isLast);
+      return { step: addressAt(source, at, isLast), state };
+    case '`': {
+      const [run = ''] = /^`+/.exec(source.slice(at)) ?? [];
+      if (at + run.length === source.length && !isLast) return { step: 'hold', state };
+      return { step: kept(run), state: { ...state, code: afterBackticks(run, state.code) } };
+    }
     default:
-      return kept(source[at] ?? '');
+      return state.open === undefined
+        ? { step: kept(source[at] ?? ''), state }
+        : inOpenTag(source, at, isLast, state, state.open);
   }
 }
 
-/** The fence after such a line. */
-function fenceAfter(fence: string, { run, info }: FenceLine): string {
-  if (fence !== '') return run.startsWith(fence) && info.trim() === '' ? '' : fence;
-  return run.length < 3 || (run.startsWith('`') && info.includes('`')) ? '' : run;
-}
-
 /** Bounded, because a match of megabytes can exceed the stack of the regular expression. */
-const PLAIN = /[^!\]<&:\n]{1,65536}/y;
+const PLAIN = /[^!\]<&:`\n]{1,65536}/y;
 
 /**
  * Converts the source from a position on. Pure.
  *
  * @param isLast whether the source ends here; otherwise what depends on the characters that follow is left
  */
-export function scan(source: string, from: { end: number; fence: string }, isLast: boolean, isOwn: IsOwn): Scan {
-  let { end: at, fence } = from;
+export function scan(source: string, from: ScanState, isLast: boolean, isOwn: IsOwn): Scan {
+  let state = from;
   let output = '';
-  while (at < source.length) {
-    if ((at === 0 || source[at - 1] === '\n') && /[`~]/.test(source[at] ?? '')) {
-      const found = fenceAt(source, at, isLast);
-      if (found === 'hold') break;
-      fence = fenceAfter(fence, found);
+  while (state.end < source.length) {
+    const at = state.end;
+    if (at === 0 || source[at - 1] === '\n') {
+      const code = lineStart(source, at, isLast, state.code);
+      if (code === 'hold') break;
+      const isInImage = state.isInImage && !/^[\s>]*\n/.test(source.slice(at, at + MAX_ALT));
+      state = { ...state, code, isInImage, open: code.fence === '' ? state.open : undefined };
     }
     PLAIN.lastIndex = at;
-    const [plain] = PLAIN.exec(source) ?? [];
-    const step = plain === undefined ? stepAt(source, at, isLast, isOwn, fence !== '') : kept(plain);
-    if (step === 'hold') break;
-    output += step.output;
-    at += step.taken;
+    const [plain] = (state.open === undefined ? PLAIN.exec(source) : null) ?? [];
+    const next = plain === undefined ? stepAt(source, at, isLast, isOwn, state) : { step: kept(plain), state };
+    if (next.step === 'hold') break;
+    output += next.step.output;
+    state = { ...next.state, end: at + next.step.taken };
   }
-  return { end: at, output, fence };
+  return { ...state, output };
 }
