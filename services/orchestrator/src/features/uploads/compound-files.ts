@@ -18,7 +18,7 @@ const STREAMS: readonly [string, string][] = [
   ['__properties_version1.0', 'application/vnd.ms-outlook'],
 ];
 const OPEN_XML = 'application/vnd.openxmlformats-officedocument';
-/** An encrypted document does not tell what it is, only its name does. */
+/** The type of an encrypted document is only in its name. */
 const ENCRYPTED: Readonly<Record<string, string>> = {
   docx: `${OPEN_XML}.wordprocessingml.document`,
   dotx: `${OPEN_XML}.wordprocessingml.template`,

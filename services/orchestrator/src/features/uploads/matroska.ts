@@ -98,7 +98,7 @@ function addBlock(value: Buffer, state: State): void {
 
 interface Element {
   id: number;
-  /** Bytes of its own header. */
+  /** Bytes of the header of the element. */
   start: number;
   bytes: number;
 }

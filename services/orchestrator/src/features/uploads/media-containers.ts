@@ -128,7 +128,7 @@ function addPacket(bytes: Buffer, at: number, found: Packets): void {
   const isAudio = (stream & 0xe0) === 0xc0 || stream === 0xbd || stream === 0xfd;
   if (!isVideo && !isAudio) return;
   found[isVideo ? 'hasVideo' : 'hasAudio'] = true;
-  // The flags of MPEG-2 say whether there is a time; in MPEG-1 it follows after padding.
+  // In MPEG-2 flags come before the time; in MPEG-1 the time follows after padding.
   let time = at + 9;
   if ((bytes[at + 6] ?? 0) >> 6 === 2) {
     if (((bytes[at + 7] ?? 0) & 0x80) === 0) return;

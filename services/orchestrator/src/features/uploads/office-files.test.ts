@@ -38,7 +38,7 @@ describe('the type of a document', () => {
       zip({ 'xl/a.bin': BIG, '[Content_Types].xml': contentTypes('application/vnd.ms-excel.sheet.macroEnabled') }),
       'application/vnd.ms-excel.sheet.macroenabled.12',
     ],
-    ['a document whose types are no XML', zip({ 'word/a.bin': BIG, '[Content_Types].xml': 'x' }), DOCUMENT],
+    ['a document with types that are not XML', zip({ 'word/a.bin': BIG, '[Content_Types].xml': 'x' }), DOCUMENT],
     [
       'a document with a program in it',
       zip({ 'META-INF/MANIFEST.MF': 'x', 'word/a.bin': BIG, '[Content_Types].xml': contentTypes(DOCUMENT) }),

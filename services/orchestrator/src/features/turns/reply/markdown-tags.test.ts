@@ -52,7 +52,7 @@ describe('HTML in Markdown of an agent', () => {
     ['an open quote', 'a <b title="', 'a < b title="'],
     ['a comment that never ends', 'a <!-- b', 'a < !-- b'],
     ['an instruction that begins a line', '<? a', '< ? a'],
-    ['an attribute behind what is no tag by CommonMark', '<img ,src=//evil.com>', '<img ,s rc=//evil.com>'],
+    ['an attribute after the end of what CommonMark reads', '<img ,src=//evil.com>', '<img ,s rc=//evil.com>'],
     ['a slash in place of a space', '<svg/onload=x>', '< svg/onload=x>'],
     ['a slash before an attribute', '<img/src=//evil.com>', '<img/s rc=//evil.com>'],
     ['an end in an open tag', 'x<y</onerror=a>', 'x<y</o nerror=a>'],
