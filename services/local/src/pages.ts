@@ -16,7 +16,11 @@ export function createPages(facts: PageFacts): ServePage {
   return (path, response) => {
     if (path !== '/') return false;
     const body = welcomePage(facts);
-    const headers = { ...HEADERS, 'content-type': 'text/html; charset=utf-8', 'content-length': Buffer.byteLength(body) };
+    const headers = {
+      ...HEADERS,
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+    };
     response.writeHead(200, headers).end(body);
     return true;
   };
