@@ -66,7 +66,7 @@ export interface HabitRun {
   close(): Promise<void>;
 }
 
-/** Installs orchestrator, gateways and runtimes in front of a server that has each habit under a model name of its own. */
+/** Installs orchestrator, gateways and runtimes in front of a server that has a separate model name for each habit. */
 export async function startHabits(protocol: ModelProtocol): Promise<HabitRun> {
   const habits = habitsOf(protocol);
   const byModel = new Map(habits.map((habit) => [habit.model, habit]));

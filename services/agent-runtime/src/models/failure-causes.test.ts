@@ -51,7 +51,7 @@ describe('a failed model call', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('says that a web page came instead of a response', async () => {
+  it('states that a web page came instead of a response', async () => {
     const { error } = await call((response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<!DOCTYPE html><html><title>Sign in</title></html>');
