@@ -33,9 +33,11 @@ export const UserProfile = z
   .meta({ id: 'UserProfile' });
 export type UserProfile = z.output<typeof UserProfile>;
 
+const TIME = '(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:[.,]\\d+)?)?';
+/** Old offsets have seconds. A Java date-time ends with the zone in brackets. */
+const OFFSET = '(?:[Zz]|UTC|GMT|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d){0,2})(?:\\[[\\w/+:-]+\\])?';
 /** A date, and in a date-time what follows it: date pickers send midnight in any zone, or without one. */
-const DATE_OR_TIME =
-  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?))?)?$/;
+const DATE_OR_TIME = new RegExp(`^(\\d{4}-\\d{2}-\\d{2})(?:[Tt ]${TIME})?(?: ?${OFFSET})?$`);
 
 /** The day that a date or a date-time names; undefined if that day does not exist. */
 export function calendarDay(text: string): string | undefined {
@@ -62,7 +64,7 @@ export const UserPatch = z
     country_code: CountryCode,
     date_of_birth: DateOfBirth.nullable().meta({
       description:
-        'A date in the past, stored as the start of that day in UTC; null clears it. Of a date-time, only the day that it names is stored, whatever its time and offset.',
+        'A date in the past, stored as the start of that day in UTC; null clears it. A date-time is stored as the day that it names, whatever its time and offset.',
     }),
     preferences: z
       .object({

@@ -71,7 +71,7 @@ function changeOf({ date_of_birth: birth, preferences, time_zone: zone, ...patch
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 
 /**
- * The start in UTC of the day that the text names: a birthday is a day of the calendar, whatever zone the client is in.
+ * A birthday is a calendar day, whatever the client's time zone. @returns the start of that day in UTC
  *
  * @throws ApiError `validation_failed`
  */
