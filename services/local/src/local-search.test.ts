@@ -122,6 +122,26 @@ describe('the search of local mode', () => {
     expect(search.lines).toEqual([]);
   });
 
+  it('answers a waiting search on close, although SearXNG never began to start', async () => {
+    const search = await searchWith({});
+    const answer = search.ask();
+    await search.close();
+    await expect(answer).rejects.toThrow(`${NOT_CONFIGURED} uswarm is stopping.`);
+  });
+
+  it('starts no SearXNG after close', async () => {
+    let starts = 0;
+    const start = (): Promise<RunningSearxng> => {
+      starts += 1;
+      return Promise.resolve(running());
+    };
+    const search = await searchWith({ start });
+    await search.close();
+    search.begin();
+    await search.close();
+    expect(starts).toBe(0);
+  });
+
   it('stops a SearXNG that runs', async () => {
     let closed = 0;
     const search = await searchWith({

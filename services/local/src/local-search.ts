@@ -9,12 +9,12 @@ const WAIT_MS = 180_000;
 const OTHER_SEARXNG = 'or set SVC_SEARCH_ENDPOINT to the address of a SearXNG';
 const TURNED_OFF = `Search is turned off. Start uswarm without --no-search, ${OTHER_SEARXNG}.`;
 
-/** The search of local mode: a SearXNG in the background, one of the user, or none. */
+/** Local mode searches with a SearXNG in the background, with the user's own, or not at all. */
 export interface LocalSearch {
   webSearch: WebSearch;
   /** The current state, for the banner and the page. */
   describe(): string;
-  /** Begins to install and to start SearXNG. */
+  /** Installs and starts SearXNG in the background. */
   begin(): void;
   /** Ends SearXNG, also during its installation. */
   close(): Promise<void>;
@@ -83,7 +83,7 @@ function backgroundSearch(
     }
   }
 
-  /** Waits for the end of the start. @throws WebSearchError if it takes too long */
+  /** Waits until SearXNG is ready or has failed. @throws WebSearchError if it takes too long */
   async function ended(signal: AbortSignal | undefined): Promise<void> {
     const end = new AbortController();
     const signals = [end.signal, ...(signal === undefined ? [] : [signal])];
@@ -114,10 +114,12 @@ function backgroundSearch(
       return state.kind === 'failed' ? state.reason : 'SearXNG, starting in the background';
     },
     begin() {
-      run ??= install();
+      // A start can still be going on when Ctrl-C has closed everything.
+      if (!stop.signal.aborted) run ??= install();
     },
     async close() {
       stop.abort();
+      settle();
       await run;
       await searxng?.close();
     },
