@@ -3,7 +3,7 @@ import type { UnresponsiveEngine } from './outcome.js';
 const SUSPENDED = 'Suspended';
 const UNREACHABLE = 'the connection failed';
 
-/** SearXNG's reasons that name the library or the exception, in words for users. Other reasons are clear already. */
+/** Explains the reasons that name a library or an exception. SearXNG's other reasons are clear already. */
 const REASONS: Record<string, string> = {
   'HTTP connection error': UNREACHABLE,
   'network error': UNREACHABLE,
@@ -19,7 +19,7 @@ const REASONS: Record<string, string> = {
   '': 'no reason given',
 };
 
-/** Sentences about the engines that did not answer, which name each engine and its reason. */
+/** Names each engine that did not answer, and its reason. */
 export function failureNotes(engines: readonly UnresponsiveEngine[], hasRows: boolean): string[] {
   if (engines.length === 0) return [];
   const reasons = Map.groupBy(engines, ({ reason }) => inWords(reason));

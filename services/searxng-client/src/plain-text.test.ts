@@ -12,6 +12,7 @@ describe('plainText', () => {
     ['a number without a semicolon', 'It&#39s, &#x2019 and', "It's, ’ and"],
     ['a character beyond the first plane', '&#128512;', '😀'],
     ['a number without a character', '&#xD800;&#0;', '\ufffd\ufffd'],
+    ['an ampersand without a semicolon', 'Tom &amp Jerry &quot', 'Tom & Jerry "'],
     ['an entity that was encoded twice', 'Tom &amp;amp; Jerry&amp;#39;s', "Tom & Jerry's"],
     ['an entity that was encoded three times', 'Tom &amp;amp;amp; Jerry', 'Tom & Jerry'],
   ])('decodes %s', (_, html, text) => {
@@ -31,6 +32,9 @@ describe('plainText', () => {
     ['a highlight without its begin', '…een tea</b> is', '…een tea is'],
     ['a highlight with private characters', 'the \uE000green\uE001 tea', 'the green tea'],
     ['a section of XML', '<![CDATA[green &amp; <b>tea</b>]]>', 'green & tea'],
+    ['a comment', 'green <!-- ad -->tea', 'green tea'],
+    ['an image', '<img src="leaf.png" alt="leaf">tea', 'tea'],
+    ['a label', '<label for="t">tea</label>', 'tea'],
     ['a possible break of a word', 'green<wbr>tea', 'greentea'],
   ])('removes the tags of %s', (_, html, text) => {
     expect(plainText(html)).toBe(text);
@@ -39,6 +43,8 @@ describe('plainText', () => {
   it.each([
     ['paragraphs', '<p>one</p><p>two</p>', ' one  two '],
     ['line breaks', 'one<br>two<br/>three <br /> four', 'one two three   four'],
+    ['a division with a class', '<div class="hit">one</div>', ' one '],
+    ['the cells of a table', '<td>one</td><td>two</td>', ' one  two '],
     ['lists', '<ul><li>one</li><li>two</li></ul>', '  one  two  '],
   ])('separates %s', (_, html, text) => {
     expect(plainText(html)).toBe(text);
@@ -55,6 +61,8 @@ describe('plainText', () => {
     'std::vector<int> v; v << 1',
     'the <b> tag and the </b> tag',
     'the <div> element',
+    'the <img> tag has no end tag',
+    'an HTML comment begins with <!--',
     '<T extends U>(x: T) => x',
     'for (int i = 0; i<s; i++) { p>q }',
     '<3 tea',

@@ -4,34 +4,39 @@ import { decodeHTMLStrict } from 'entities/decode';
 const MAX_ROUNDS = 3;
 
 /** Elements that separate words. The others are within a word or a line. */
-const BLOCKS = new Set(['blockquote', 'br', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'li', 'ol', 'p', 'ul']);
+const BLOCKS = new Set(
+  'article blockquote br dd div dl dt figcaption h1 h2 h3 h4 h5 h6 hr li ol p pre section table tbody td th thead tr ul'.split(
+    ' ',
+  ),
+);
 /** Elements without an end tag. */
-const VOID = new Set(['br', 'wbr']);
+const VOID = new Set(['br', 'hr', 'img', 'wbr']);
 const INLINE =
-  'a abbr b big cite code del em font highlight hl hlword i ins kbd mark nobr q s samp small span strike strong sub sup tt u var';
+  'a abbr b bdi big center cite code del em font highlight hl hlword i ins kbd label mark nobr q s samp small span strike strong sub sup time tt u var';
 const NAMES = [...BLOCKS, ...VOID, ...INLINE.split(' ')].join('|');
 /** An attribute needs a value: `a <b c> d` has no tag. */
 const ATTRIBUTE = String.raw`\s+[\w:-]+=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)`;
 const TAG = new RegExp(String.raw`<(?<slash>/?)(?<name>${NAMES})(?:${ATTRIBUTE})*\s?/?>`, 'giu');
 
-/** A numeric reference whose semicolon is missing, as in `It&#39s`. */
-const OPEN_REFERENCE = /&#(?:\d+(?![\d;])|x[\da-f]+(?![\da-f;]))/giu;
+/** A reference whose semicolon is missing, as in `It&#39s` and `Tom &amp Jerry`. */
+const OPEN_REFERENCE = /&#(?:\d+(?![\d;])|x[\da-f]+(?![\da-f;]))|&(?:amp|nbsp|quot)(?=\s|$)/giu;
 
-/** The marks of highlights in Microsoft's search, and the wrapper of text in XML. */
-const MARKS = /[\uE000\uE001]|<!\[CDATA\[(?<text>[^]*?)\]\]>/gu;
+/** The marks of highlights in Microsoft's search, comments, and the wrapper of text in XML. */
+const MARKS = /[\uE000\uE001]|<!--[^]*?-->|<!\[CDATA\[(?<text>[^]*?)\]\]>/gu;
 
 interface Tag {
   name: string;
   closes: boolean;
   /** `<br/>`, which people do not write about. */
   closesItself: boolean;
+  hasAttributes: boolean;
   start: number;
   end: number;
 }
 
 /**
- * The text that an excerpt of a web page shows: without the tags of highlights and paragraphs, and with decoded entities, also those that
- * were encoded twice. Anything else in angle brackets is content, such as `a < b`, `List<String>` and `the <b> tag`.
+ * Converts an excerpt of a web page to the text that a browser shows: removes highlights, paragraphs and other markup, and decodes
+ * entities, even if they were encoded twice. Anything else in angle brackets is content, such as `a < b`, `List<String>` and `the <b> tag`.
  */
 export function plainText(html: string): string {
   let text = html.replaceAll(MARKS, '$<text>');
@@ -48,6 +53,7 @@ function withoutTags(text: string): string {
     name: (groups?.['name'] ?? '').toLowerCase(),
     closes: groups?.['slash'] === '/',
     closesItself: whole.endsWith('/>'),
+    hasAttributes: whole.includes('='),
     start: index,
     end: index + whole.length,
   }));
@@ -83,12 +89,12 @@ function pairsOf(tags: readonly Tag[], text: string): Set<Tag> {
 }
 
 /**
- * Whether a tag without a partner, which an engine cut off, marks the word beside it. `the <b> tag` and `Array<b>` are
+ * An engine may cut off one tag of a pair. The other one touches only the word that it marks; `the <b> tag` and `Array<b>` are
  * content.
  */
-function touchesWord({ name, closes, closesItself, start, end }: Tag, text: string): boolean {
+function touchesWord({ name, closes, closesItself, hasAttributes, start, end }: Tag, text: string): boolean {
   const isWord = (character: string): boolean => /[\p{L}\p{N}]/u.test(character);
   const [before, after] = [isWord(text.slice(0, start).at(-1) ?? ''), isWord(text.slice(end, end + 1))];
-  if (VOID.has(name)) return closesItself || before || after;
+  if (VOID.has(name)) return closesItself || hasAttributes || before || after;
   return closes ? before && !after : after && !before;
 }
