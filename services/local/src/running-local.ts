@@ -1,4 +1,4 @@
-/** What people and programs need to know of local mode that runs. */
+/** What the banner, the page and programs need to know about a running local mode. */
 export interface RunningLocal {
   url: string;
   issuer: string;

@@ -49,7 +49,7 @@ export interface Settings {
   dataDirectory: string;
   /** Maximum runtime processes. */
   maxRuntimes: number;
-  /** A SearXNG of the user, one that local mode starts, or none. */
+  /** The user's SearXNG, one that local mode starts, or none. */
   search: { kind: 'own'; endpoint: string } | { kind: 'searxng' } | { kind: 'off' };
   /** A running tool server, used in place of the one that local mode starts. */
   toolServer: { endpoint: string; signingKey: string } | undefined;

@@ -16,8 +16,8 @@ export interface BackfillDeps {
 }
 
 /**
- * The job that writes the rows of a table again after a migration has changed a function of their generated columns. Each batch
- * locks only its rows. The subject of a job is the id before its first row; after a run it enqueues a job for the next rows.
+ * Rewrites a table after a migration has changed a function that its generated columns use. Each batch locks only its rows.
+ * A job's subject is the id before its first row; after a run, it enqueues a job for the next rows.
  */
 export const backfill = ({ type, withTransaction, jobs, rewrite }: BackfillDeps): JobDefinition => ({
   type,

@@ -81,7 +81,7 @@ export interface MemoryStore {
   rank(agentId: string, texts: readonly string[]): Promise<RankedMemory[]>;
   /** The memories with these keys, oldest first. */
   read(agentId: string, keys: readonly string[]): Promise<NewMemory[]>;
-  /** Writes the memories of the next agents after an id whose terms are of a former normalization. @returns the last of these ids */
+  /** Rewrites memories with outdated terms, for the next agents after an id. @returns the last id that it checked */
   foldAgain(after: string, db: Database): Promise<string | undefined>;
 }
 

@@ -22,7 +22,7 @@ export interface MessageSearchStore {
     limit: number,
     db?: Database,
   ): Promise<PageRow[]>;
-  /** Writes the next messages after an id whose text is normalized in a former way. @returns the last id that it checked */
+  /** Rewrites outdated search texts among the next messages after an id. @returns the last id that it checked */
   foldAgain(after: string, db: Database): Promise<string | undefined>;
 }
 
