@@ -28,7 +28,7 @@ describe('memories of an agent', () => {
 
   const list = async (query = '', of = memories) => (await user.get<{ data: AgentMemory[] }>(of + query)).body.data;
   const keys = async (query = '', of = memories) => (await list(query, of)).map(({ key }) => key);
-  const remember = async (key: string, more: { content?: string; category?: string } = {}) =>
+  const remember = async (key: string, more: { content?: string; category?: string | null } = {}) =>
     (await user.post<{ data: AgentMemory }>(memories, { key, content: 'green', ...more }, 200)).body.data;
   const pathOf = (key: string) => `${memories}/${encodeURIComponent(key)}`;
   const rememberWithPreference = (prefer: string, body: unknown) =>
@@ -241,10 +241,14 @@ describe('memories of an agent', () => {
     ['no content', { key: 'a' }],
     ['content that is not a string', { key: 'a', content: 1 }],
     ['an empty category', { key: 'a', content: 'x', category: '' }],
-    ['null as the category', { key: 'a', content: 'x', category: null }],
+    ['null as the key', { key: null, content: 'x' }],
   ])('%s is rejected, and nothing is stored', async (_what, body) => {
     expect(await user.refusal('POST', memories, body)).toBe('validation_failed');
     expect(await list()).toEqual([]);
+  });
+
+  it('null as the category is the default, as if it were absent', async () => {
+    expect((await remember('a', { category: null })).category).toBe('core');
   });
 
   it.each([

@@ -45,8 +45,8 @@ export const answeredReply = (text: string) =>
 const whyOf = ({ turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>): string =>
   errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
 
-/** What the user sees of the end: a reply without a visible text is silent, or tells why it failed. Pure. */
-export function shownEnd<Reply extends FinishedReply>(reply: Reply): FinishedReply {
+/** What the user sees of the end: a reply without a visible text is silent, or states why it failed. */
+function shownEnd(reply: FinishedReply): FinishedReply {
   if (!isBlank(reply.text)) return reply;
   const { messageStatus } = reply;
   if (messageStatus === 'failed' || messageStatus === 'incomplete')
