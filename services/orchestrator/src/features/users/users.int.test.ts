@@ -319,8 +319,23 @@ describe('users', () => {
     });
 
     it.each([
+      ['a nickname', { nickname: null }],
+      ['a country', { country_code: null }],
+      ['a preference', { preferences: { platform_theme: null } }],
+      ['all preferences', { preferences: null }],
+    ])('leaves %s unchanged if it is null, and changes the other fields', async (_what, body) => {
+      const user = await uswarm.user();
+      const shown = async () => {
+        const { nickname, country_code, preferences, surname } = await profile(user);
+        return { nickname, country_code, preferences, surname };
+      };
+      const before = await shown();
+      await user.patch('/v1/users', { surname: 'Changed', ...body }, 204);
+      expect(await shown()).toEqual({ ...before, surname: 'Changed' });
+    });
+
+    it.each([
       ['a number instead of a string', { nickname: 1 }],
-      ['null for a nickname', { nickname: null }],
       ['a nickname of 101 characters', { nickname: 'n'.repeat(101) }],
       ['a country that is not a code', { country_code: 'Germany' }],
       ['a country that is not in ISO 3166-1', { country_code: 'ZZ' }],
@@ -328,9 +343,6 @@ describe('users', () => {
       ['a currency that is not in ISO 4217', { preferences: { currency_code: 'EUX' } }],
       ['a language that is not a tag', { preferences: { platform_language: 'english!' } }],
       ['a language with two equal variants', { preferences: { platform_language: 'de-1996-1996' } }],
-      ['null for a country', { country_code: null }],
-      ['null for a preference', { preferences: { platform_theme: null } }],
-      ['null for all preferences', { preferences: null }],
       ['a date of birth in the future', { date_of_birth: '2999-01-01' }],
       ['a time of birth in the future', { date_of_birth: new Date(Date.now() + 86_400_000).toISOString() }],
       ['a currency that is not a code', { preferences: { currency_code: 'Euro' } }],
