@@ -45,6 +45,18 @@ describe('the search of local mode', () => {
   afterAll(() => server?.close(0));
   const running = (): RunningSearxng => ({ endpoint: server.url, close: () => Promise.resolve() });
 
+  it('tells a search that waits that it goes on', async () => {
+    const { start, resolve } = startedByTest();
+    const search = await searchWith({ start, reportMs: 1 });
+    search.begin();
+    let found: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((onWait) => {
+      found = search.webSearch.search({ query: 'tea' }, { onWait });
+    });
+    resolve(running());
+    expect(await found).toMatchObject({ status: 'ok' });
+  });
+
   it('waits for SearXNG, which starts in the background', async () => {
     const { start, resolve, asked } = startedByTest();
     const search = await searchWith({ start });

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalError, type RunningSearxng } from '@uswarm/dev-servers';
-import { createWebSearch, shownEndpoint, type WebSearch, WebSearchError } from '@uswarm/searxng-client';
+import {
+  createWebSearch,
+  type SearchOptions,
+  shownEndpoint,
+  type WebSearch,
+  WebSearchError,
+} from '@uswarm/searxng-client';
 import type { Settings } from './settings.js';
 
 /** Milliseconds that a search waits for a SearXNG that is being installed or started. */
 const WAIT_MS = 180_000;
+/** Milliseconds between the reports of a search that waits. */
+const REPORT_MS = 10_000;
 
 const OTHER_SEARXNG = 'or set SVC_SEARCH_ENDPOINT to the address of a SearXNG';
 const TURNED_OFF = `Search is turned off. Start uswarm without --no-search, ${OTHER_SEARXNG}.`;
@@ -29,6 +37,7 @@ export interface LocalSearchDeps {
   /** Called with one line about the installation and the start. */
   progress: (line: string) => void;
   waitMs?: number;
+  reportMs?: number;
 }
 
 export async function createLocalSearch(deps: LocalSearchDeps): Promise<LocalSearch> {
@@ -60,7 +69,12 @@ type State = { kind: 'starting' } | { kind: 'ready'; endpoint: string } | { kind
 
 function backgroundSearch(
   python: string,
-  { start, progress, waitMs = WAIT_MS }: Pick<LocalSearchDeps, 'start' | 'progress' | 'waitMs'>,
+  {
+    start,
+    progress,
+    waitMs = WAIT_MS,
+    reportMs = REPORT_MS,
+  }: Pick<LocalSearchDeps, 'start' | 'progress' | 'waitMs' | 'reportMs'>,
 ): LocalSearch {
   const stop = new AbortController();
   let state: State = { kind: 'starting' };
@@ -84,12 +98,14 @@ function backgroundSearch(
   }
 
   /** Waits until SearXNG is ready or has failed. @throws WebSearchError if it takes too long */
-  async function ended(signal: AbortSignal | undefined): Promise<void> {
+  async function ended({ signal, onWait }: SearchOptions): Promise<void> {
     const end = new AbortController();
+    const reports = onWait === undefined ? undefined : setInterval(onWait, reportMs);
     const signals = [end.signal, ...(signal === undefined ? [] : [signal])];
     const late = sleep(waitMs, true, { signal: AbortSignal.any(signals) }).catch(() => true);
     const isLate = await Promise.race([settled.then(() => false), late]);
     end.abort();
+    clearInterval(reports);
     if (signal?.aborted === true) {
       throw new WebSearchError('cancelled', 'the search was cancelled', { cause: signal.reason });
     }
@@ -102,7 +118,7 @@ function backgroundSearch(
   return {
     webSearch: {
       async search(args, options = {}) {
-        if (state.kind === 'starting') await ended(options.signal);
+        if (state.kind === 'starting') await ended(options);
         const found: State = state;
         if (found.kind === 'ready') return createWebSearch({ endpoint: found.endpoint }).search(args, options);
         const hint = found.kind === 'failed' ? found.reason : 'uswarm is stopping.';

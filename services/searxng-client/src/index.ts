@@ -10,4 +10,4 @@ export { WebSearchError, type WebSearchErrorCode } from './errors.js';
 export { createSearchServer, type SearchServer, type SearchServerDeps } from './mcp/search-server.js';
 export { createSearchMetrics, measureSearches } from './metrics.js';
 export type { SearchOutcome, SearchResult } from './outcome.js';
-export { createWebSearch, type WebSearch, type WebSearchDeps } from './web-search.js';
+export { createWebSearch, type SearchOptions, type WebSearch, type WebSearchDeps } from './web-search.js';

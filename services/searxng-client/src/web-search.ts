@@ -27,9 +27,15 @@ export interface WebSearchDeps {
   userAgent?: string;
 }
 
+export interface SearchOptions {
+  signal?: AbortSignal | undefined;
+  /** Called at intervals while the search waits for a SearXNG that is starting. A search that hangs does not call it. */
+  onWait?: (() => void) | undefined;
+}
+
 export interface WebSearch {
   /** Engines that fail or find nothing are outcomes, not errors. @throws WebSearchError */
-  search(args: SearchArguments, options?: { signal?: AbortSignal | undefined }): Promise<SearchOutcome>;
+  search(args: SearchArguments, options?: SearchOptions): Promise<SearchOutcome>;
 }
 
 /** Sends one GET to SearXNG per search (TOOL-022). */

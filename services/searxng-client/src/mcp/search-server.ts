@@ -13,8 +13,6 @@ const MAX_REQUEST_BYTES = 64 * 1024;
 /** Milliseconds for which clients may cache the list of tools, which changes with the version only. */
 const LIST_TTL_MS = 10 * 60_000;
 const NOT_ALLOWED = 'the token is not valid for this query';
-/** Clients end calls without progress; the runtime does so after 30 s. */
-const PROGRESS_MS = 10_000;
 const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 
 export interface SearchServerDeps {
@@ -27,8 +25,6 @@ export interface SearchServerDeps {
   limits?: WorkspaceLimits;
   /** Called for each search above the limits of its workspace. */
   onLimited?: () => void;
-  /** Milliseconds between reports of progress during a search. */
-  progressMs?: number;
   /** Accepted `Host` names; default: any. Loopback servers set theirs. */
   allowedHosts?: readonly string[];
 }
@@ -69,7 +65,6 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
           return search(workspaceId, args, options);
         },
         (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'search failed'),
-        deps.progressMs ?? PROGRESS_MS,
       );
       return server;
     },

@@ -50,26 +50,16 @@ function convertOnce<Input, Output>(schema: z.ZodType<Output, Input>): StandardS
   return { '~standard': { ...standard, jsonSchema: { input: convert('input'), output: convert('output') } } };
 }
 
-/** Runs a call, and reports its progress to a client that asked for it, while the call waits for its turn or for SearXNG. */
-async function withProgress<T>(
-  { _meta, notify }: ServerContext['mcpReq'],
-  everyMs: number,
-  task: () => Promise<T>,
-): Promise<T> {
+/** Reports progress to a client that asked for it: clients end calls without progress, the runtime after 30 s. */
+function progressOf({ _meta, notify }: ServerContext['mcpReq']): (() => void) | undefined {
   const progressToken = _meta?.progressToken;
-  if (progressToken === undefined) return task();
+  if (progressToken === undefined) return undefined;
   let progress = 0;
-  const report = (): void => {
+  return () => {
     progress += 1;
     // A client that has left gets no result either.
     notify({ method: 'notifications/progress', params: { progressToken, progress } }).catch(() => undefined);
   };
-  const timer = setInterval(report, everyMs).unref();
-  try {
-    return await task();
-  } finally {
-    clearInterval(timer);
-  }
 }
 
 /** Adds `web_search_tool` to a server. Errors become tool results with `isError`, as models expect. */
@@ -77,7 +67,6 @@ export function registerWebSearchTool(
   server: McpServer,
   search: WebSearch['search'],
   reportBug: (error: unknown) => void,
-  progressMs: number,
 ): void {
   const config = {
     title: 'Web search',
@@ -89,7 +78,7 @@ export function registerWebSearchTool(
   server.registerTool(WEB_SEARCH_TOOL, config, async (args: SearchArguments, context): Promise<CallToolResult> => {
     try {
       const { mcpReq } = context;
-      const outcome = await withProgress(mcpReq, progressMs, () => search(args, { signal: mcpReq.signal }));
+      const outcome = await search(args, { signal: mcpReq.signal, onWait: progressOf(mcpReq) });
       const text = renderForModel(outcome, randomBytes(8).toString('hex'));
       return { content: [{ type: 'text', text }], structuredContent: outcome };
     } catch (error) {
