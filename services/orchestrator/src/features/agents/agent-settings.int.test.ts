@@ -65,9 +65,13 @@ describe('settings and tools of an agent', () => {
     expect(answer).toEqual({ model: 'opus', response_length: 'auto', prompts: [prompt('a')] });
   });
 
+  it('null leaves a setting unchanged', async () => {
+    const answer = await change({ model: null, response_length: 'long', prompts: null });
+    expect(answer).toEqual({ model: 'sonnet', response_length: 'long', prompts: [] });
+  });
+
   it.each([
     ['an unknown model', { model: 'gpt' }],
-    ['null as the model', { model: null }],
     ['an unknown length', { response_length: 'endless' }],
     ['a prompt without content', { prompts: [{ id: 'a', name: '', description: '' }] }],
     ['two prompts with one id', { prompts: [prompt('a'), prompt('a')] }],

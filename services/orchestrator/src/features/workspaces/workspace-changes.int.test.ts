@@ -105,19 +105,22 @@ describe('changes of workspaces', () => {
       ]);
     });
 
-    it.each([{}, { name: 'My workspace' }, { later: true }])('changes nothing if the body is %j', async (body) => {
-      const user = await uswarm.user();
-      const { workspace } = await uswarm.home(user);
-      const before = await allRows(uswarm.database);
-      const answer = await user.patch<{ data: Workspace }>(workspace, body, 200);
-      expect(answer.body.data).toEqual(first(await list(user)));
-      expect(await allRows(uswarm.database)).toEqual(before);
-    });
+    it.each([{}, { name: null }, { name: 'My workspace' }, { later: true }])(
+      'changes nothing if the body is %j',
+      async (body) => {
+        const user = await uswarm.user();
+        const { workspace } = await uswarm.home(user);
+        const before = await allRows(uswarm.database);
+        const answer = await user.patch<{ data: Workspace }>(workspace, body, 200);
+        expect(answer.body.data).toEqual(first(await list(user)));
+        expect(await allRows(uswarm.database)).toEqual(before);
+      },
+    );
 
-    it.each([{ name: '' }, { name: null }])('rejects %j', async (body) => {
+    it('rejects an empty name', async () => {
       const user = await uswarm.user();
       const { workspace } = await uswarm.home(user);
-      expect(await user.refusal('PATCH', workspace, body)).toBe('validation_failed');
+      expect(await user.refusal('PATCH', workspace, { name: '' })).toBe('validation_failed');
     });
   });
 
