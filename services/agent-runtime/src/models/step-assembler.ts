@@ -186,8 +186,8 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
       const value = argumentsFor(offered.get(tool ?? ''), input);
       if (!known.some((call) => call.name === tool && isDeepStrictEqual(call.input, value))) addCall(name, input);
     };
-    for (const { text: written, recipient } of textCalls) {
-      const read = recipient === undefined ? readCalls(written) : [{ name: recipient, input: written }];
+    for (const { text: written, recipient, isClosed } of textCalls) {
+      const read = recipient === undefined ? readCalls(written, isClosed) : [{ name: recipient, input: written }];
       if (read === undefined) {
         add(nameIn(written, names) ?? UNREADABLE, written);
         if (calls.at(-1)?.input === undefined) unreadable ??= written;

@@ -218,6 +218,11 @@ function objectOf(value: unknown, layers = 0): Json | undefined {
   return inner === undefined ? undefined : objectOf(inner, layers + 1);
 }
 
+const isExpected = (schema: Schema, value: Json): boolean => {
+  const names = propertyNames(schema);
+  return accepts(schema, value) && Object.keys(value).every((name) => names.includes(name));
+};
+
 /**
  * The arguments of a call of the tool, repaired as far as its schema proves what is meant; undefined unless they are a whole
  * JSON object.
@@ -240,7 +245,11 @@ export function argumentsFor(tool: FunctionTool | undefined, text: string): Json
   }
   const fitting = objectFor(schema, value);
   // What was not JSON must at least be what the tool expects.
-  const names = propertyNames(schema);
-  const isExpected = accepts(schema, fitting) && Object.keys(fitting).every((name) => names.includes(name));
-  return read.isRepaired && !isExpected ? undefined : (storableValue(fitting) as Json);
+  return read.isRepaired && !isExpected(schema, fitting) ? undefined : (storableValue(fitting) as Json);
+}
+
+/** Whether a tool takes these arguments, and names all of them. */
+export function fitsSchema(tool: FunctionTool, value: Json): boolean {
+  const schema = schemaOf(tool.inputSchema, tool.inputSchema as Json);
+  return schema !== undefined && isExpected(schema, value);
 }

@@ -47,6 +47,21 @@ function endOfBrackets(text: string, start: number, isStrict: boolean): number |
   return undefined;
 }
 
+/** The text with the brackets that are missing at its end, such as the last one of a call. */
+export function withEnd(text: string): string {
+  const open: string[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] ?? '';
+    if (character === '"') {
+      const end = endOfText(text, at, false);
+      if (end === undefined) return text;
+      at = end - 1;
+    } else if (OPEN.includes(character)) open.push(CLOSE[OPEN.indexOf(character)] ?? '');
+    else if (CLOSE.includes(character)) open.pop();
+  }
+  return text + open.toReversed().join('');
+}
+
 /** The extent of the object or list that begins at `start`; undefined if it is cut. */
 function extentOf(text: string, start: number): Extent | undefined {
   const strict = endOfBrackets(text, start, true);

@@ -1,7 +1,7 @@
 // What models write for their own use: the tags of thoughts, the tokens of templates, and the forms of calls.
 
 /** Names of tags around thoughts. */
-const THOUGHT = String.raw`(?:ant|longcat_|inner_|internal_)?(?:think|thinking|thoughts?|reasoning|reflection|monologue)(?:_process|_content)?|chain_of_thought|scratch_?pad|cot_budget_reflect`;
+const THOUGHT = String.raw`(?:ant|longcat_|inner_|internal_)?(?:think|thinking|thoughts?|reasoning|reflection|monologue)(?:_process|_content)?|chain_of_thought|scratch_?pad|cot_budget_reflect|tool_(?:response|results?|output)|function_results?`;
 const BAR = '[|｜‖]{1,2}';
 /** A prefix such as that of `seed:think`. */
 const PREFIX = String.raw`(?:[a-z]+:)?`;
@@ -16,14 +16,20 @@ const THOUGHT_OPEN = [
   at(`<${BAR}(?:start_of_|start_|begin_of_|begin_)?(?:${THOUGHT})(?:_start|_begin)?${BAR}>`),
   at(String.raw`\[(?:THINK|THINKING|REASONING|THOUGHT)\]`, 'uy'),
   at(`◁(?:${THOUGHT})▷`),
+  at(String.raw`<\|inner_prefix\|>`),
+  at(String.raw`<\|tool_response>`),
   at(String.raw`<unused94>(?:thought\n)?`),
   at(String.raw`<\|channel>(?!final)\w*\n?`),
 ];
+/** Thoughts as Open WebUI shows them. */
+const DETAILS = at('<details type="reasoning"[^<>]{0,200}>');
 const THOUGHT_CLOSE = [
   at(String.raw`<\\?/\s*${PREFIX}(?:${THOUGHT})\s*>`),
   at(`<${BAR}(?:/|end_of_|end_)(?:${THOUGHT})${BAR}>|<${BAR}(?:${THOUGHT})_end${BAR}>|</${BAR}(?:${THOUGHT})${BAR}>`),
   at(String.raw`\[/(?:THINK|THINKING|REASONING|THOUGHT)\]`, 'uy'),
   at(`◁/(?:${THOUGHT})▷`),
+  at(String.raw`<\|inner_suffix\|>`),
+  at(String.raw`<tool_response\|>`),
   at('<unused95>'),
   at(String.raw`<channel\|>`),
   at(String.raw`\[BEGIN FINAL RESPONSE\]`, 'uy'),
@@ -35,7 +41,7 @@ interface CallForm {
   close: RegExp;
 }
 
-const TOOL_TAG = String.raw`(?:tool_?calls?|tool_?use|function_?calls?|toolcalls?)`;
+const TOOL_TAG = String.raw`(?:(?:__)?tool[_-]?calls?|tool call|use_mcp_tool|tool_?use|tool_?code|function_?calls?)`;
 const CALL_FORMS: readonly CallForm[] = [
   {
     open: at(`<${PREFIX}(?:longcat_)?${TOOL_TAG}${ATTRIBUTES}>`),
@@ -54,6 +60,8 @@ const CALL_FORMS: readonly CallForm[] = [
   { open: at(`<${BAR}START_ACTION${BAR}>`), close: new RegExp(`<${BAR}END_ACTION${BAR}>`, 'iu') },
   { open: at(`<${BAR}action_start${BAR}>`), close: new RegExp(`<${BAR}action_end${BAR}>`, 'iu') },
   { open: at(`<${BAR}python_tag${BAR}>`), close: new RegExp(`<${BAR}e(?:om|ot)_id${BAR}>`, 'iu') },
+  { open: at(`<${BAR}tools_prefix${BAR}>`), close: new RegExp(`<${BAR}tools_suffix${BAR}>`, 'iu') },
+  { open: at(String.raw`\[TOOL_REQUEST\]`, 'uy'), close: /\[END_TOOL_REQUEST\]/u },
   { open: at(String.raw`\[TOOL_CALLS\]`, 'uy'), close: /<\/s>|\[\/TOOL_CALLS\]/u },
   { open: at(String.raw`<\|open\|>tools?_?call`), close: /<\|close\|>(?:tools?_?)?call<\|sep\|>/u },
   { open: at('✿FUNCTION✿'), close: /✿RE(?:SULT|TURN)✿/u },
@@ -68,6 +76,8 @@ const ROLE = [
   at(`<${BAR}(user|assistant|system|observation)${BAR}>\\n?`),
   at(`<${BAR}(User|Assistant)${BAR}>`, 'uy'),
   at(String.raw`(\[INST\])`, 'uy'),
+  // MiniMax ends a message with this token.
+  at(String.raw`\[(e)~\[`, 'uy'),
 ];
 
 /** Beginnings of messages and of their channels. */
@@ -79,7 +89,9 @@ const TOKENS = [
   at(`<${PREFIX}(?:${THOUGHT})\\s*/>`),
   at(`<${BAR}${TOKEN_NAME}${BAR}>`),
   at(String.raw`<\|[a-z]\w{1,30}>|<[a-z]\w{1,30}\|>`),
-  at(String.raw`</s>|<(?:eos|bos|pad|unk|eot|eod|end_of_turn|end_of_text|endoftext|end_of_utterance|sep)>`),
+  at(
+    String.raw`</s>|<unused\d{1,4}>|<(?:eos|bos|pad|unk|eot|eod|end_of_turn|end_of_text|endoftext|end_of_utterance|sep)>`,
+  ),
   at(String.raw`</${PREFIX}${TOOL_TAG}\s*>`),
   at(String.raw`\[/?(?:INST|END FINAL RESPONSE|/TOOL_CALLS)\]|\[end of text\]|<</?SYS>>`, 'uy'),
 ];
@@ -89,7 +101,7 @@ export type MarkKind = 'open' | 'close' | 'call' | 'role' | 'header' | 'message-
 export interface Mark {
   kind: MarkKind;
   text: string;
-  /** Of a call: where it ends. */
+  /** Of a call, and of some thoughts: where it ends. */
   close?: RegExp;
   /** Of a message. */
   role?: string;
@@ -120,6 +132,8 @@ export function markAt(text: string, index: number): Mark | undefined {
   }
   const role = firstOf(ROLE, text, index);
   if (role !== undefined) return { kind: 'role', text: role[0], role: (role[1] ?? '').toLowerCase() };
+  const details = textAt(DETAILS, text, index);
+  if (details !== null) return { kind: 'open', text: details[0], close: /<\/details>/iu };
   return (
     simple('close', THOUGHT_CLOSE) ??
     simple('open', THOUGHT_OPEN) ??
@@ -136,14 +150,15 @@ const names = (prefixes: readonly string[], words: string): string[] =>
   prefixes.flatMap((prefix) => words.split(' ').map((word) => `${prefix}${word}`));
 
 const TAG_NAMES =
-  'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad inner_ ' +
+  'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad details inner_ ' +
   'internal_ chain_of_thought cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
-  'tool_use tooluse function_call function_calls functioncall functioncalls invoke function= function s> eos> bos> pad> unk> eot> eod> sep> ' +
-  'end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused94> unused95> channel|> tool_call|> turn|> <sys>>';
+  '__tool_call use_mcp_tool tool-call tool_code toolcode tool_response tool_result tool_output function_result tool_use tooluse function_call function_calls functioncall functioncalls invoke function= function s> eos> bos> pad> unk> eot> eod> sep> ' +
+  'end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused channel|> tool_call|> turn|> <sys>>';
 /** The beginnings of all marks, in lower case. */
 const LITERALS = [
   ...names(['<', '</'], TAG_NAMES),
-  ...names(['[', '[/'], 'think] thinking] reasoning] thought] inst] tool_calls]'),
+  ...names(['[', '[/'], 'think] thinking] reasoning] thought] inst] tool_calls] tool_request]'),
+  '[e~[',
   ...names(['['], 'begin/final/response] end/final/response] end/of/text]').map((one) => one.replaceAll('/', ' ')),
   ...names(['◁', '◁/'], 'think▷ thinking▷ thought▷'),
   '✿function✿',
@@ -165,7 +180,7 @@ export const isCutToken = (text: string): boolean => /^<\/?[|｜‖]{1,2}[^\s<>]
 export function canBeMark(text: string): boolean {
   if (text.length > MAX_PARTIAL) return false;
   if (PARTIAL_TOKEN.test(text) || PARTIAL_TAIL.test(text)) return true;
-  const lower = text.toLowerCase();
+  const lower = text.toLowerCase().replace(/^<\/\s+/, '</');
   if (text.startsWith('<\\')) return true;
   return LITERALS.some(
     (literal) =>
@@ -191,13 +206,17 @@ export function endOfCall(
 
 /** Words that follow a tag in a sentence about it. */
 const ABOUT =
-  /^(?:["'”’»)\]]|[-–][\p{L}]|\s+(?:tags?|tokens?|elements?|blocks?|sections?|markers?|marks?|delimiters?|labels?|and|or|is|are|was|means?|to|in|for|as|which|that|und|oder|ist|et|ou|est|y|o|es)(?![\p{L}]))/u;
+  /^(?:["'”’»)\]]|\s?(?:标签|标记|元素|、|和|与|或)|[-–][\p{L}]|\s+(?:tags?|tokens?|elements?|blocks?|sections?|markers?|marks?|delimiters?|labels?|and|or|is|are|was|means?|to|in|for|as|which|that|und|oder|ist|et|ou|est|y|o|es)(?![\p{L}]))/u;
 const ABOUT_START = /^\s+(?:tags?|tokens?|elements?|is|are|was|means?|marks?)(?![\p{L}])/u;
 const PUNCTUATION = /^[.,;:!?…](?:\s|$)/u;
-const IN_SENTENCE = /[\p{L}\p{N},]\s+$/u;
-const QUOTED = /["'“‘«„([]$/u;
+const IN_SENTENCE = /[\p{L}\p{N},][ \t]+$|[\p{Lo}]$/u;
+const QUOTED = /(?:["'“‘«„([]|\*\*)$/u;
 /** A cell of a table. */
-const IN_CELL = /\|\s+$/u;
+const IN_CELL = /\|\s*$/u;
+/** The start of a line of a quotation. */
+const IN_QUOTATION = /^\s*(?:>\s*)+$/u;
+/** The sentence goes on. */
+const GOES_ON = /^\s+[\p{Ll}\p{Lo}]/u;
 const IN_LIST = /^\s*(?:[-*+]|\d+[.)])\s+$/u;
 
 /**
@@ -208,9 +227,10 @@ const IN_LIST = /^\s*(?:[-*+]|\d+[.)])\s+$/u;
  */
 export function isMentioned(before: string, after: string): boolean {
   if (IN_CELL.test(before) && /^\s*(?:\||\p{L})/u.test(after)) return true;
-  if (QUOTED.test(before) && /^["'”’»“)\].,]/u.test(after)) return true;
-  if (IN_SENTENCE.test(before)) return ABOUT.test(after) || PUNCTUATION.test(after);
-  if (IN_LIST.test(before) && /^:?\s*[:=–—-]\s/u.test(after)) return true;
+  if (QUOTED.test(before) && /^(?:["'”’»“)\].,]|\*\*)/u.test(after)) return true;
+  if (IN_QUOTATION.test(before)) return true;
+  if (IN_SENTENCE.test(before)) return ABOUT.test(after) || PUNCTUATION.test(after) || GOES_ON.test(after);
+  if (IN_LIST.test(before) && /^(?::?\s*[:=–—-]\s|[ \t]*\n|\s+\p{Ll})/u.test(after)) return true;
   return (before.trim() === '' || IN_LIST.test(before)) && ABOUT_START.test(after);
 }
 

@@ -8,8 +8,8 @@ export type Piece =
   | VisiblePiece
   /** What the model thinks. */
   | { type: 'thought'; text: string }
-  /** A call in the form in which the model was trained to write it. */
-  | { type: 'call'; text: string; recipient?: string };
+  /** A call in the form in which the model was trained to write it. `isClosed`: its end follows. */
+  | { type: 'call'; text: string; recipient?: string; isClosed: boolean };
 
 /** Separates what is for the user from what the model writes for its own use. */
 export interface PrivateText {
@@ -29,6 +29,8 @@ type Mode =
 const TEXT: Mode = { type: 'text' };
 /** The ends of a body of a message that has channels. */
 const BODY_END = /<\|(?:end|return|call|start|channel)\|>/;
+/** A parameter of a type in code, such as of `Promise<Thought>`. */
+const TYPE = /^<[A-Z][a-z]+>$/;
 const MAX_HEADER = 400;
 /** Characters before a mark that are kept. */
 const MAX_SPAN = 400;
@@ -66,7 +68,7 @@ export function createPrivateText(): PrivateText {
   function onMark(mark: Mark): void {
     switch (mark.kind) {
       case 'open':
-        openThought(mark.text);
+        openThought(mark.text, mark.close);
         return;
       case 'close':
         // The template has put the opening tag into the prompt.
@@ -102,6 +104,7 @@ export function createPrivateText(): PrivateText {
     if (start === undefined) return false;
     if (start.type === 'partial') return true;
     held = text.slice(start.opening.length);
+    if (start.type === 'token') return false;
     if (start.type === 'answer') answerTag = true;
     else if (start.type === 'thought') openThought(start.opening, start.close);
     else mode = { ...start, close: BODY_END, searched: 0, text: '' };
@@ -181,8 +184,9 @@ export function createPrivateText(): PrivateText {
     const before = visible.line;
     if (!isWhole && needsMore(before, after) && mark.kind !== 'header') return true;
     const isSame = mark.kind === 'close' && mentioned;
+    const isType = mark.kind === 'open' && TYPE.test(mark.text) && /\w$/.test(before);
     const isStruck = mark.text === '</s>' && visible.includes('<s>');
-    if (isSame || isStruck || isMentioned(before, after)) {
+    if (isSame || isType || isStruck || isMentioned(before, after)) {
       mentioned ||= mark.kind === 'open';
       show(mark.text);
       held = after;
@@ -299,6 +303,7 @@ export function createPrivateText(): PrivateText {
     out.push({
       type: 'call',
       text: isMessage ? text : call.opening + text,
+      isClosed: end !== undefined,
       ...(recipient === undefined ? {} : { recipient }),
     });
     resume();

@@ -1,5 +1,6 @@
 import { parseJson } from '@uswarm/service-kit';
 import { jsonrepair } from 'jsonrepair';
+import { jsonAt } from './lenient-json.js';
 
 // Calls in the form of Python, such as `[search(query="one", limit=3)]`.
 
@@ -9,6 +10,8 @@ export interface TextCall {
   name: string;
   /** JSON, or what the model wrote instead. */
   input: string;
+  /** Whether only arguments that the tool takes show that it is a call: it has no key for them. */
+  isLoose?: boolean;
 }
 
 const OPEN = '([{';
@@ -68,6 +71,8 @@ function callOf(text: string): TextCall | undefined {
   const [, name = '', inner = ''] = CALL.exec(text) ?? [];
   if (name === '') return undefined;
   if (name === 'print') return callOf(inner.trim());
+  const only = inner.trim().startsWith('{') ? jsonAt(inner.trim(), 0) : undefined;
+  if (only !== undefined && only.rest.trim() === '') return { name, input: JSON.stringify(only.value) };
   const fields: [string, unknown][] = [];
   for (const part of partsOf(inner) ?? ['']) {
     const [, key = '', literal = ''] = /^([\p{L}_][\p{L}\p{N}_]*)\s*=(?!=)\s*([\s\S]+)$/u.exec(part) ?? [];

@@ -7,7 +7,10 @@ const BARE_CALL =
 const BARE_END = /assistant(?:\s*)(?:final|(?:commentary|analysis)(?=\s*to=))/;
 const ANNOUNCED = /^here(?: is|['’]s) my thought process:/i;
 const ANNOUNCED_END = /here(?: is|['’]s) my response:\s*/i;
+/** The token before each text, which is an element of HTML with a text directly after it. */
+const BEGIN = /^(?:<s>\s*)*<s>(?=\s|<)\s*/;
 const STARTS = [
+  '<s>',
   'analysis',
   'commentary to=',
   'to=functions.',
@@ -26,6 +29,8 @@ export const ANSWER_CLOSE = /^<\/(?:answer|response|output|final|final_answer)>/
 /** What a step begins with. */
 export type Start =
   | { type: 'partial' }
+  /** A token without a text. */
+  | { type: 'token'; opening: string }
   /** A tag around the answer. */
   | { type: 'answer'; opening: string }
   | { type: 'thought'; opening: string; close: RegExp }
@@ -42,6 +47,8 @@ export function startOf(
   if (analysis !== null) return { type: 'thought', opening: analysis[0], close: BARE_END };
   const announced = ANNOUNCED.exec(text);
   if (announced !== null) return { type: 'thought', opening: announced[0], close: ANNOUNCED_END };
+  const begin = BEGIN.exec(text);
+  if (begin !== null) return { type: 'token', opening: begin[0] };
   const answer = afterThought ? ANSWER_OPEN.exec(text) : null;
   if (answer !== null) return { type: 'answer', opening: answer[0] };
   if (isWhole || text === '') return undefined;

@@ -1,44 +1,6 @@
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { FunctionTool } from '../port.js';
-import { createStepAssembler } from '../step-assembler.js';
-
-const tool = (name: string, properties: object, required: string[]): FunctionTool => ({
-  type: 'function',
-  name,
-  inputSchema: { type: 'object', properties, required } as FunctionTool['inputSchema'],
-});
-const TOOLS = [
-  tool('remember', { text: { type: 'string' }, core: { type: 'boolean' } }, ['text']),
-  tool('web_search_tool', { query: { type: 'string' }, max_results: { type: 'integer' } }, ['query']),
-  tool('list_pages', {}, []),
-];
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
-};
-
-/** The end of a step whose text arrives in these parts, and the text that was shown. */
-function run(parts: readonly string[], more: LanguageModelV4StreamPart[] = [], tools = TOOLS) {
-  const assembler = createStepAssembler(tools);
-  let shown = '';
-  const events: string[] = [];
-  const add = (part: LanguageModelV4StreamPart): void => {
-    for (const event of assembler.add(part)) {
-      events.push(event.type);
-      if (event.type === 'text') shown += event.text;
-      else shown = '';
-    }
-  };
-  add({ type: 'text-start', id: '0' });
-  for (const delta of parts) add({ type: 'text-delta', id: '0', delta });
-  add({ type: 'text-end', id: '0' });
-  for (const part of more) add(part);
-  add({ type: 'finish', usage, finishReason: { raw: 'stop', unified: 'stop' } });
-  const step = assembler.end();
-  return { shown, events, step, calls: step?.calls.map(({ name, input }) => ({ name, input })) ?? [] };
-}
+import { runStep as run } from '../../../test/run-step.js';
 
 const SEARCH = { name: 'web_search_tool', input: { query: 'tea', max_results: 3 } };
 const TEA = { name: 'remember', input: { text: 'My tea is Darjeeling.' } };
@@ -305,7 +267,7 @@ describe('a call that a model writes as text', () => {
     ['arguments that are cut', '{"name": "remember", "arguments": {"text": "My t'],
     ['code', '```python\nremember = {"a": 1}\nprint(remember)\n```'],
     ['the name of a tool', 'remember that (as always) tea is good'],
-    ['an explanation', `${'A long text about tools. '.repeat(30)}\n\`\`\`json\n${JSON_TEA}\n\`\`\``],
+    ['an explanation', `\`\`\`json\n${JSON_TEA}\n\`\`\`\n${'A long text about tools. '.repeat(30)}`],
     ['a quoted form', `Use \`<tool_call>${JSON_TEA}</tool_call>\` for it.`],
     ['a form in a sentence', `The <tool_call> element wraps a call.`],
   ])('stays text if it is for the user: %s', (_name, text) => {

@@ -1,5 +1,5 @@
 import { isObject, type Json } from './json.js';
-import { jsonAt, withoutFence } from './lenient-json.js';
+import { jsonAt, withEnd, withoutFence } from './lenient-json.js';
 import { pythonCalls, type TextCall } from './python-calls.js';
 import { toolNameOf } from './tool-names.js';
 
@@ -60,7 +60,7 @@ export function callsOf(value: unknown): TextCall[] | undefined {
   if (nested !== undefined && callsOf(nested[1]) !== undefined) return callsOf(nested[1]);
   const nameKey = keyIn(value, NAME_KEYS);
   const name = nameKey === undefined ? undefined : value[nameKey];
-  if (nameKey === undefined || typeof name !== 'string') return undefined;
+  if (nameKey === undefined || typeof name !== 'string') return keyedCalls(value);
   const inputKey = keyIn(
     value,
     INPUT_KEYS.filter((key) => key !== nameKey),
@@ -73,6 +73,8 @@ export function callsOf(value: unknown): TextCall[] | undefined {
       keyIn({ [key]: null }, NAME_KEYS) === undefined,
   );
   if (rest.length > 0 && inputKey !== undefined) return undefined;
+  // An entry of a dictionary has a name, too.
+  if (inputKey === undefined && keyIn(value, ['description']) !== undefined) return undefined;
   return [
     {
       name,
@@ -80,9 +82,20 @@ export function callsOf(value: unknown): TextCall[] | undefined {
         inputKey === undefined
           ? JSON.stringify(Object.fromEntries(rest.map((key) => [key, value[key]])))
           : jsonOf(value[inputKey]),
+      ...(inputKey === undefined ? { isLoose: true } : {}),
     },
   ];
 }
+
+/** Arguments, each under the name of its tool. */
+function keyedCalls(value: Json): TextCall[] | undefined {
+  const entries = Object.entries(value);
+  if (entries.length === 0 || !entries.every(([, input]) => isObject(input))) return undefined;
+  return entries.map(([name, input]) => ({ name, input: JSON.stringify(input), isLoose: true }));
+}
+
+/** What models leave after a call: further brackets, and a tag that should have ended it. */
+const REMAINDER = /^(?:[\s;,\]}]|<\/?[\w:]+>)*$/;
 
 /** All calls in values of JSON that follow each other; undefined if a part is something else. */
 function jsonCalls(text: string): TextCall[] | undefined {
@@ -91,7 +104,7 @@ function jsonCalls(text: string): TextCall[] | undefined {
     const found = /^[[{]/.test(rest) ? jsonAt(rest, 0) : undefined;
     const described = found === undefined ? undefined : callsOf(found.value);
     if (found === undefined || described === undefined)
-      return calls.length > 0 && /^[\s;,\]}]*$/.test(rest) ? calls : undefined;
+      return calls.length > 0 && REMAINDER.test(rest) ? calls : undefined;
     calls.push(...described);
     rest = found.rest.replace(/^[\s;,]+/, '');
   }
@@ -165,7 +178,7 @@ function openedCalls(text: string): TextCall[] | undefined {
 }
 
 const SEPARATOR = '\u0000';
-const NAMED = /([\p{L}\p{N}_.:/-]+)[\s\u0000:=(]*(?:```(?:json)?\s*)?(?=[[{])/gu;
+const NAMED = /([\p{L}\p{N}_][\p{L}\p{N}_.:/-]*)[\s\u0000:=(]*(?:```(?:json)?\s*)?(?=[[{])/gu;
 
 /** Calls as names, each before its arguments. */
 function namedCalls(text: string): TextCall[] | undefined {
@@ -193,23 +206,30 @@ function namedCalls(text: string): TextCall[] | undefined {
 const unwrapped = (text: string): string =>
   withoutFence(
     text
-      .replace(/^\s*(?:\[TOOL_CALLS\]|<[|｜‖]{0,2}[\p{L}_:▁]+(?:\s[^<>]*)?[|｜‖]{0,2}>)\s*/u, '')
-      .replace(/\s*(?:<\/s>|<\/[\p{L}_:]+>)\s*$/u, ''),
+      .replace(/^\s*(?:\[TOOL_(?:CALLS|REQUEST)\]|<[|｜‖]{0,2}[\p{L}_:▁-]+(?:\s[^<>]*)?[|｜‖]{0,2}>)\s*/u, '')
+      .replace(/\s*(?:<\/s>|<\/[\p{L}_:-]+>)\s*$/u, ''),
   ).trim();
 
 /**
  * The calls in a text that has the form of a call.
  *
+ * @param isClosed whether its end follows, so that only brackets can be missing
  * @returns undefined if it cannot be read
  */
-export function readCalls(text: string): TextCall[] | undefined {
+export function readCalls(text: string, isClosed = false): TextCall[] | undefined {
   const opened = openedCalls(text);
   if (opened !== undefined) return opened;
   const xml = xmlCalls(text);
   if (xml !== undefined) return xml;
   const bare = unwrapped(text);
   if (bare === '') return [];
-  return jsonCalls(bare) ?? jsonCalls(withoutFence(unwrapped(bare))) ?? pythonCalls(bare) ?? namedCalls(bare);
+  return (
+    jsonCalls(bare) ??
+    jsonCalls(withoutFence(unwrapped(bare))) ??
+    (isClosed ? jsonCalls(withEnd(bare)) : undefined) ??
+    pythonCalls(bare) ??
+    namedCalls(bare)
+  );
 }
 
 /** The name that a call which cannot be read begins with. */
