@@ -8,7 +8,10 @@ import { type EventRepair, eventResponse, type PassOptions, repairBody, repairCo
 // Deviations of servers with the chat completions protocol that the client library does not accept.
 
 /** The finish reason of a choice. Gateways can report a failure of the provider as the usual end. */
-function reasonOf({ finish_reason: reason, native_finish_reason: native }: Json): string | null {
+function reasonOf({ finish_reason: sent, native_finish_reason: native }: Json): string | null {
+  // SGLang describes its reason by an object, and some gateways pass on the number of an enumeration.
+  const given = isObject(sent) ? sent['type'] : sent;
+  const reason = typeof given === 'number' ? String(given) : given;
   if (!isFinishReason(reason)) return null;
   const kind = isFinishReason(native) ? finishKind(native) : undefined;
   return finishKind(reason) === 'complete' && (kind === 'failed' || kind === 'refused' || kind === 'cut')

@@ -64,6 +64,12 @@ describe('a failed model call', () => {
     'Model meta-llama/Llama-2-70b-chat is currently loading',
     'The model is warming up, please try again later',
     'llm server loading model',
+    'No instances are ready. Scaling from zero',
+    'DEPLOYMENT_SCALED_TO_ZERO',
+    'waiting for model to load',
+    'Provisioning instance',
+    '模型加载中',
+    'Das Modell wird geladen',
     'Server is starting up',
     'Engine is not ready yet',
   ])('is repeated for two minutes while the server loads the model: %s', async (message) => {

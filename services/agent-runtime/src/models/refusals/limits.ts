@@ -18,7 +18,7 @@ function toNumber(written: string): number {
 
 /** Words before a limit, the certain ones first. */
 const LIMIT_WORDS = [
-  String.raw`\bmax(?:imum)?\b|\bmax_(?!tokens|completion|new|output)[a-z_]+|\blimit(?:ed)?\b|\bat most\b|\bup to\b|\bno more than\b|\bonly\b|\b(?:not|never) exceed\b|\bn_ctx\b|\bcontext[ _-]?(?:length|window|size)\b|\ballowed\b|上限|最大`,
+  String.raw`\bmax(?:imum)?\b|\bmax_(?!tokens|completion|new|output)[a-z_]+|\blimit(?:ed)?\b|\bat most\b|\bup to\b|\bno more than\b|\bonly\b|\b(?:not|never) exceed\b|\bn_ctx\b|\bcontext[ _-]?(?:length|window|size)\b|\ballowed\b|上限|最大|不超过|최대|максимальн|maximal|máxim|massim|límite|\blimite\b`,
   String.raw`\b(?:less|fewer|smaller|lower|longer|larger|greater|more) than\b|\bexceed(?:s|ed|ing)?\b|<=?|≤|>=?`,
 ];
 
@@ -40,6 +40,11 @@ const FORMS = [
   new RegExp(String.raw`(?:${NUMBER})\s*\+\s*(?:${NUMBER})\s*>=?\s*(${NUMBER})`, 'u'),
   // 210000 tokens > 200000 maximum
   new RegExp(String.raw`(?:>=?|with|of|above|over)\s*(${NUMBER})\s*(?:tokens?\s*)?max(?:imum)?\b`, 'u'),
+  // length (9000) is greater than the maximum (8192)
+  new RegExp(
+    String.raw`(?<!(?:max|limit)[\w ]{0,20})\((?:${NUMBER})(?: tokens)?\) (?:is |are )?(?:greater|larger|longer|more|higher|above|over|exceeds?|exceeded)\b[^\d.\n]{0,60}?(${NUMBER})`,
+    'u',
+  ),
   // 9000 > 8192, 9000/8192
   new RegExp(String.raw`(?:${NUMBER})\s*(?:tokens?\s*)?(?:>=?|/)\s*(${NUMBER})`, 'u'),
   // the range should be [1, 30720]

@@ -39,12 +39,16 @@ describe('the refused part of a request', () => {
     ['FastAPI', 422, 'tools: Extra inputs are not permitted'],
     ['Cloudflare', 400, 'This model does not support function_calling'],
     ['an older server', 501, 'Tools are not implemented'],
+    ['a Chinese server', 400, '该模型不支持工具调用'],
+    ['a Chinese gateway', 400, '模型不支持 function call'],
   ])('is the tools: %s', (_server, status, text) => {
     expect(parts(status, text)).toEqual([{ name: 'tools', always: true }]);
   });
 
   it.each<[string, number, string]>([
     ['Gemma template', 400, 'System role not supported'],
+    ['a list of roles', 400, "Invalid value: 'system'. Supported values are: 'user', 'assistant'"],
+    ['a Chinese server', 400, '该模型不支持 system 角色'],
     ['Gemma template of a server with status 500', 500, 'jinja2.exceptions.TemplateError: System role not supported'],
     ['Gemini', 400, 'Developer instruction is not enabled for models/gemma-3-27b-it'],
     ['OpenAI', 400, "Unsupported value: 'messages[0].role' does not support 'system' with this model."],

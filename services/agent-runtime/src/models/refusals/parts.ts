@@ -10,18 +10,18 @@ export interface RefusedPart {
 }
 
 const UNSUPPORTED =
-  /(?:not|n't|cannot|no longer)(?: be| have been| currently| yet)* (?:supported|support|allow|allowed|enabled|available|permitted|accepted|accept|implemented|configured|compatible|understand)|unsupported|no endpoints found that support|requires? (?:the )?--|only supported (?:by|for|with|in)|only supports? text|(?:is|are) disabled|missing data required|not a multimodal|at most 0|no (?:vision|multimodal|tool|function)[ -](?:calls? |calling |use )?(?:support|parser|capabilit)|text[- ]only/;
+  /(?:not|n't|cannot|no longer)(?: be| have been| currently| yet)* (?:supported|support|allow|allowed|enabled|available|permitted|accepted|accept|implemented|configured|compatible|understand)|unsupported|no endpoints found that support|requires? (?:the )?--|only supported (?:by|for|with|in)|only supports? text|(?:is|are) disabled|missing data required|not a multimodal|at most 0|no (?:vision|multimodal|tool|function)[ -](?:calls? |calling |use )?(?:support|parser|capabilit)|text[- ]only|不支持|未启用|サポートされてい?ま?せん|対応していません|지원하지|не поддержива|nicht unterstützt|ne (?:prend|supporte)|pas (?:pris|supporté)|no (?:es compatible|admite|soporta)/;
 const INVALID =
   /unknown|unrecognized|unrecognised|unexpected|extra (?:inputs?|fields?|parameters?)|additional propert|no such|invalid|not (?:a )?valid|must be|should be|does not match|expected|only|forbidden|cannot|could not|can't|without|missing|failed|error/;
 
 const TOOLS =
-  /\b(?:tools?|tool[ _-]?(?:use|calls?|calling|choice)|function[ _-]?(?:calls?|calling)|functions?)\b|--jinja|--tool-call-parser/;
+  /\b(?:tools?|tool[ _-]?(?:use|calls?|calling|choice)|function[ _-]?(?:calls?|calling)|functions?)\b|--jinja|--tool-call-parser|工具|函数调用|ツール|도구|инструмент|werkzeug|\boutils?\b|herramienta/;
 const SYSTEM =
-  /\b(?:system|developer)['"` _-]{1,3}(?:role|messages?|prompts?|instructions?)\b|\broles?\b[^.\n]{0,30}['"`]?(?:system|developer)\b|support ['"`]?system\b|\bsystem\b['"`: ]*(?:input|extra|not|is|unexpected)/;
+  /\b(?:system|developer)['"` _-]{1,3}(?:role|messages?|prompts?|instructions?)\b|\broles?\b[^.\n]{0,30}['"`]?(?:system|developer)\b|support ['"`]?system\b|\bsystem\b['"`: ]*(?:input|extra|not|is|unexpected|角色|消息|提示|ロール|역할)|invalid value: ['"`]?(?:system|developer)\b/;
 const ROLES =
   /roles? (?:must|should|need to) alternate|alternate (?:between )?user|only (?:the )?user(?:,| and| or) |(?:input should be|expected|must be)(?: one of)? ['"`]?user['"`]? or ['"`]?assistant|messages\.\d+\.role|messages\[\d+\]\.role|after the optional system|first message must|unexpected role|invalid role|unknown role|must be (?:from )?(?:the |a )?user/;
 const IMAGES =
-  /\b(?:images?|image_urls?|image[ _-]inputs?|vision|multi-?modal(?:ity)?|pictures?|mmproj|visual)\b|content\b[^.\n]{0,40}(?:a valid string|be a string|expected (?:a )?string)|invalid type: sequence/;
+  /\b(?:images?|image_urls?|image[ _-]inputs?|vision|multi-?modal(?:ity)?|pictures?|mmproj|visual)\b|图片|图像|画像|이미지|изображени|\bbild(?:er)?\b|imágenes|content\b[^.\n]{0,40}(?:a valid string|be a string|expected (?:a )?string)|invalid type: sequence/;
 const REASONING = /\b(?:redacted_)?thinking\b|\breasoning\b|\bthought_?signatures?\b|\bsignature\b/;
 
 /** Parts of the conversation, which another conversation does not have. */

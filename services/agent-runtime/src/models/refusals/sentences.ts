@@ -3,7 +3,7 @@ import { numberIn } from './words.js';
 // Failures that a status alone does not explain, and their sentences for users.
 
 const LOADING_NOW =
-  /(?:is|are)(?: currently| still| now)? (?:loading|warming|starting|initiali[sz]ing|deploying)|being (?:loaded|downloaded|deployed|initiali[sz]ed)|\bloading (?:the )?(?:model|weights)|currently loading|still (?:loading|starting)|warming[ -]up|cold[ -]start|starting up|正在加载/;
+  /(?:is|are)(?: currently| still| now)? (?:loading|warming|starting|initiali[sz]ing|deploying|downloading|pulling|booting|provisioning)|being (?:loaded|downloaded|deployed|initiali[sz]ed)|\bloading (?:the )?(?:model|weights)|currently loading|still (?:loading|starting)|warming[ -]up|cold[ -]start|starting up|scal(?:ing|ed)[ _-](?:up|from|to)|(?:waiting for|pulling|downloading|booting|provisioning) (?:(?:the|an?) )?(?:model|instance|server|engine|weights)|加载中|正在(?:加载|启动|初始化)|ロード中|読み込み中|로드 중|로딩 중|загружа|wird (?:gerade )?geladen|cours de chargement|cargando|carregando/;
 const NOT_READY =
   /(?:model|weights|engine|runner|worker|server|instance|replica)s?\b[^.\n]{0,60}\b(?:loading|warming|starting|initiali[sz]ing|not (?:yet )?(?:ready|loaded|started|available yet)|unloaded)\b|not (?:yet )?ready/;
 

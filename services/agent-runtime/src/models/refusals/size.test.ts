@@ -141,6 +141,32 @@ describe('a refusal for the size of a request', () => {
     ['an unknown server', 400, 'Sorry: 9,120 tokens do not fit into the context, it has 8,192.', 8192],
     ['a server with separators', 400, 'The maximum context length is 8,192 tokens, you sent 9,100.', 8192],
     ['a server with spaces', 400, 'The maximum context length is 200 000 tokens.', 200_000],
+    [
+      'a server that only states what it can do',
+      400,
+      'Your prompt is 9000 tokens long but the model can only process 8192',
+      8192,
+    ],
+    ['a server with a context of few tokens', 400, 'Input is 9000 tokens. The model has a context of 8k tokens.', 8000],
+    ['a server with the size in brackets', 400, 'The context length (9000) is greater than the maximum (8192)', 8192],
+    ['a server with the limit in brackets', 400, 'max_seq_len (8192) exceeded: 9000', 8192],
+    [
+      'a French server',
+      400,
+      'La longueur maximale du contexte est de 8192 jetons, mais la requête en contient 9000',
+      8192,
+    ],
+    ['a German server', 400, 'Die maximale Kontextlänge beträgt 8192 Tokens, die Anfrage hat 9000 Tokens', 8192],
+    [
+      'a Spanish server',
+      400,
+      'La longitud máxima del contexto es de 8192 tokens, pero se solicitaron 9000 tokens',
+      8192,
+    ],
+    ['a Russian server', 400, 'Превышена максимальная длина контекста: 8192 токенов, запрошено 9000', 8192],
+    ['a Chinese server', 400, '上下文长度超限：9000 > 8192', 8192],
+    ['a Japanese server', 400, 'プロンプトが長すぎます。最大コンテキスト長は8192トークンです。', 8192],
+    ['a Korean server', 400, '최대 컨텍스트 길이는 8192 토큰입니다. 9000 토큰을 요청했습니다.', 8192],
     ['a server with units', 400, 'Prompt exceeds the maximum context of 128k tokens', 128_000],
   ])('names the limit: %s', (_server, status, text, limit) => {
     expect(read(status, message(text))).toEqual({ limit });

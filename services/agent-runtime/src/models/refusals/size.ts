@@ -14,6 +14,9 @@ const OVERFLOW = [
   /exceed_context_size|context_length_exceeded|string_above_max_length|array_above_max_length|request_too_large|prompt_too_long|tokens_limit_reached/,
   /max_tokens must be at least|must be at least 1, got -/,
   /(?:not|n't) fit (?:in|into|within)\b|\b(?:n_ctx|max_model_len|max_seq_len)\b|expected maxlength/,
+  /tokens?\b[^.\n]{0,60}\b(?:can only|only \d|are allowed)|(?:at most|maximum of|context of) \d[\d,._]*\s?(?:k|m|(?:\w+ )?tokens)\b|\b(?:sequence|prompt|input) length \d+ >/,
+  // Other languages: the context, and that it has a limit or is exceeded.
+  /^(?=[^\n]{0,500}(?:kontext|contexte|contexto|contesto|контекст|上下文|コンテキスト|컨텍스트))(?=[^\n]{0,500}(?:maxim|máxim|massim|limit|límite|überschr|zu lang|dépass|trop long|exced|supera|максимальн|превыш|超|長すぎ|最大|초과|최대))/m,
   /(?:超过|超出|过长)[^。\n]{0,20}(?:长度|上下文|token|最大)|(?:输入|上下文|提示)[^。\n]{0,20}(?:过长|超过|超出)/,
 ];
 

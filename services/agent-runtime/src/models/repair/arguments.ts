@@ -25,9 +25,15 @@ const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const BOOLEANS = new Map([
   ['true', true],
   ['false', false],
+  ['yes', true],
+  ['no', false],
+  ['1', true],
+  ['0', false],
 ]);
 /** How models write that there is no value, where a text is not allowed. */
 const ABSENT = new Set(['', 'null', 'none', 'undefined', 'nil']);
+
+const SCHEMA_KEYS = new Set(['value', 'type', 'description', 'title']);
 
 const isAbsentText = (value: unknown): boolean => typeof value === 'string' && ABSENT.has(value.trim().toLowerCase());
 
@@ -65,13 +71,16 @@ function converted(schema: Schema, value: unknown): unknown {
   const types = typesOf(schema) ?? [];
   const read = typeof value === 'string' ? fromText(value, types) : undefined;
   if (read !== undefined) return read;
+  if (types.includes('boolean') && typeof value === 'number') return BOOLEANS.get(String(value));
   if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
   if (types.includes('array') && !Array.isArray(value)) {
-    if (isAbsentText(value)) return [];
+    if (isAbsentText(value) || (isObject(value) && Object.keys(value).length === 0)) return [];
     const [only, ...others] = isObject(value) ? Object.values(value) : [];
     // A list in the form of XML.
     return Array.isArray(only) && others.length === 0 ? only : [value];
   }
+  // A value in the form of its schema.
+  if (isObject(value) && Object.keys(value).every((key) => SCHEMA_KEYS.has(key))) return value['value'];
   return Array.isArray(value) && value.length === 1 ? value[0] : undefined;
 }
 
@@ -120,7 +129,7 @@ function valueFor(schema: Schema | undefined, value: unknown): unknown {
   const other = converted(schema, own);
   if (other === undefined) return own;
   const fitting = Array.isArray(other) || isObject(other) ? valueFor(schema, other) : other;
-  const nested = Array.isArray(own) ? valueFor(schema, other) : fitting;
+  const nested = Array.isArray(own) || isObject(own) ? valueFor(schema, other) : fitting;
   return accepts(schema, nested) ? nested : own;
 }
 
@@ -141,8 +150,11 @@ const LABELS = new Set(['name', 'tool', 'tool_name', 'function_name', 'action', 
 /** The arguments in a wrapper that cannot be the arguments themselves; undefined without one. */
 function unwrapped(tool: Pick<FunctionTool, 'name'>, schema: Schema, value: Json): unknown {
   const names = new Set(propertyNames(schema));
-  const keys = Object.keys(value);
-  if (keys.some((key) => names.has(key))) return undefined;
+  const all = Object.keys(value);
+  if (all.some((key) => names.has(key))) return undefined;
+  // An empty wrapper can stand beside the other one.
+  const filled = all.filter((key) => typeof value[key] !== 'object' || Object.keys(value[key] ?? {}).length > 0);
+  const keys = filled.length === 0 ? all : filled;
   const wrappers = keys.filter((key) => WRAPPERS.includes(key.toLowerCase()) || plain(key) === plain(tool.name));
   const [key = ''] = wrappers;
   if (wrappers.length !== 1 || keys.some((one) => one !== key && !LABELS.has(one.toLowerCase()))) return undefined;

@@ -71,8 +71,9 @@ const withoutFences = (text: string): string => text.replaceAll(FENCES, (code) =
 /** The start of a line before an object, or words before it in the line. */
 const LINE_START =
   /(?:^|\n)[ \t]*(?:functools|json\s+|<?\/?(?:tool|function)s?(?:[ _]?calls?)?[>:]*\s*)?(?=[[{])|[:.!][ \t]+(?=\{\s*["'](?:name|tool|tool_name|function)["']\s*:)/gi;
-/** A text with more starts of objects that are none is no call. */
-const MAX_STARTS = 64;
+/** A text with more beginnings of objects without an end is not a call, nor is a longer text. */
+const MAX_STARTS = 16;
+const MAX_TEXT = 200_000;
 
 /** Objects and lists at the start of a line, or that follow each other. */
 function plainSpans(text: string): Span[] {
@@ -211,7 +212,7 @@ const KEYS =
  * user asked for.
  */
 export function bareCalls(text: string, tools: readonly FunctionTool[]): BareCalls | undefined {
-  if (tools.length === 0 || !/[{(<]/.test(text)) return undefined;
+  if (tools.length === 0 || text.length > MAX_TEXT || !/[{(<]/.test(text)) return undefined;
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
   const names = new Set(offered.keys());
   const fits = ({ name, input, isLoose = false }: TextCall): boolean => {

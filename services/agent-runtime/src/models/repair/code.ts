@@ -6,7 +6,8 @@ const MAX_SPAN = 400;
 
 /** The fence that begins a block in a line, of which `start` was shown. */
 export function fenceAt(start: string, text: string): { marker: string; length: number } | undefined {
-  const found = FENCE_LINE.exec(start + text);
+  if (!/^[`~]/.test(text)) return undefined;
+  const found = FENCE_LINE.exec(start + text.slice(0, MAX_SPAN));
   const length = (found?.[0].length ?? 0) - start.length;
   return found === null || length <= 0 ? undefined : { marker: found[1] ?? '', length };
 }
@@ -26,9 +27,10 @@ export const canEndBlock = (line: string): boolean =>
 /** The length of the code that begins with a backtick, or of the backticks if none is; undefined if more is needed. */
 export function spanLength(text: string, isWhole: boolean): number | undefined {
   const ticks = /^`+/.exec(text)?.[0].length ?? 0;
-  if (ticks === text.length && !isWhole) return undefined;
-  const end = text.indexOf('\n', ticks);
-  const line = end < 0 ? text.slice(0, MAX_SPAN) : text.slice(0, end);
+  if (ticks === text.length && !isWhole && ticks < MAX_SPAN) return undefined;
+  const head = text.slice(0, Math.max(ticks, MAX_SPAN));
+  const end = head.indexOf('\n', ticks);
+  const line = end < 0 ? head : head.slice(0, end);
   const isComplete = isWhole || end >= 0;
   const closing = [...line.slice(ticks).matchAll(/`+/g)].find(
     ({ 0: run, index }) => run.length === ticks && (isComplete || ticks + index + run.length < text.length),

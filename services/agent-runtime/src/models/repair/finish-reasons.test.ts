@@ -37,6 +37,10 @@ describe('a finish reason', () => {
     ['failed', ['error', 'ERROR', 'network_error', 'insufficient_system_resource', 'abort', 'malformed_tool_use']],
     ['failed', ['MALFORMED_FUNCTION_CALL', 'Malformed Function Call', 'cancelled', 'UNEXPECTED_TOOL_CALL']],
     ['refused', ['content_filter', 'content-filter', 'SAFETY', 'RECITATION', 'refusal', 'guardrail_intervened']],
+    ['complete', ['stopped', 'stop_sequences', 'stop_words', 'eos_token_id', 'end_id', 'matched_stop']],
+    ['cut', ['token_limit_exceeded', 'max_seq_len', 'context_full', 'truncation', 'timed_out', 'budget_reached']],
+    ['failed', ['rate_limit', 'backend_error', 'disconnected', 'out_of_memory', 'preempted', 'gateway_timeout']],
+    ['refused', ['risk_control', 'unsafe', 'data_inspection_failed', 'content_blocked', 'policy', 'jailbreak']],
     ['refused', ['PROHIBITED_CONTENT', 'ERROR_TOXIC', 'content_filtered', 'sensitive', 'BLOCKLIST']],
   ])('is %s: %j', (kind, reasons) => {
     expect(reasons.map(finishKind)).toEqual(reasons.map(() => kind));

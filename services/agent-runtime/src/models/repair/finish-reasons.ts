@@ -7,9 +7,9 @@ export type FinishKind = 'complete' | 'calls' | 'cut' | 'failed' | 'refused';
 /** Every known reason, in lower case and without separators. A reason that is missing here never counts as complete. */
 const REASONS: Readonly<Record<FinishKind, string>> = {
   complete: `
-    stop end endturn stopsequence stopword stoptoken stopstringfound
-    eos eosfound eostoken eot endoftext endofturn endofsequence endofmessage
-    complete completed done finish finished finishreasonstop normal success succeeded pauseturn`,
+    stop stopped end ended endid endturn stopsequence stopsequences stopword stopwords stopstr stopstring stopid matchedstop stoptoken stopstringfound
+    eos eosfound eostoken eostokenid eot endoftext endofturn endofsequence endofmessage
+    complete completed done finish finished finishreasonstop normal natural success succeeded pauseturn`,
   calls: `
     toolcalls toolcall tooluse tool functioncall functioncalls finishreasontoolcall`,
   cut: `
@@ -40,6 +40,19 @@ const KINDS: ReadonlyMap<string, FinishKind> = new Map(
   ),
 );
 
+/** Words in reasons that the table does not have: nothing is complete because of a word. */
+const WORDS: readonly (readonly [FinishKind, RegExp])[] = [
+  [
+    'refused',
+    /filter|safety|unsafe|moderat|guardrail|policy|prohibit|blocked|sensitive|violat|toxic|harm|censor|jailbreak|inspection|recitation|risk|refus|denied|reject|restrict|security|nsfw|^pii$/,
+  ],
+  [
+    'failed',
+    /ratelimit|gateway|error|fail|exception|crash|abort|cancel|disconnect|overload|unavailable|preempt|kill|evict|shutdown|memory|malformed|invalid|interrupt|internal|^oom$/,
+  ],
+  ['cut', /length|token|limit|max|context|truncat|timeout|timedout|deadline|budget/],
+];
+
 /** Servers send these while the response goes on. */
 const ABSENT = new Set(['', 'null', 'none', 'undefined', 'nil']);
 
@@ -51,4 +64,7 @@ export const isFinishReason = (value: unknown): value is string =>
   typeof value === 'string' && !ABSENT.has(value.trim().toLowerCase());
 
 /** The kind of a finish reason in any spelling; undefined if it is unknown. */
-export const finishKind = (reason: string): FinishKind | undefined => KINDS.get(plain(reason));
+export const finishKind = (reason: string): FinishKind | undefined => {
+  const name = plain(reason);
+  return KINDS.get(name) ?? WORDS.find(([, words]) => words.test(name))?.[0];
+};

@@ -143,6 +143,10 @@ export function markAt(text: string, index: number): Mark | undefined {
   );
 }
 
+/** Whether thoughts begin in a text. */
+export const hasOpening = (text: string): boolean =>
+  [...text.matchAll(/[<[◁]/gu)].some(({ index }) => markAt(text, index)?.kind === 'open');
+
 /** Where a mark can begin. */
 export const MARK_START = /[<[◁✿]/u;
 

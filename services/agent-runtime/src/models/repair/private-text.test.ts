@@ -246,10 +246,7 @@ describe('what a model writes for the user', () => {
   it('stays unchanged in code of any kind', () => {
     fc.assert(
       fc.property(fc.constantFrom(...PRIVATE), fc.array(fc.nat()), ([, text], places) => {
-        fc.pre(
-          !/`|^SECRET|^Hm|^HIDDEN|^I use/.test(text) &&
-            !/^\s*<\/|\n\s*(?:<\/|\[\/|◁\/|<[|｜](?:\/|end_)|<unused95|<channel\|)/iu.test(text),
-        );
+        fc.pre(!/`|^SECRET|^Hm|^HIDDEN|^I use/.test(text));
         const code = `Look:\n\`\`\`\n${text}\n\`\`\`\nDone.`;
         expect(read(cutAt(code, places)).text).toBe(code);
       }),

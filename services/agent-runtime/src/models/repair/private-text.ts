@@ -1,5 +1,15 @@
 import { canBeFence, canEndBlock, fenceAt, isFenceEnd, spanLength } from './code.js';
-import { canBeMark, endOfCall, isCutToken, isMentioned, type Mark, MARK_START, markAt, needsMore } from './marks.js';
+import {
+  canBeMark,
+  endOfCall,
+  hasOpening,
+  isCutToken,
+  isMentioned,
+  type Mark,
+  MARK_START,
+  markAt,
+  needsMore,
+} from './marks.js';
 import { ANSWER_CLOSE, isOptional, readHeader, startOf } from './templates.js';
 import { createVisibleText, type VisiblePiece } from './visible-text.js';
 
@@ -42,7 +52,7 @@ export function createPrivateText(): PrivateText {
   let boundary = 0;
   let hasHeaders = false;
   /** The fence of the code block that is open. */
-  let fence: { marker: string; body: string } | undefined;
+  let fence: { marker: string; body: string; hasOpening: boolean } | undefined;
   let mentioned = false;
   let answerTag = false;
   let afterThought = false;
@@ -129,12 +139,8 @@ export function createPrivateText(): PrivateText {
     }
     const mark = markAt(bare, 0);
     const isOwn = visible.line === '';
-    if (
-      isOwn &&
-      mark?.kind === 'close' &&
-      mark.text === bare &&
-      !/<\w*think|\[THINK|<thought|<reasoning/i.test(fence.body)
-    ) {
+    const isClose = isOwn && mark?.kind === 'close' && mark.text === bare;
+    if (isClose && !(fence.hasOpening ||= hasOpening(fence.body))) {
       fence = undefined;
       held = held.slice(rest.length);
       onMark(mark);
@@ -211,7 +217,7 @@ export function createPrivateText(): PrivateText {
     const start = visible.line;
     const opening = fenceAt(start, held);
     if (opening !== undefined) {
-      fence = { marker: opening.marker, body: '' };
+      fence = { marker: opening.marker, body: '', hasOpening: false };
       show(held.slice(0, opening.length));
       held = held.slice(opening.length);
       return false;

@@ -40,6 +40,10 @@ describe('the name of a tool', () => {
     ['rememberremember', 'remember'],
     ['functions.search_mail', 'search_mail'],
     ['hand_over', 'hand-over'],
+    ['web_search_tool<tool_sep>', 'web_search_tool'],
+    ['web_search_tool</tool_call>', 'web_search_tool'],
+    ['web_search_tool json', 'web_search_tool'],
+    ['<function=web_search_tool>', 'web_search_tool'],
     ['functions.create_calendar_event_0', 'create_calendar_event'],
   ])('is found in %j', (name, expected) => {
     expect(toolNameOf(name, OFFERED)).toBe(expected);

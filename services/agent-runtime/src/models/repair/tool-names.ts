@@ -1,11 +1,13 @@
 // Names of tools as models and servers decorate them.
 
 /** Special tokens and what follows them, an empty list of arguments, quotes and space. */
-const TAIL = /(?:<[|｜][\s\S]*|[()\s"'`*])+$/u;
+const TAIL = /(?:(?<=[\p{L}\p{N}])<[\s\S]*|<[|｜][\s\S]*|[()\s"'`*])+$/u;
 const HEAD = /^(?:<[|｜][^>]*>|[\s"'`*])+/u;
 
 /** Words that say nothing beside a name. */
-const LABELS = new Set('tool tools function functions func fn call api default mcp run invoke use'.split(' '));
+const LABELS = new Set(
+  'tool tools function functions func fn call api default mcp run invoke use json commentary'.split(' '),
+);
 
 /** A server can have any name before one of these. */
 const NAMESPACE = /(?:::|__|[./:#])$/;
