@@ -45,10 +45,18 @@ function createChunkRepair(offered: ReadonlySet<string>): ChunkRepair {
 
   return {
     repair(chunk) {
-      if (isObject(chunk['error'])) return [chunk];
+      const { usage, choices: sent, id, model, created, error, ...others } = chunk;
+      if (isObject(error) ? Object.keys(error).length > 0 : Boolean(error)) return [chunk];
       if (chunk['object'] === 'error') return [{ error: chunk }];
-      const { usage, choices: sent, ...rest } = chunk;
-      const choices = objects(sent).map((choice) => repairChoice(choice, messages.delta(choice)));
+      const rest = {
+        ...others,
+        ...(typeof id === 'string' || typeof id === 'number' ? { id: String(id) } : {}),
+        ...(typeof model === 'string' ? { model } : {}),
+        ...(Number.isFinite(Number(created)) && created !== null ? { created: Number(created) } : {}),
+      };
+      const choices = objects(isObject(sent) ? Object.values(sent) : sent).map((choice) =>
+        repairChoice(choice, messages.delta(choice)),
+      );
       const counts = isObject(usage) ? { usage: repairCounts(usage) } : {};
       const last = { ...rest, choices: choices.slice(-1), ...counts };
       return [...choices.slice(0, -1).map((choice) => ({ ...rest, choices: [choice] })), last];
@@ -101,8 +109,8 @@ function repairEvents(offered: ReadonlySet<string>): EventRepair {
       if (data === DONE) return [...rest(true), DONE];
       const chunk = parseJson(data);
       if (isObject(chunk)) return toTexts(chunks.repair(chunk).flatMap((one) => hold.add(one)));
-      // After the response, a part of an event is as good as none.
-      return chunks.isFinished() ? [] : [...release(), data];
+      // After the response, a part of an event is as good as none. Nothing else than an object can be cut.
+      return chunks.isFinished() || !data.startsWith('{') ? [] : [...release(), data];
     },
     get isHolding() {
       return hold.isHolding;

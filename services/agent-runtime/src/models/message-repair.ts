@@ -28,6 +28,49 @@ function repairUsage(event: Json): Json {
   return { ...event, message: { ...message, usage: { input_tokens: UNKNOWN, ...input } } };
 }
 
+/** Blocks and deltas that the client library knows, with the text that it requires. */
+const BLOCKS = new Map<unknown, Json>([
+  ['text', { text: '' }],
+  ['thinking', { thinking: '' }],
+  ['redacted_thinking', {}],
+  ['tool_use', { id: '', input: {} }],
+]);
+const DELTAS = new Set<unknown>([
+  'text_delta',
+  'thinking_delta',
+  'signature_delta',
+  'input_json_delta',
+  'citations_delta',
+]);
+
+/** The events of a block with the fields that the client library requires; none if it does not know the block. */
+function repairBlocks(event: Json, unknownBlocks: Set<unknown>): Json[] {
+  const { type, index: sent, content_block: block, delta } = event;
+  if (typeof type !== 'string' || !type.startsWith('content_block_')) return [event];
+  const index = sent ?? 0;
+  if (isObject(block)) {
+    const required = BLOCKS.get(block['type']);
+    if (required === undefined) {
+      unknownBlocks.add(index);
+      return [];
+    }
+    unknownBlocks.delete(index);
+    const { text, ...rest } = block;
+    const { id } = block;
+    const given = typeof id === 'number' ? { id: String(id) } : {};
+    const start = {
+      ...event,
+      index,
+      content_block: { ...required, ...rest, ...given, ...(block['type'] === 'text' ? { text: '' } : {}) },
+    };
+    // The client library does not show the text of the start of a block.
+    const isText = block['type'] === 'text' && typeof text === 'string' && text !== '';
+    return isText ? [start, { type: 'content_block_delta', index, delta: { type: 'text_delta', text } }] : [start];
+  }
+  const isUnknown = unknownBlocks.has(index) || (isObject(delta) && !DELTAS.has(delta['type']));
+  return isUnknown ? [] : [{ ...event, index }];
+}
+
 const hasStopReason = ({ type, delta }: Json): boolean =>
   type === 'message_delta' && isObject(delta) && isFinishReason(delta['stop_reason']);
 
@@ -55,6 +98,7 @@ function textDeltaOf(event: Json): TextDelta | undefined {
 function repairEvents(): EventRepair {
   let ended = false;
   let stopped = false;
+  const unknownBlocks = new Set<unknown>();
   const hold = createTextHold(textDeltaOf);
   const release = (): string[] => hold.release().map((event) => JSON.stringify(event));
   return {
@@ -64,9 +108,13 @@ function repairEvents(): EventRepair {
       if (typeof type === 'string' && !MESSAGE_EVENT.test(type)) return [];
       ended ||= type === 'error' || (isObject(event) && hasStopReason(event));
       stopped ||= type === 'message_stop' || type === 'error';
-      if (isObject(event)) return hold.add(repairUsage(event)).map((one) => JSON.stringify(one));
+      if (isObject(event)) {
+        return repairBlocks(repairUsage(event), unknownBlocks)
+          .flatMap((one) => hold.add(one))
+          .map((one) => JSON.stringify(one));
+      }
       // After the response, a part of an event is as good as none.
-      return ended ? [] : [...release(), data];
+      return ended || !data.startsWith('{') ? [] : [...release(), data];
     },
     get isHolding() {
       return hold.isHolding;

@@ -10,6 +10,7 @@ import { isObject, type Json } from './repair/json.js';
 export function repairCounts(usage: Json): Json {
   const entries = Object.entries(usage).flatMap(([key, value]): [string, unknown][] => {
     if (isObject(value)) return [[key, repairCounts(value)]];
+    if (key.endsWith('_details')) return [];
     if (!key.endsWith('_tokens')) return [[key, value]];
     const count = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     const isCount = typeof count === 'number' && count >= 0 && count <= Number.MAX_SAFE_INTEGER;

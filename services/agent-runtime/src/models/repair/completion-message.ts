@@ -5,6 +5,34 @@ import { type CallNames, createCallNames } from './call-names.js';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+/** A text in one of the forms in which servers send it; a list stays, because its parts have types. */
+function contentOf(value: unknown): unknown {
+  if (typeof value === 'number') return String(value);
+  if (isObject(value)) return [value];
+  const isTexts = Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'string');
+  return isTexts ? value.join('') : value;
+}
+
+/** Thoughts as text; other forms repeat what another field has, or have no text. */
+function thoughtsOf(value: unknown): string | null {
+  const content = contentOf(value);
+  if (typeof content === 'string') return content;
+  return (
+    objects(content)
+      .map((part) => textOf(part['text'] ?? part['content']))
+      .join('') || null
+  );
+}
+
+/** A delta whose fields have the types of the protocol. */
+function typed(part: Json): Json {
+  const fields = Object.entries(part).map(([name, value]): [string, unknown] => {
+    if (name === 'content') return [name, contentOf(value)];
+    return name === 'reasoning' || name === 'reasoning_content' ? [name, thoughtsOf(value)] : [name, value];
+  });
+  return Object.fromEntries(fields);
+}
+
 /** Some servers send numeric ids, indexes as text, arguments as an object, or the fields of the function in the call. */
 function repairCall(call: Json): Json {
   const { id, index, name, arguments: own, input, parameters, function: nested, ...others } = call;
@@ -78,7 +106,10 @@ export function createMessageRepair(offered: ReadonlySet<string>): MessageRepair
   }
 
   /** The part of a choice that adds something: some servers send both a delta and a message. */
-  function partOf({ delta, message, text }: Json, before: Sent): Json | undefined {
+  function partOf({ delta: sentDelta, message: sentMessage, text }: Json, before: Sent): Json | undefined {
+    const delta =
+      typeof sentDelta === 'string' ? { content: sentDelta } : isObject(sentDelta) ? typed(sentDelta) : undefined;
+    const message = isObject(sentMessage) ? typed(sentMessage) : undefined;
     const bare = typeof text === 'string' ? { content: text } : undefined;
     if (isObject(delta) && (hasContent(delta) || !isObject(message))) {
       return typeof delta['text'] === 'string' && delta['content'] === undefined

@@ -56,7 +56,7 @@ export function createPrivateText(): PrivateText {
   let mentioned = false;
   let answerTag = false;
   let afterThought = false;
-  let out: Piece[] = [];
+  const out: Piece[] = [];
   const visible = createVisibleText((piece) => out.push(piece));
   const { show, cut, separate } = visible;
 
@@ -369,11 +369,7 @@ export function createPrivateText(): PrivateText {
     }
   }
 
-  function take(): Piece[] {
-    const pieces = out;
-    out = [];
-    return pieces;
-  }
+  const take = (): Piece[] => out.splice(0);
 
   return {
     add(piece) {

@@ -19,6 +19,9 @@ const STARTS = [
   'here’s my thought process:',
 ];
 
+/** Characters of the longest start. */
+const MAX_START = 120;
+
 const PARTIAL = /^(?:analysis\s*|(?:commentary )?to=[^{\n]{0,80})$/;
 
 /** Tags around the answer that follows thoughts. */
@@ -52,7 +55,7 @@ export function startOf(
   const answer = afterThought ? ANSWER_OPEN.exec(text) : null;
   if (answer !== null) return { type: 'answer', opening: answer[0] };
   if (isWhole || text === '') return undefined;
-  const lower = text.toLowerCase();
+  const lower = text.slice(0, MAX_START).toLowerCase();
   const starts = afterThought ? [...STARTS, ...ANSWER_OPENS] : STARTS;
   const isPartial = starts.some((start) => start.startsWith(lower)) || PARTIAL.test(lower);
   return isPartial ? { type: 'partial' } : undefined;
