@@ -82,17 +82,16 @@ function createContent() {
     /** Removes the text after this length. `asThought`: it becomes reasoning */
     cut(length: number, asThought: boolean): void {
       let left = length;
-      for (const [index, part] of parts.entries()) {
+      let removed = '';
+      for (const part of parts) {
         if (part.type !== 'text') continue;
         const kept = part.text.slice(0, left);
-        const removed = part.text.slice(kept.length);
+        removed += part.text.slice(kept.length);
         left -= kept.length;
-        if (removed !== '' && asThought && kept === '') parts[index] = { type: 'reasoning', text: removed };
-        else if (removed !== '') {
-          part.text = kept;
-          if (asThought) parts.push({ type: 'reasoning', text: removed });
-        }
+        part.text = kept;
       }
+      for (let last = parts.at(-1); last?.type === 'text' && last.text === ''; last = parts.at(-1)) parts.pop();
+      if (asThought && removed !== '') append('reasoning', removed, undefined);
     },
     thoughts: (): string => parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('\n'),
   };

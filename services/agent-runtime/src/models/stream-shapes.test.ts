@@ -25,7 +25,7 @@ describe('a stream of the chat completions protocol', () => {
     ['thoughts that are a list', [delta({ reasoning_content: ['Hm.'] }), HELLO, STOP]],
     ['a finish reason that is an object', [HELLO, delta({}, { type: 'stop', matched: 1 } as never)]],
     [
-      'details of usage that are no objects',
+      'details of usage that have other types',
       [
         HELLO,
         STOP,

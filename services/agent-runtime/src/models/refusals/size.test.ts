@@ -272,6 +272,10 @@ describe('a refusal for the size of a request', () => {
   });
 });
 
+it('reads a long page that is not closed once', () => {
+  expect(wordsOf('<'.repeat(200_000))).toHaveLength(4_000);
+});
+
 describe('the refusal of an output limit', () => {
   it.each<[string, string, number | null]>([
     [

@@ -47,7 +47,7 @@ function linesOf(value: unknown, depth: number): string[] {
  */
 export function wordsOf(body: string): string {
   const parsed = parseJson(body);
-  const lines = isObject(parsed) ? linesOf(parsed, 0) : [body.replaceAll(/<[^>]*>/g, ' ')];
+  const lines = isObject(parsed) ? linesOf(parsed, 0) : [body.replaceAll(/<[^<>]*>/g, ' ')];
   return lines
     .join('\n')
     .slice(0, MAX_CHARACTERS)

@@ -150,6 +150,11 @@ describe('a call without the marks of its template', () => {
     for (const parts of splits(text)) expect(runStep(parts)).toMatchObject({ shown: text, calls: [], step: { text } });
   });
 
+  it.each(['a</think>', '</think>', '` ', '[TOOL_REQUEST]'])('is looked for once in a text that repeats %j', (mark) => {
+    const text = mark.repeat(150_000 / mark.length);
+    expect(runStep(text.match(/[\s\S]{1,40}/g) ?? []).step).toBeDefined();
+  });
+
   it('is not looked for in each of very many brackets', () => {
     const text = '{\n'.repeat(200_000);
     expect(runStep([text])).toMatchObject({ shown: text, calls: [] });

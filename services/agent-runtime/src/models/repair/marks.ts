@@ -196,16 +196,11 @@ export function canBeMark(text: string): boolean {
   );
 }
 
-/** Where a call ends in its text; undefined if it goes on. `from`: where the end can begin */
-export function endOfCall(
-  close: RegExp,
-  text: string,
-  { from, isWhole }: { from: number; isWhole: boolean },
-): { start: number; end: number } | undefined {
-  const found = close.exec(text.slice(from));
-  if (found === null) return undefined;
-  const start = from + found.index;
-  return !isWhole && PARTIAL_CALLS_END.test(text.slice(start)) ? undefined : { start, end: start + found[0].length };
+/** Where a call ends in its text; undefined if it goes on. */
+export function endOfCall(close: RegExp, text: string, isWhole: boolean): { start: number; end: number } | undefined {
+  const found = close.exec(text);
+  if (found === null || (!isWhole && PARTIAL_CALLS_END.test(text.slice(found.index)))) return undefined;
+  return { start: found.index, end: found.index + found[0].length };
 }
 
 /** Words that follow a tag in a sentence about it. */

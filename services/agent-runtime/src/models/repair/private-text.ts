@@ -31,7 +31,7 @@ export interface PrivateText {
 type Mode =
   | { type: 'text' }
   | { type: 'thought'; close?: RegExp; depth: number; sinceClose?: string; opening: string }
-  | { type: 'call'; close: RegExp; opening: string; recipient?: string; text: string; searched: number }
+  | { type: 'call'; close: RegExp; opening: string; recipient?: string; text: string; tail: string }
   | { type: 'header'; text: string }
   /** A message of another role, or what stands between messages. */
   | { type: 'dropped' };
@@ -60,9 +60,7 @@ export function createPrivateText(): PrivateText {
   const visible = createVisibleText((piece) => out.push(piece));
   const { show, cut, separate } = visible;
 
-  function think(text: string): void {
-    if (text !== '') out.push({ type: 'thought', text });
-  }
+  const think = (text: string): void => void (text !== '' && out.push({ type: 'thought', text }));
 
   /** Ends a private part. */
   function resume(next: Mode = TEXT): void {
@@ -87,7 +85,7 @@ export function createPrivateText(): PrivateText {
         resume();
         return;
       case 'call':
-        mode = { type: 'call', close: mark.close ?? BODY_END, opening: mark.text, text: '', searched: 0 };
+        mode = { type: 'call', close: mark.close ?? BODY_END, opening: mark.text, text: '', tail: '' };
         return;
       case 'header':
         if (!hasHeaders) cut(boundary, true);
@@ -117,7 +115,7 @@ export function createPrivateText(): PrivateText {
     if (start.type === 'token') return false;
     if (start.type === 'answer') answerTag = true;
     else if (start.type === 'thought') openThought(start.opening, start.close);
-    else mode = { ...start, close: BODY_END, searched: 0, text: '' };
+    else mode = { ...start, close: BODY_END, text: '', tail: '' };
     return false;
   }
 
@@ -296,16 +294,20 @@ export function createPrivateText(): PrivateText {
 
   /** @returns whether more is needed */
   function inCall(call: Extract<Mode, { type: 'call' }>, isWhole: boolean): boolean {
-    call.text += held;
-    held = '';
-    const end = endOfCall(call.close, call.text, { from: call.searched, isWhole });
-    call.searched = Math.max(0, call.text.length - MAX_SPAN);
-    if (end === undefined && !isWhole) return true;
+    // Only the tail is searched: a long text would be copied for each part of it.
     const { recipient } = call;
-    const text = end === undefined ? call.text : call.text.slice(0, end.start);
+    const tail = call.tail + held;
+    held = '';
+    const end = endOfCall(call.close, tail, isWhole);
+    if (end === undefined && !isWhole) {
+      call.text += tail.slice(0, -MAX_SPAN);
+      call.tail = tail.slice(-MAX_SPAN);
+      return true;
+    }
+    const text = call.text + tail.slice(0, end?.start);
     // A message can begin where a call ends.
     const isMessage = call.close === BODY_END;
-    held = end === undefined ? '' : call.text.slice(isMessage ? end.start : end.end);
+    held = end === undefined ? '' : tail.slice(isMessage ? end.start : end.end);
     out.push({
       type: 'call',
       text: isMessage ? text : call.opening + text,
@@ -326,7 +328,7 @@ export function createPrivateText(): PrivateText {
     held = end < 0 ? '' : header.text.slice(end + '<|message|>'.length);
     const { role, channel, recipient } = readHeader(fields);
     if (recipient !== undefined) {
-      mode = { type: 'call', close: BODY_END, opening: fields, recipient, text: '', searched: 0 };
+      mode = { type: 'call', close: BODY_END, opening: fields, recipient, text: '', tail: '' };
     } else if (channel === 'analysis') openThought(fields);
     else resume(role === 'assistant' ? TEXT : { type: 'dropped' });
     return false;

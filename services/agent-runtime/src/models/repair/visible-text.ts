@@ -42,18 +42,14 @@ export function createVisibleText(emit: (piece: VisiblePiece) => void): VisibleT
   }
 
   function show(text: string): void {
+    if ((isStart || skipsSpace) && text.trimStart() === '') {
+      if (!(isStart && skipsSpace)) lead += text;
+      return;
+    }
     let visible = lead + text;
     lead = '';
     const bare = visible.trimStart();
-    if (isStart && bare === '') {
-      if (!skipsSpace) lead = visible;
-      return;
-    }
     if (skipsSpace) {
-      if (bare === '') {
-        lead = visible;
-        return;
-      }
       const space = visible.slice(0, visible.length - bare.length);
       const isKept = shown !== '' && !shown.endsWith('\n') && (!/\s$/.test(shown) || space.includes('\n'));
       skipsSpace = false;
