@@ -18,7 +18,9 @@ import { textQwenCoder } from './calls/text-qwen-coder.js';
 import { textLlama } from './calls/text-llama.js';
 import { textWithWords } from './calls/text-with-words.js';
 import { textBare } from './calls/text-bare.js';
+import { textApertus } from './calls/text-apertus.js';
 import { textFenced } from './calls/text-fenced.js';
+import { textTools } from './calls/text-tools.js';
 import { textHermes } from './calls/text-hermes.js';
 import { tagsInCode } from './text/tags-in-code.js';
 import { cutToken } from './text/cut-token.js';
@@ -144,7 +146,9 @@ export const responses: Readonly<Record<'end' | 'calls' | 'text' | 'messages', r
     argumentsNewlineOutside,
     argumentsQuotes,
     textHermes,
+    textApertus,
     textFenced,
+    textTools,
     textBare,
     textWithWords,
     textLlama,
