@@ -89,6 +89,12 @@ const CALLS: [string, string, string, object[]][] = [
   ['LM Studio', `[TOOL_REQUEST]\n${JT}\n[END_TOOL_REQUEST]`, '', [T]],
   ['LM Studio two', `[TOOL_REQUEST]${JT}[END_TOOL_REQUEST]\n[TOOL_REQUEST]${JS}[END_TOOL_REQUEST]`, '', [T, S]],
   ['LM Studio after words', `I keep it.\n[TOOL_REQUEST]${JT}[END_TOOL_REQUEST]`, 'I keep it.', [T]],
+  [
+    'a search for examples',
+    `I search for examples of it, and for samples.\n${JS}`,
+    'I search for examples of it, and for samples.',
+    [S],
+  ],
   ['semicolon', `${JT}; ${JS}`, '', [T, S]],
   ['fence tool_use', `${F}tool_use\n${JT}\n${F}`, '', [T]],
   ['fence named as tool', `${F}remember\n${AT}\n${F}`, '', [T]],

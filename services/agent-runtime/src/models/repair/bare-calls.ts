@@ -11,10 +11,10 @@ import { toolNameOf } from './tool-names.js';
 /** Characters of other text, if it goes on after the calls. A longer text explains something. */
 const MAX_WORDS = 500;
 /** Characters beside a call that tell whether it is an example. */
-const NEAR = 200;
+const NEAR = 120;
 /** Words beside a call that only shows what a call is. */
 const EXAMPLE =
-  /\b(?:examples?|for instance|e\.g\.|samples?|looks? like|would look|(?:this|it|that) would|the (?:format|syntax|structure) (?:is|of|for)|ejemplo|exemple|esempio|exemplo)\b|beispiel|пример|例如|示例|例えば|예시|예를 들/iu;
+  /\b(?:(?:an?|the|this|one|another|sample) examples?|for example|examples?(?=:)|for instance|e\.g\.|(?:sample|example) (?:tool |function )?calls?|looks? like|would look|(?:this|it|that) would|the (?:format|syntax|structure) (?:is|of|for)|ejemplo|exemple|esempio|exemplo)\b|beispiel|пример|例如|示例|例えば|예시|예를 들/iu;
 
 const FENCES =
   /^[ \t]*(?:Action:\s*)?(`{3,}|~{3,})[ \t]*([\w-]*)[^\n`]*\n([\s\S]*?)(?:\n[ \t]*\1`*[ \t]*(?=\n|$)|(?<=[\]}>])\1[ \t]*(?=\n|$)|$(?![\s\S]))/gmu;
