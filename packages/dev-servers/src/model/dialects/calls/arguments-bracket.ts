@@ -5,8 +5,8 @@ import { calling } from '../wire.js';
 export const argumentsBracket: Dialect = {
   name: 'A bracket too many ends the arguments.',
   protocol: 'both',
-  server: 'vLLM, some tool parsers',
-  source: 'https://github.com/vllm-project/vllm/issues/54964',
+  server: 'GLM-5.1 behind Ollama',
+  source: 'https://github.com/NousResearch/hermes-agent/pull/12252',
   script: calling({ name: 'web_search', arguments: '{"query": "one"}}' }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -5,8 +5,8 @@ import { calling } from '../wire.js';
 export const argumentsEncodedTwice: Dialect = {
   name: 'The arguments are JSON text that holds JSON text.',
   protocol: 'both',
-  server: 'GLM and some routes of LiteLLM',
-  source: 'https://github.com/vllm-project/vllm/issues/54964',
+  server: 'vLLM with Granite 4, and Amazon Nova Sonic',
+  source: 'https://github.com/vllm-project/vllm/pull/54964',
   script: calling({ name: 'web_search', arguments: JSON.stringify('{"query":"one"}') }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -5,8 +5,8 @@ import { calling } from '../wire.js';
 export const argumentsEscaped: Dialect = {
   name: 'The quotes of the arguments are escaped once too often.',
   protocol: 'both',
-  server: 'gpt-oss behind Gradient',
-  source: 'https://github.com/digitalocean/langchain-gradient/pull/31',
+  server: 'GLM-5.1 on Ollama Cloud',
+  source: 'https://github.com/NousResearch/hermes-agent/issues/13042',
   script: calling({ name: 'web_search', arguments: String.raw`{\"query\": \"one\"}` }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

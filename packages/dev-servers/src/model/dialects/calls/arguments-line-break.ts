@@ -5,8 +5,8 @@ import { calling } from '../wire.js';
 export const argumentsLineBreak: Dialect = {
   name: 'An argument has a line break that is not escaped.',
   protocol: 'both',
-  server: 'vLLM with the Hermes parser',
-  source: 'https://github.com/vllm-project/vllm/issues/43995',
+  server: 'Moonshot AI with Kimi K2.5',
+  source: 'https://github.com/MoonshotAI/kimi-cli/issues/1378',
   script: calling({ name: 'web_search', arguments: '{"query": "one\ntwo"}' }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one\ntwo' } }),
 };

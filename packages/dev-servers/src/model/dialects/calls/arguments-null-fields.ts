@@ -5,8 +5,8 @@ import { calling } from '../wire.js';
 export const argumentsNullFields: Dialect = {
   name: 'Optional arguments are null.',
   protocol: 'both',
-  server: 'OpenAI-compatible models with strict schemas',
-  source: 'https://github.com/danny-avila/LibreChat/issues/11905',
+  server: 'OpenAI with strict schemas',
+  source: 'https://github.com/coder/xum/pull/3821',
   script: calling({ name: 'read_page', arguments: { url: 'one', format: null, depth: null } }),
   expected: onlyCalls({ name: 'read_page', input: { url: 'one' } }),
 };

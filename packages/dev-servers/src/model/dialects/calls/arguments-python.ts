@@ -5,7 +5,7 @@ import { calling } from '../wire.js';
 export const argumentsPython: Dialect = {
   name: 'The arguments are a dictionary of Python.',
   protocol: 'both',
-  server: 'local models with tool parsers for Python',
+  server: 'models in the environments of Atropos',
   source: 'https://github.com/NousResearch/atropos/issues/478',
   script: calling({ name: 'web_search', arguments: "{'query': 'one'}" }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),

@@ -5,7 +5,7 @@ import { calling } from '../wire.js';
 export const argumentsQuoteTokens: Dialect = {
   name: 'Special tokens are the quotes of the arguments.',
   protocol: 'both',
-  server: 'Gemma and Kimi behind gateways',
+  server: 'Kimi behind GMI',
   source: 'https://github.com/tinyhumansai/tinyagents/pull/68',
   script: calling({ name: 'web_search', arguments: '{"query": <|"|>one<|"|>}' }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),

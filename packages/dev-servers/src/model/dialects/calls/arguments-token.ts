@@ -5,8 +5,8 @@ import { calling } from '../wire.js';
 export const argumentsToken: Dialect = {
   name: 'A special token follows the arguments.',
   protocol: 'both',
-  server: 'llama.cpp and MLX servers',
-  source: 'https://github.com/vllm-project/vllm/pull/35906',
+  server: 'gateways that leave the markers of the template',
+  source: 'https://github.com/tinyhumansai/tinyagents/blob/main/src/harness/providers/openai/convert.rs',
   script: calling({ name: 'web_search', arguments: '{"query": "one"}<|call|>' }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -5,8 +5,8 @@ import { FINISHED, rawOnce, toolCalls } from '../wire.js';
 export const callParameters: Dialect = {
   name: 'The arguments of a call are called parameters.',
   protocol: 'openai',
-  server: 'servers with Llama models',
-  source: 'https://github.com/vllm-project/vllm/issues/54964',
+  server: 'servers that pass on the calls of Llama models',
+  source: 'https://github.com/raullenchai/Rapid-MLX/blob/main/vllm_mlx/tool_parsers/llama_tool_parser.py',
   script: rawOnce(
     toolCalls({ index: 0, id: 'a', type: 'function', function: { name: 'web_search', parameters: { query: 'one' } } }),
     ...FINISHED,

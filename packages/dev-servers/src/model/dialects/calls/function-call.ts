@@ -5,8 +5,8 @@ import { choice, DONE, rawOnce, usageChunk } from '../wire.js';
 export const functionCall: Dialect = {
   name: 'The call is in the older field function_call.',
   protocol: 'openai',
-  server: 'older proxies',
-  source: 'https://github.com/can1357/oh-my-pi/pull/1692',
+  server: 'servers of the older protocol of functions',
+  source: 'https://github.com/openai/openai-python/blob/main/src/openai/types/chat/chat_completion_chunk.py',
   script: rawOnce(
     choice({ role: 'assistant', content: null, function_call: { name: 'web_search', arguments: '' } }),
     choice({ function_call: { arguments: '{"query":' } }),

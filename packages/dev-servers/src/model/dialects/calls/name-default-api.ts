@@ -6,7 +6,7 @@ export const nameDefaultApi: Dialect = {
   name: 'The name of a call has the namespace default_api.',
   protocol: 'both',
   server: 'Gemini',
-  source: 'https://github.com/recoupable/app/pull/1176',
+  source: 'https://github.com/UKGovernmentBEIS/inspect_ai/blob/main/src/inspect_ai/model/_providers/google.py',
   script: calling({ name: 'default_api.web_search', arguments: { query: 'one' } }),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -6,7 +6,7 @@ export const textChannel: Dialect = {
   name: 'A call is text in a channel.',
   protocol: 'both',
   server: 'gpt-oss behind servers without a parser',
-  source: 'https://github.com/raullenchai/Rapid-MLX/issues/480',
+  source: 'https://github.com/openai/harmony/blob/main/docs/format.md',
   script: textingOnce(
     '<|channel|>commentar',
     'y to=functions.web_s',

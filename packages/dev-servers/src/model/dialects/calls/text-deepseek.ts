@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textDeepseek: Dialect = {
   name: 'A call is text between tokens.',
   protocol: 'both',
-  server: 'DeepSeek V3',
-  source: 'https://github.com/unslothai/unsloth/pull/5624',
+  server: 'DeepSeek R1 and V3',
+  source: 'https://github.com/unslothai/unsloth/blob/main/studio/backend/core/inference/tool_call_parser.py',
   script: textingOnce(
     '<｜tool▁calls▁begin｜><｜tool▁',
     'call▁begin｜>function<｜tool▁',

@@ -6,7 +6,7 @@ export const textDsml: Dialect = {
   name: 'A call is text in the form of XML with tokens.',
   protocol: 'both',
   server: 'DeepSeek V3.2',
-  source: 'https://github.com/cline/cline/pull/14156',
+  source: 'https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/chat_templates/deepseek_v32.py',
   script: textingOnce(
     '<｜DSML｜function_calls><｜DSML｜inv',
     'oke name="web_search"><｜DSML｜par',

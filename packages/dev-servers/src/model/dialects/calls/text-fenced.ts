@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textFenced: Dialect = {
   name: 'A fenced object is a call.',
   protocol: 'both',
-  server: 'Qwen2.5-Coder on llama.cpp',
-  source: 'https://github.com/jundot/omlx/issues/2565',
+  server: 'local models behind servers without a tool parser',
+  source: 'https://github.com/agent0ai/agent-zero/pull/1829',
   script: textingOnce('```json\n{"name', '": "web_search', '", "arguments"', ': {"query": "o', 'ne"}}\n```'),
   expected: onlyCalls({ name: 'web_search', input: { query: 'one' } }),
 };

@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textGlm: Dialect = {
   name: 'A call is text with keys and values.',
   protocol: 'both',
-  server: 'GLM',
-  source: 'https://github.com/vllm-project/vllm-ascend/issues/12398',
+  server: 'GLM 4.5 to 4.7',
+  source: 'https://github.com/unslothai/unsloth/blob/main/studio/backend/core/inference/tool_call_parser.py',
   script: textingOnce(
     '<tool_call>web_sea',
     'rch\n<arg_key>query',

@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textHermes: Dialect = {
   name: 'A call is text between tags.',
   protocol: 'both',
-  server: 'servers without a tool parser',
-  source: 'https://github.com/earendil-works/pi/pull/6635',
+  server: 'Qwen and Hermes behind servers without a tool parser',
+  source: 'https://github.com/unslothai/unsloth/blob/main/studio/backend/core/inference/tool_call_parser.py',
   script: textingOnce(
     '<tool_call>\n{"na',
     'me": "web_search',

@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textInThoughts: Dialect = {
   name: 'A call is in thoughts that do not end.',
   protocol: 'both',
-  server: 'Qwen 3 and GLM',
-  source: 'https://github.com/vllm-project/vllm-ascend/issues/12398',
+  server: 'Qwen3.5-Flash',
+  source: 'https://github.com/OpenHands/software-agent-sdk/pull/2512',
   script: textingOnce(
     '<think>\nI search.\n<t',
     'ool_call>\n{"name": "',

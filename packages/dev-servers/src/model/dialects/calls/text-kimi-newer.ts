@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textKimiNewer: Dialect = {
   name: 'A call is text whose tags are tokens.',
   protocol: 'both',
-  server: 'Kimi K3',
-  source: 'https://github.com/can1357/oh-my-pi/issues/8495',
+  server: 'Kimi K3 behind servers that remove separators',
+  source: 'https://github.com/mlc-ai/xgrammar/blob/main/python/xgrammar/builtin_structural_tag.py',
   script: textingOnce(
     '<|open|>toolscall tool="web_se',
     'arch" index="1"<|sep|><|open|>',

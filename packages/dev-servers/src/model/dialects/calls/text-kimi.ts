@@ -6,7 +6,7 @@ export const textKimi: Dialect = {
   name: 'A call is text in a section between tokens.',
   protocol: 'both',
   server: 'Kimi K2',
-  source: 'https://github.com/NousResearch/hermes-agent/pull/35129',
+  source: 'https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md',
   script: textingOnce(
     '<|tool_calls_section_begin|><|to',
     'ol_call_begin|>functions.web_sea',

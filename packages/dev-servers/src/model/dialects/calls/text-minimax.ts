@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textMinimax: Dialect = {
   name: 'A call is text in the form of Claude with a prefix.',
   protocol: 'both',
-  server: 'MiniMax',
-  source: 'https://github.com/NousResearch/hermes-agent/pull/35129',
+  server: 'MiniMax-M2',
+  source: 'https://github.com/raullenchai/Rapid-MLX/blob/main/vllm_mlx/tool_parsers/minimax_tool_parser.py',
   script: textingOnce(
     '<minimax:tool_call>\n<inv',
     'oke name="web_search">\n<',

@@ -6,7 +6,7 @@ export const textQwenCoder: Dialect = {
   name: 'A call is text in the form of XML.',
   protocol: 'both',
   server: 'Qwen3-Coder',
-  source: 'https://github.com/lablup/mlxcel/issues/204',
+  source: 'https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/serve/parsers/tool_parser/qwen3coder_tool_parser.py',
   script: textingOnce(
     '<tool_call>\n<functi',
     'on=web_search>\n<par',

@@ -6,7 +6,7 @@ export const textTwo: Dialect = {
   name: 'A text has two calls.',
   protocol: 'both',
   server: 'Hermes and Qwen',
-  source: 'https://github.com/NousResearch/hermes-agent/pull/83023',
+  source: 'https://github.com/waybarrios/vllm-mlx/blob/main/tests/test_tool_parsers.py',
   script: textingOnce(
     '<tool_call>{"name": "web_search',
     '", "arguments": {"query": "one"',

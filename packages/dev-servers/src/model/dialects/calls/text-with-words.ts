@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const textWithWords: Dialect = {
   name: 'A call follows words for the user.',
   protocol: 'both',
-  server: 'Qwen2.5-Coder on Ollama',
-  source: 'https://github.com/NousResearch/hermes-agent/pull/83023',
+  server: 'local models on Ollama',
+  source: 'https://github.com/Gitlawb/openclaude/pull/1076',
   script: textingOnce(
     'I search.\n\n```js',
     'on\n{"name": "web',

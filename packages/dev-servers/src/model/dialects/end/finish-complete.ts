@@ -6,7 +6,7 @@ export const finishComplete: Dialect = {
   name: 'The usual end is called COMPLETE.',
   protocol: 'both',
   server: 'Cohere',
-  source: 'https://docs.cohere.com/reference/chat',
+  source: 'https://github.com/cohere-ai/cohere-python/blob/main/src/cohere/types/chat_finish_reason.py',
   script: endingOnce('COMPLETE', 'Hel', 'lo.'),
   expected: onlyText('Hello.'),
 };

@@ -5,8 +5,8 @@ import { endingOnce } from '../wire.js';
 export const finishEndTurn: Dialect = {
   name: 'The finish reason is the one of the other protocol.',
   protocol: 'both',
-  server: 'gateways that translate protocols',
-  source: 'https://github.com/BerriAI/litellm/pull/37710',
+  server: 'Bedrock Access Gateway',
+  source: 'https://github.com/aws-samples/bedrock-access-gateway/issues/11',
   script: endingOnce('end_turn', 'Hel', 'lo.'),
   expected: onlyText('Hello.'),
 };

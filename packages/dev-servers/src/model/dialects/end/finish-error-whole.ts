@@ -6,7 +6,7 @@ export const finishErrorWhole: Dialect = {
   name: 'A whole response has the finish reason error.',
   protocol: 'both',
   server: 'OpenRouter',
-  source: 'https://github.com/damianvtran/local-operator/pull/223',
+  source: 'https://github.com/pydantic/pydantic-ai/blob/main/tests/models/test_openrouter.py',
   script: (index, received) =>
     index === 0 ? wholeText('Half an ans', 'error', received) : [{ text: 'Hello.' }, USAGE],
   expected: repeated(),

@@ -6,7 +6,7 @@ export const finishGuardrail: Dialect = {
   name: 'A guardrail ends the text.',
   protocol: 'both',
   server: 'Amazon Bedrock',
-  source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html',
+  source: 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/bedrock.py',
   script: endingOnce('guardrail_intervened', 'Half an ', 'ans'),
   expected: { ...onlyText('Half an ans'), finish: 'refused' },
 };

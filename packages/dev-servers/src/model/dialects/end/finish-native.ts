@@ -5,8 +5,8 @@ import { choice, DONE, raw } from '../wire.js';
 export const finishNative: Dialect = {
   name: 'The usual end hides a failure of the provider, which a second field names.',
   protocol: 'openai',
-  server: 'OpenRouter',
-  source: 'https://github.com/OleksandrChekhovskyi/hax/pull/15',
+  server: 'OpenRouter with Gemini',
+  source: 'https://github.com/BerriAI/litellm/pull/23366',
   script: (index) =>
     index > 0
       ? undefined

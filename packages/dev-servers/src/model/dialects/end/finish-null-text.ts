@@ -6,7 +6,7 @@ export const finishNullText: Dialect = {
   name: 'The finish reason is the text null until the end.',
   protocol: 'openai',
   server: 'DashScope',
-  source: 'https://help.aliyun.com/zh/model-studio/qwen-api-via-dashscope',
+  source: 'https://github.com/songquanpeng/one-api/blob/main/relay/adaptor/ali/main.go',
   script: () =>
     raw(
       choice({ content: 'Hel' }, 'null'),

@@ -5,7 +5,7 @@ export const noQuota: Dialect = {
   name: 'The account of the operator has no quota left, with the status of a limit.',
   protocol: 'openai',
   server: 'OpenAI',
-  source: 'https://platform.openai.com/docs/guides/error-codes',
+  source: 'https://github.com/mattvr/ShellGPT/issues/23',
   script: () =>
     refuse(429, 'You exceeded your current quota, please check your plan and billing details.', {
       type: 'insufficient_quota',

@@ -5,7 +5,7 @@ export const imagesLlama: Dialect = {
   name: 'The server has no images.',
   protocol: 'openai',
   server: 'llama.cpp server',
-  source: 'https://github.com/ggml-org/llama.cpp/issues/15377',
+  source: 'https://github.com/claraverse-space/ClaraVerse/issues/234',
   image: true,
   script: (_index, { raw: body }) =>
     hasImage(body)

@@ -4,8 +4,8 @@ import { answer, hasSystem, refuse } from '../wire.js';
 export const rolesAlternate: Dialect = {
   name: 'The template of the model counts the system prompt as a message of the conversation.',
   protocol: 'openai',
-  server: 'GPT4All and servers with Mistral templates',
-  source: 'https://github.com/nomic-ai/gpt4all/issues/3282',
+  server: 'vLLM with Mistral 7B Instruct',
+  source: 'https://github.com/microsoft/autogen/issues/1037',
   system: 'Be brief.',
   script: (_index, { raw: body }) =>
     hasSystem(body)

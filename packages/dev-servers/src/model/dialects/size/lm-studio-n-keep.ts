@@ -5,7 +5,7 @@ export const lmStudioNKeep: Dialect = {
   name: 'The error is a text with two numbers of the server.',
   protocol: 'openai',
   server: 'LM Studio, newer',
-  source: 'https://github.com/Gitlawb/openclaude/issues/353',
+  source: 'https://github.com/tinyhumansai/openhuman/issues/3550',
   script: () =>
     refuse(400, '', {
       body: JSON.stringify({

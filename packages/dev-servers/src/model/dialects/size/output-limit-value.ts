@@ -5,7 +5,7 @@ export const outputLimitValue: Dialect = {
   name: 'The output limit is above a maximum value.',
   protocol: 'openai',
   server: 'Volcengine',
-  source: 'https://github.com/Gitlawb/openclaude/issues/331',
+  source: 'https://github.com/langgenius/dify/issues/14376',
   script: (_index, { raw: body }) =>
     Number(body['max_tokens'] ?? body['max_completion_tokens']) > 64
       ? refuse(

@@ -5,7 +5,7 @@ export const tgiTotal: Dialect = {
   name: 'Prompt and output together exceed the window, with status 422.',
   protocol: 'openai',
   server: 'Text Generation Inference',
-  source: 'https://github.com/web-infra-dev/midscene/issues/315',
+  source: 'https://github.com/huggingface/text-generation-inference/blob/main/router/src/validation.rs',
   script: () =>
     refuse(
       422,

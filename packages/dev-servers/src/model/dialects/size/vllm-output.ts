@@ -5,7 +5,7 @@ export const vllmOutput: Dialect = {
   name: 'The text begins with the output, but the window is too small for both.',
   protocol: 'openai',
   server: 'vLLM',
-  source: 'https://github.com/claude-code-best/claude-code/issues/272',
+  source: 'https://github.com/claude-code-best/claude-code/issues/340',
   script: () =>
     refuse(
       400,

@@ -6,7 +6,7 @@ export const alternatives: Dialect = {
   name: 'Chunks have several choices, which are alternatives.',
   protocol: 'openai',
   server: 'servers with the parameter n',
-  source: 'https://platform.openai.com/docs/api-reference/chat/create',
+  source: 'https://github.com/openai/openai-python/blob/main/src/openai/types/chat/completion_create_params.py',
   script: rawOnce(
     chunkOf(
       { index: 0, delta: { content: 'Hel' }, finish_reason: null },

@@ -6,7 +6,7 @@ export const channelsBare: Dialect = {
   name: 'The text has the channels of the template without its tokens.',
   protocol: 'both',
   server: 'gpt-oss behind servers that remove special tokens',
-  source: 'https://github.com/Augustas11/macprovider/issues/743',
+  source: 'https://github.com/oobabooga/textgen/issues/7374',
   script: textingOnce('analysis', 'We greet', '.assista', 'ntfinalH', 'ello.'),
   expected: onlyText('Hello.'),
 };

@@ -6,7 +6,7 @@ export const legacyText: Dialect = {
   name: 'The text is in the field text of the older protocol.',
   protocol: 'openai',
   server: 'servers of the older completions protocol',
-  source: 'https://platform.openai.com/docs/api-reference/completions/object',
+  source: 'https://github.com/openai/openai-python/blob/main/src/openai/types/completion_choice.py',
   script: rawOnce(
     chunkOf({ index: 0, text: 'Hel', finish_reason: null }),
     chunkOf({ index: 0, text: 'lo.', finish_reason: 'stop' }),

@@ -6,7 +6,8 @@ export const thoughtsAnnounced: Dialect = {
   name: 'Thoughts and text are announced in words.',
   protocol: 'both',
   server: 'Granite 3.2',
-  source: 'https://docs.vllm.ai/en/latest/features/reasoning_outputs.html',
+  source:
+    'https://github.com/vllm-project/vllm/blob/04dbd8f32c4dc8ef1254eeaabd154a225948cf57/vllm/reasoning/granite_reasoning_parser.py',
   script: textingOnce('Here is my th', 'ought process', ':\nHm.\n\nHere i', 's my response', ':\nHello.'),
   expected: onlyText('Hello.'),
 };

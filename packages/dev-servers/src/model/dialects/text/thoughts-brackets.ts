@@ -5,8 +5,8 @@ import { textingOnce } from '../wire.js';
 export const thoughtsBrackets: Dialect = {
   name: 'Thoughts are between words in brackets.',
   protocol: 'both',
-  server: 'Magistral',
-  source: 'https://docs.vllm.ai/en/latest/features/reasoning_outputs.html',
+  server: 'Magistral and Ministral',
+  source: 'https://github.com/ollama/ollama/blob/main/model/parsers/ministral.go',
   script: textingOnce('[THINK]', 'Hm.[/TH', 'INK]Hel', 'lo.'),
   expected: onlyText('Hello.'),
 };

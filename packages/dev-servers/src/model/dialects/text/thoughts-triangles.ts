@@ -6,7 +6,7 @@ export const thoughtsTriangles: Dialect = {
   name: 'Thoughts are between triangles.',
   protocol: 'both',
   server: 'Kimi-VL',
-  source: 'https://huggingface.co/moonshotai/Kimi-VL-A3B-Thinking',
+  source: 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/data/template.py',
   script: textingOnce('◁think▷', 'Hm.◁/th', 'ink▷Hel', 'lo.'),
   expected: onlyText('Hello.'),
 };
