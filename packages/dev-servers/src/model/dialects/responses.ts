@@ -74,11 +74,9 @@ import { nameDefaultApi } from './calls/name-default-api.js';
 import { nameMcp } from './calls/name-mcp.js';
 import { nameToken } from './calls/name-token.js';
 import { nameCase } from './calls/name-case.js';
-import { nameParentheses } from './calls/name-parentheses.js';
 import { functionCall } from './calls/function-call.js';
 import { functionInCall } from './calls/function-in-call.js';
 import { callParameters } from './calls/call-parameters.js';
-import { callsByIndex } from './calls/calls-by-index.js';
 import { callsInContent } from './calls/calls-in-content.js';
 import { secondChoice } from './calls/second-choice.js';
 import { alternatives } from './text/alternatives.js';
@@ -133,11 +131,9 @@ export const responses: Readonly<Record<'end' | 'calls' | 'text' | 'messages', r
     nameMcp,
     nameToken,
     nameCase,
-    nameParentheses,
     functionCall,
     functionInCall,
     callParameters,
-    callsByIndex,
     callsInContent,
     secondChoice,
     argumentsEscaped,

@@ -6,7 +6,7 @@ export const callParameters: Dialect = {
   name: 'The arguments of a call are called parameters.',
   protocol: 'openai',
   server: 'servers that pass on the calls of Llama models',
-  source: 'https://github.com/raullenchai/Rapid-MLX/blob/main/vllm_mlx/tool_parsers/llama_tool_parser.py',
+  source: 'https://github.com/tinyhumansai/tinyagents/blob/main/src/harness/tool_calling/parse.rs',
   script: rawOnce(
     toolCalls({ index: 0, id: 'a', type: 'function', function: { name: 'web_search', parameters: { query: 'one' } } }),
     ...FINISHED,

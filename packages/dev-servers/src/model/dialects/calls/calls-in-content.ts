@@ -5,8 +5,8 @@ import { choice, FINISHED, rawOnce } from '../wire.js';
 export const callsInContent: Dialect = {
   name: 'The call is a block of the content.',
   protocol: 'openai',
-  server: 'gateways in front of Claude',
-  source: 'https://github.com/signalnine/q27/issues/24',
+  server: 'LangChain in front of Claude',
+  source: 'https://github.com/langchain-ai/langchain/pull/30128',
   script: rawOnce(
     choice({ content: [{ type: 'tool_use', id: 'a', name: 'web_search', input: { query: 'one' } }] }),
     ...FINISHED,

@@ -6,7 +6,7 @@ export const inputInStart: Dialect = {
   name: 'The whole input of a call is in the start of its block.',
   protocol: 'anthropic',
   server: 'gateways that translate protocols',
-  source: 'https://github.com/signalnine/q27/issues/24',
+  source: 'https://github.com/inflaborg/ccrelay/pull/119',
   script: (index) =>
     index > 0
       ? undefined
