@@ -50,9 +50,11 @@ const toolStatus = kind('ToolStatusContent', {
 
 const system = kind('SystemContent', { type: z.literal('system'), text: z.string() });
 
-const loading = kind('LoadingContent', { type: z.literal('loading') }).meta({
-  description:
-    'A reply that has begun. It becomes a `text`, or, if the agent waits without a text, an `action_card` or a `delegation`.',
+const loading = kind('LoadingContent', {
+  type: z.literal('loading').meta({
+    description:
+      'A reply that has begun. It becomes a `text`, or, if the agent waits without a text, an `action_card` or a `delegation`.',
+  }),
 });
 
 const delegation = kind('DelegationContent', {
