@@ -87,6 +87,8 @@ const MESSAGE_END = at(String.raw`<\|(?:end|return|call)\|>`);
 /** Tokens without a text. */
 const TOKENS = [
   at(`<${PREFIX}(?:${THOUGHT})\\s*/>`),
+  // Around the answer, from models that were trained to put their thoughts before it between tags.
+  at(String.raw`</?(?:final_)?(?:answer|response)\s*>`),
   at(`<${BAR}${TOKEN_NAME}${BAR}>`),
   at(String.raw`<\|[a-z]\w{1,30}>|<[a-z]\w{1,30}\|>`),
   at(
@@ -157,7 +159,7 @@ const TAG_NAMES =
   'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad details inner_ ' +
   'internal_ chain_of_thought cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
   '__tool_call use_mcp_tool tool-call tool_code toolcode tool_response tool_result tool_output function_result tool_use tooluse function_call function_calls functioncall functioncalls invoke function= function s> eos> bos> pad> unk> eot> eod> sep> ' +
-  'end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused channel|> tool_call|> turn|> <sys>>';
+  'answer> response> final_answer> final_response> end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused channel|> tool_call|> turn|> <sys>>';
 /** The beginnings of all marks, in lower case. */
 const LITERALS = [
   ...names(['<', '</'], TAG_NAMES),

@@ -63,6 +63,9 @@ const PAIRS: [string, string][] = [
 
 /** What models write for themselves, and what a user must see of it. */
 const PRIVATE: [string, string, string][] = [
+  ['the tags of an answer', '<answer>\nHello.\n</answer>', 'Hello.'],
+  ['the tags of an answer after thoughts', '<think>Hm.</think>\n<final_answer>Hello.</final_answer>', 'Hello.'],
+  ['an empty response', '<response>\n</response>\n\n<response>\n</response>', ''],
   ...PAIRS.flatMap(([open, close]): [string, string, string][] => [
     [`${open} before the text`, `${open}\nHm. SECRET.\n${close}\n\nHello.`, 'Hello.'],
     [`${open} before the text on one line`, `${open}SECRET${close}Hello.`, 'Hello.'],
