@@ -9,7 +9,7 @@ import { RunError } from './run-error.mjs';
 /** Longer than an up-to-date `tsc -b`, so that it prints nothing. */
 const WORTH_A_LINE_MS = 1_000;
 
-/** What the last successful build has read and written. */
+/** Fingerprints of the last successful build's sources and outputs. */
 const stampFile = join(repositoryRoot, '.cache/built');
 
 /** Runs `tsc -b`, also if everything is up to date. @throws RunError */
@@ -29,7 +29,7 @@ export async function build({ root = repositoryRoot, stamp = stampFile, run = ()
 
 /**
  * Builds unless no file has changed since the last build. Unlike `tsc -b`, which takes seconds on a busy machine, the check only reads
- * the times and sizes of files.
+ * file times and sizes.
  *
  * @throws RunError
  */

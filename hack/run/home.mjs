@@ -12,8 +12,8 @@ const FOLDERS = [
 ];
 
 /**
- * Uses folders in the checkout in place of those that this user cannot write: a service account without a home, a read-only
- * image, a home that belongs to root.
+ * Replaces unwritable folders with folders in the checkout: a service account may have no home, an image may be read-only, and root
+ * may own the home.
  *
  * @returns the sentence that reports it; undefined if all folders can be written
  */
@@ -47,7 +47,7 @@ function homeOf({ HOME }) {
   }
 }
 
-/** Whether the folder, or the folder in which it would be created, can be written. */
+/** True if the folder, or its nearest existing ancestor, is writable. */
 function isWritable(folder) {
   let existing = folder;
   while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing);

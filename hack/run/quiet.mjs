@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** The commands that run at this moment, without those that have their own process group. */
+/** Running commands, except those with their own process group. */
 export const quietChildren = new Set();
 
 /**

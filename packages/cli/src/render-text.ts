@@ -98,7 +98,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     if (role === 'user') return isNew ? fromUser(message) : undefined;
     if (content.type === 'system') return print(id, [`· ${oneLine(content.text)}`]);
     if (content.type === 'loading' || content.type === 'text') return replies.update(message);
-    // What an agent waits for can take the place of its reply.
+    // A card or a delegation can replace the agent's reply.
     replies.remove(id);
     replies.shown(message.agent?.id);
     switch (content.type) {

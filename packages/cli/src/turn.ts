@@ -151,7 +151,7 @@ export function outcomeOf({ produced, stopped, lost, waitsForWorkflows }: Turn):
   return isOver || (stopped && all.length > 0) ? outcome : undefined;
 }
 
-/** Whether a turn without a reply is not continued: a card or a delegation was shown instead. */
+/** True if a turn without a reply ends with a card. A delegation would be followed by a reply. */
 function hasOnlyCards(all: readonly Produced[]): boolean {
   const types = new Set(all.map(({ content }) => content.type));
   return types.has('action_card') && !types.has('delegation');

@@ -5,7 +5,7 @@ import { CLIENT_EVENTS } from './events/client.js';
 import { ROUTES, type RouteDefinition } from './routes/index.js';
 import { safeParseRequest } from './safe-parse-request.js';
 
-/** Fields of requests in which null differs from absence. Their descriptions state what it does. */
+/** In these request fields null differs from absence. Their descriptions state its effect. */
 const CLEARING = [
   'updateConversation.title',
   'updateUser.date_of_birth',
@@ -48,7 +48,7 @@ const requests: Request[] = [
 
 type Path = (string | number)[];
 
-/** The fields of a value that its schema does not require, also those that the value lacks. */
+/** Lists the optional fields of a value, including absent ones. */
 function optionalFields(schema: z.ZodType, value: unknown, path: Path = []): Path[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return optionalFields(schema.def.innerType as z.ZodType, value, path);

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** The part of an issue that this file reads. Issues of the variants of a union have paths within the union. */
+/** A subset of the zod issue. Paths of union variants start at the union. */
 interface Issue {
   path: readonly PropertyKey[];
   errors?: readonly (readonly Issue[])[] | undefined;

@@ -22,7 +22,7 @@ const REDACTED = [
 ];
 
 const STDOUT = 1;
-/** Bytes of entries that wait for an output that cannot be written, such as a file on a full disk. Further ones are dropped. */
+/** Maximum bytes buffered while the output cannot be written, such as on a full disk. Further entries are dropped. */
 const WAITING_BYTES = 256 * 1024;
 
 /** Messages of Postgres data exceptions quote the rejected value. */

@@ -25,7 +25,7 @@ const COMES_BACK =
 const PAYMENT_REQUIRED = 402;
 
 /**
- * Whether a model provider refused a call because its account has no credit.
+ * Returns true if a model provider refused a call because its account has no credit.
  *
  * @param words the words of the response, in lower case
  * @param retries whether the response names a time after which the call can be repeated

@@ -118,7 +118,7 @@ export const mp4Cover = (seconds: number) =>
 /** M4A, as voice memos of phones. */
 export const m4a = (seconds: number) => mp4(seconds, 'M4A ', 'soun');
 
-/** Voice memos of phones, and QuickTime with sound only. */
+/** Phone voice memos, and sound-only QuickTime. */
 export const threeGp = (seconds: number) => mp4(seconds, '3gp4', 'soun');
 export const threeG2 = (seconds: number) => mp4(seconds, '3g2a', 'soun');
 export const mov = (seconds: number) => mp4(seconds, 'qt  ', 'soun');
@@ -157,8 +157,8 @@ function matroskaTrack(number: number, codec: string): Buffer {
 }
 
 /**
- * What recorders of browsers write: the header is written before the length is known, so it has none. Each codec gets a track, with
- * a block each second; that of a picture only gets the first one.
+ * Mimics a browser recording: its header has no length, because it is written first. Each codec gets a track with a block each second;
+ * a picture track gets only the first one.
  */
 export function matroskaRecording(seconds: number, codecs: readonly string[], kind = 'webm'): Buffer {
   const clusters = Array.from({ length: Math.ceil(seconds) + 1 }, (_, second) => {
@@ -195,7 +195,7 @@ export function caf(seconds: number): Buffer {
   return Buffer.concat([ascii('caff'), Buffer.from([0, 1, 0, 0]), chunk('desc', format), chunk('data', sound)]);
 }
 
-/** Frames of 20 ms at 12.2 kbit/s, as in voice messages of phones. */
+/** Phones record voice messages as 20 ms frames at 12.2 kbit/s. */
 export function amr(seconds: number): Buffer {
   const frame = Buffer.concat([Buffer.from([0x3c]), Buffer.alloc(31)]);
   return Buffer.concat([ascii('#!AMR\n'), ...Array.from({ length: Math.round(seconds / 0.02) }, () => frame)]);

@@ -1,6 +1,6 @@
 import type { RunningLocal } from './running-local.js';
 
-/** What to ask first: the answer needs agents, tools and sources. */
+/** Suggested first question: its answer needs agents, tools and sources. */
 export const FIRST_QUESTION = 'Search the web for green tea and answer with sources';
 
 /** A command that the terminal and the page show, for a shell in the folder of this checkout. */

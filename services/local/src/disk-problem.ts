@@ -17,7 +17,7 @@ export function reasonOf({ code = 'unknown error' }: NodeJS.ErrnoException): str
   return known === undefined ? code : `${known} (${code})`;
 }
 
-/** Other errors of files are mistakes of the program, whose stack helps. */
+/** Other file errors are programming mistakes, whose stack helps. */
 const CORRECTABLE = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM']);
 
 /** A sentence for a start that ends because a file cannot be written; undefined for other errors. */

@@ -12,7 +12,7 @@ describe('isTrustedHost', () => {
     // The host of an Android emulator, and of Genymotion.
     '10.0.2.2:8080',
     '10.0.3.2',
-    // A tunnel on another address of this machine.
+    // A tunnel that listens on another local address.
     '192.168.0.7:8081',
     '[fe80::1]:8081',
   ])('accepts %s', (host) => {

@@ -4,9 +4,9 @@ import { isIP } from 'node:net';
 const HOST = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/;
 
 /**
- * Whether a `Host` header is `localhost` or an IP address. A name can resolve to this machine although it belongs to an attacker
- * (DNS rebinding). An address cannot: a page has this host only if the browser loaded it from that address. Requests arrive with
- * an address of another machine through a forwarder of its owner, such as an emulator (10.0.2.2) or a tunnel.
+ * Returns true if a `Host` header is `localhost` or an IP address. An attacker's name can resolve to this machine (DNS rebinding).
+ * An address cannot: a page has this host only if the browser loaded it from that address. A forwarder, such as an emulator (10.0.2.2)
+ * or a tunnel, sends requests with another machine's address.
  */
 export function isTrustedHost(host: string | undefined): boolean {
   const [, version6, other = ''] = HOST.exec(host ?? '') ?? [];

@@ -142,7 +142,7 @@ function backgroundSearch(
   };
 }
 
-/** One sentence, which is also part of the answer of an agent. */
+/** One sentence, because the agent's answer contains it. */
 function notSetUp(error: unknown): string {
   const problem = error instanceof LocalError ? error.message : `SearXNG could not be started: ${String(error)}`;
   const [reason = ''] = problem.split('\n');

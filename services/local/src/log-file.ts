@@ -65,7 +65,7 @@ export function openLogFile(
   };
 }
 
-/** Whether the open file is still the one with this name. */
+/** True if the path still names the open file. */
 function isSameFile(fd: number, file: string): boolean {
   try {
     const [opened, named] = [fstatSync(fd), statSync(file)];
@@ -75,7 +75,7 @@ function isSameFile(fd: number, file: string): boolean {
   }
 }
 
-/** A network drive reports errors of earlier writes when a file is closed. */
+/** Ignores errors: a network drive reports failures of earlier writes on close. */
 function closeQuietly(fd: number): void {
   try {
     closeSync(fd);

@@ -7,7 +7,7 @@ const PROTOCOLS = ['openai', 'anthropic'] as const;
 /** Characters of a reply. */
 const LONGEST_REPLY = 1_000_000;
 
-/** The text after the results of tools. */
+/** The model's text after the tool results. */
 const AFTER_CALLS = expect.stringMatching(/Done\.$/);
 
 const failed = (error: string | undefined, text: string): object => ({
@@ -17,7 +17,7 @@ const failed = (error: string | undefined, text: string): object => ({
   text: text === '' ? expect.stringMatching(/^[A-Z].*\.$/) : expect.stringContaining(text),
 });
 
-/** What the user sees of a response with this result. */
+/** Returns the expected message for a dialect's result. */
 function outcomeOf({ text, finish, error }: DialectResult): object {
   if (text.length > LONGEST_REPLY) return failed('reply_too_long', '');
   if (finish === 'answered') return { status: 'delivered', error: null, text };
@@ -28,13 +28,13 @@ function outcomeOf({ text, finish, error }: DialectResult): object {
 
 const isResult = ({ type }: { type: string }): boolean => type === 'tool_result';
 
-/** The results of tools that the last request contains. */
+/** Counts the tool results in the last request. */
 const resultsIn = ({ requests }: SeenHabit): number =>
   (requests.at(-1)?.body.messages ?? []).filter(
     ({ role, content }) => role === 'tool' || (Array.isArray(content) && content.some(isResult)),
   ).length;
 
-/** Characters of arguments that fit into the next prompt. */
+/** Longer arguments do not fit into the next prompt. */
 const FITTING_ARGUMENTS = 100_000;
 
 const hasCalls = ({ dialect: { expected } }: Habit): boolean =>

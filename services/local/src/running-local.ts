@@ -1,4 +1,4 @@
-/** What the banner, the page and programs need to know about a running local mode. */
+/** Describes a running local mode to the banner, the page and programs. */
 export interface RunningLocal {
   url: string;
   issuer: string;

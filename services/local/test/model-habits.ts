@@ -21,9 +21,9 @@ export interface Habit {
   dialect: Dialect;
 }
 
-/** What the user and the model server saw. */
+/** The user sees the replies, and the model server the requests. */
 export interface SeenHabit {
-  /** The messages of agents with text. */
+  /** Agent messages with text. */
   replies: readonly HabitOutcome[];
   /** The requests of the turn. */
   requests: readonly ReceivedRequest[];
@@ -31,7 +31,6 @@ export interface SeenHabit {
 
 const isTooSlow = ({ expected: { waits = [] } }: Dialect): boolean => waits.some((ms) => ms > LONGEST_WAIT_MS);
 
-/** The habits of servers with this protocol. */
 export const habitsOf = (protocol: ModelProtocol): Habit[] =>
   Object.entries(dialects).flatMap(([group, members]) =>
     members

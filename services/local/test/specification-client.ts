@@ -9,7 +9,7 @@ interface Message {
   status: string;
 }
 
-/** What a user sees of a message. */
+/** A message as the user sees it. */
 export interface Bubble {
   id: string;
   role: string;
@@ -23,11 +23,11 @@ export interface SpecificationClient {
   send(conversationId: string, text: string): Promise<void>;
   /** Chooses an action of the last card that waits for a decision. @returns false if none waits */
   choose(conversationId: string, action: number): Promise<boolean>;
-  /** What the client shows, in the order of arrival. */
+  /** The visible messages, in arrival order. */
   shown(conversationId: string): Bubble[];
-  /** What a client shows that opens the conversation now. */
+  /** Loads the messages as a client that opens the conversation now. */
   listed(conversationId: string): Promise<Bubble[]>;
-  /** What was wrong at the time of an event. */
+  /** Faults that were visible when an event arrived. */
   faults(conversationId: string): string[];
   /** The number of `message.done` of each message. */
   ends(conversationId: string): Record<string, number>;

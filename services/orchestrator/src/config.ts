@@ -180,7 +180,7 @@ export const OrchestratorConfig = z.object({
   RUNTIME_PROGRAM: z.string().min(1).optional(),
   /** Maximum runtime processes of this orchestrator. Further starts wait until an idle one is suspended. 0: no limit. */
   RUNTIME_MAX_PROCESSES: z.coerce.number().int().min(0).max(1_000).default(0),
-  /** Maximum concurrent starts of runtime processes. Default: one per processor core. */
+  /** Maximum concurrent runtime process starts. Default: one per processor core. */
   RUNTIME_MAX_STARTS: z.coerce.number().int().min(1).max(1_000).optional(),
   /** Milliseconds without progress after which a starting runtime process is killed. A slow start that makes progress is not. */
   RUNTIME_START_MS: z.coerce.number().int().min(100).max(3_600_000).default(15_000),

@@ -29,7 +29,7 @@ export const lateSpreadsheet = (): Buffer =>
 
 const SECTOR = 512;
 
-/** A compound file with streams in its root, and those of an embedded document. */
+/** Builds a compound file with root streams and an embedded document's streams. */
 export function compoundFile(streams: readonly string[], embedded: readonly string[] = []): Buffer {
   const names = ['Root Entry', ...streams, 'ObjectPool', ...embedded];
   const directory = Buffer.alloc(Math.ceil((names.length * 128) / SECTOR) * SECTOR);

@@ -7,7 +7,7 @@ type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 export interface Call {
   events?: EventInit[];
   error?: ConnectError;
-  /** The numbers of events, from 1 within the call, at which the runtime waits for a commit. */
+  /** Event numbers, from 1 within the call, at which the runtime waits for a commit. */
   barriers?: number[];
   /** Called after the events. */
   atTheEnd?: () => void | Promise<void>;

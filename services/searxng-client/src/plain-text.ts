@@ -21,7 +21,7 @@ const TAG = new RegExp(String.raw`<(?<slash>/?)(?<name>${NAMES})(?:${ATTRIBUTE})
 /** A reference whose semicolon is missing, as in `It&#39s` and `Tom &amp Jerry`. */
 const OPEN_REFERENCE = /&#(?:\d+(?![\d;])|x[\da-f]+(?![\da-f;]))|&(?:amp|nbsp|quot)(?=\s|$)/giu;
 
-/** The marks of highlights in Microsoft's search, comments, and the wrapper of text in XML. */
+/** Microsoft's highlight marks, comments, and CDATA sections. */
 const MARKS = /[\uE000\uE001]|<!--[^]*?-->|<!\[CDATA\[(?<text>[^]*?)\]\]>/gu;
 
 interface Tag {

@@ -85,7 +85,7 @@ function parseJson(text: string, contentType: string): unknown {
   }
 }
 
-/** Also reads `NaN` and `Infinity`, which Python writes for the numbers of odd results, as null. */
+/** Reads `NaN` and `Infinity`, which Python's JSON encoder writes, as null. */
 function parsePythonJson(text: string): unknown {
   const json = text.replace(/^\uFEFF/u, '');
   try {

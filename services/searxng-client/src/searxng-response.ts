@@ -21,7 +21,7 @@ const text = z
 const rowSchema = z.object({ title: text, url: text, content: text, engine: text, engines: z.array(text).catch([]) });
 const absentRow = { title: '', url: '', content: '', engine: '', engines: [] };
 
-/** `[engine, reason]`. Other servers send the name alone or an object, or one object with the reasons of all engines. */
+/** `[engine, reason]`. Other servers send only the name, an object per engine, or one object that maps engines to reasons. */
 const failedEngineSchema = z.union([
   z.tuple([z.string()], z.unknown()).transform(([engine, reason]) => ({ engine, reason })),
   z.string().transform((engine) => ({ engine, reason: undefined })),

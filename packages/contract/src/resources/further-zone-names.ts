@@ -45,7 +45,7 @@ export const FURTHER_ZONE_NAMES: Readonly<Record<string, string>> = {
   west: 'Europe/Lisbon',
   wib: 'Asia/Jakarta',
 
-  // Names that Windows shows or used, unlike the keys of its registry.
+  // Windows shows these names or did so before. Its registry keys differ.
   'armenian standard time': 'Asia/Yerevan',
   'jerusalem standard time': 'Asia/Jerusalem',
   'kamchatka standard time': 'Asia/Kamchatka',

@@ -23,7 +23,6 @@ export interface AuthorizationRequest {
   accountId?: string;
 }
 
-/** An answer of the token endpoint, with the fields of its JSON. */
 export interface TokenAnswer {
   status: number;
   body: Record<string, unknown>;

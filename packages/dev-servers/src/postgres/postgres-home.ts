@@ -99,7 +99,7 @@ export function newDataDirectory(
   };
 }
 
-/** The first part of the names of clusters of `directory` that are outside. */
+/** A cluster that belongs to `directory` but lives outside of it has a name that starts with this hash. */
 export function folderHash(directory: string): string {
   return createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 12);
 }

@@ -19,7 +19,7 @@ export interface Reduction {
   refusals: number;
   /** Tokens that the server named, if it did. */
   limit: number | undefined;
-  /** Whether the server accepted the last request. */
+  /** True if the server accepted the last request. */
   accepted: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface AgentLoopDeps {
   model: ModelPort;
   tools: ToolServer;
   logger: Pick<Logger, 'error' | 'warn' | 'info'>;
-  /** What is known about the contexts of models. Default: nothing yet. */
+  /** Learned model contexts. Default: none yet. */
   contexts?: ModelContexts;
   limits?: ConfiguredLimits;
   schedule?: Schedule;

@@ -25,7 +25,7 @@ export interface PromptInput {
   /** Steps and tool results of this turn so far. Words of tools are in untrusted blocks already. */
   turn: readonly PromptMessage[];
   limits: ContextLimits;
-  /** The factor for estimates of this model, see `scaleOf`. */
+  /** Corrects token estimates for this model, see `scaleOf`. */
   scale: number;
   /**
    * Tokens of unscaled estimate that the server has shown to accept. The prompt is then as small as it can be made, but is not

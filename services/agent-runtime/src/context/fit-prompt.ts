@@ -30,7 +30,7 @@ function firstTools(tools: readonly FunctionTool[], tokens: number): readonly Fu
   return tooMany === -1 ? tools : tools.slice(0, tooMany);
 }
 
-/** The names of the tools that the turn has called: providers require their definitions beside the calls. */
+/** Names the tools that the turn has called: providers require their definitions beside the calls. */
 function calledIn(turn: readonly PromptMessage[]): Set<string> {
   const parts = turn.flatMap(({ role, content }) =>
     role === 'assistant' && typeof content !== 'string' ? content : [],
@@ -38,7 +38,7 @@ function calledIn(turn: readonly PromptMessage[]): Set<string> {
   return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolName] : [])));
 }
 
-/** Sets of tools, from all to those that the turn needs. Leaving out tools is the last resort. */
+/** Yields ever smaller tool sets, down to the tools that the turn needs. Leaving out tools is the last resort. */
 function* toolSets({ tools, turn }: Pick<PromptInput, 'tools' | 'turn'>, tokens: number) {
   yield tools;
   const called = calledIn(turn);
@@ -69,7 +69,7 @@ function build(input: PromptInput, room: Room): FittedPrompt {
   }
 }
 
-/** Whether tools displace too much of the conversation. */
+/** True if tools displace too much of the conversation. */
 const isCrowded = ({ omitted, tools }: FittedPrompt, room: Room): boolean =>
   omitted.messages > 0 && room.bytes === Infinity && estimateTools(tools) > room.tokens * SHARE;
 

@@ -1,6 +1,6 @@
 /**
- * What is known about the context of one model, from the responses of its server. A refusal without a number does not concern other
- * conversations, so it is not here: see `turn-fit.ts`.
+ * One model's context, learned from server responses. A refusal without a number does not concern other conversations, so it is not
+ * here: see `turn-fit.ts`.
  *
  * | event                              | window                                                          |
  * | ---------------------------------- | --------------------------------------------------------------- |
@@ -92,7 +92,7 @@ export const scaleOf = ({ ratios }: ModelContext): number => Math.max(1, ...rati
 /** The factor for estimates inside of a stated window, which also reports below the estimates change. */
 export const fillOf = ({ ratios }: ModelContext): number => (ratios.length === 0 ? 1 : Math.max(MIN_RATIO, ...ratios));
 
-/** The contexts of all models, for the life of the process. */
+/** Keeps each model's context as long as the process runs. */
 export interface ModelContexts {
   of(model: string): ModelContext;
   window(model: string): number | undefined;

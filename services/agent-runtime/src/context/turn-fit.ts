@@ -16,7 +16,7 @@ export interface TurnFit {
   refusals: number;
   /** The first refused request. */
   first: Size | undefined;
-  /** What the next request may have at most. */
+  /** Upper bound for the next request. */
   most: Size | undefined;
 }
 
@@ -63,17 +63,17 @@ export function afterUnexplained(state: TurnFit, sent: Size, acceptedBytes: numb
   return { ...next, most: times(sent, acceptedBytes / sent.bytes) };
 }
 
-/** What the server accepts, as far as it is known: the part of a request that was refused first. */
+/** Returns the request's size as a fraction of the first refused one. */
 export const keptPart = ({ first }: TurnFit, { bytes }: Size): number =>
   first === undefined ? 1 : Math.round((bytes / first.bytes) * 100) / 100;
 
-/** What a request may have. */
+/** Limits for one request. */
 export interface Room {
   /** Unscaled estimate of prompt and tools. */
   tokens: number;
   bytes: number;
   maxOutputTokens: number;
-  /** Whether the server, or a refusal, has set it. Otherwise it is configured, and prompts must fit. */
+  /** True if the server has stated or shown the limit. Otherwise it is configured, and prompts must fit. */
   isFound: boolean;
 }
 
@@ -105,6 +105,6 @@ export function roomFor(
   };
 }
 
-/** Whether a stated limit explains why a request was refused. */
+/** Returns true if the stated limit explains the refusal. */
 export const explains = (limit: number, sent: Size, maxOutputTokens: number, context: ModelContext): boolean =>
   sent.tokens * scaleOf(context) + maxOutputTokens > limit;

@@ -34,7 +34,7 @@ function partsOf(body: Json): Json[] {
   ];
 }
 
-/** The schemas in a schema, without the names of properties. */
+/** Returns a schema and its nested schemas. A property name is not a field that can be left out. */
 function schemasIn(schema: unknown): Json[] {
   if (!isObject(schema)) return [];
   const { properties, items, anyOf, oneOf, allOf, additionalProperties } = schema;
@@ -55,7 +55,7 @@ const schemasOf = (body: Json): Json[] =>
 
 const fieldParts = (body: Json): Json[] => [...partsOf(body), ...schemasOf(body)];
 
-/** The names of fields in a request that it can do without. */
+/** Lists the field names that a request can do without. */
 export function optionalFields(body: unknown): string[] {
   if (!isObject(body)) return [];
   return [...new Set(fieldParts(body).flatMap((part) => Object.keys(part)))].filter((name) => !ESSENTIAL.has(name));

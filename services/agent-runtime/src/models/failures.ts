@@ -13,9 +13,9 @@ export interface Failure {
   error: ModelError;
   /** Whether the same request can succeed later. */
   transient: boolean;
-  /** Whether the provider asks callers to wait: it is overloaded, or loads the model. */
+  /** True if the provider asks callers to wait: it is overloaded, or loads the model. */
   limited: boolean;
-  /** Whether the server is loading the model. */
+  /** True if the server is loading the model. */
   loading?: boolean;
   /** Parts that the server refuses, the most likely first: the request can be repeated without them. */
   refused?: readonly RefusedPart[];
@@ -49,7 +49,7 @@ const REFUSED = 'The model declined to answer.';
 /** Statuses for which providers ask callers to wait. */
 const LIMITED = new Set([429, 503, 529]);
 const TRANSIENT = new Set([408, 409, 425]);
-/** Statuses of refusals that can have any cause. */
+/** These statuses can have any cause. */
 const UNEXPLAINED = new Set([400, 422]);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
@@ -142,7 +142,7 @@ function refusal({ status, body, words, headers }: Described, details: ModelErro
   if (webPage(headers)) {
     const message =
       'The model provider answered with a web page instead of a response: check its URL, and proxies on the way.';
-    // A captive portal goes away, an error page of a proxy too.
+    // A captive portal or a proxy's error page is usually temporary.
     return { error: new ModelError('model_unavailable', message, details), transient: true, limited: false };
   }
   return undefined;

@@ -82,7 +82,7 @@ describe('a part that a server refuses', () => {
     async (_name, provider, dialect) => {
       const { text, learned, requests, refusals } = await callsOf(dialect, provider, 3);
       expect(text).toBe('Hello.Hello.Hello.');
-      // The fourth request is that of the first call without the part.
+      // Only the first of three calls is repeated, without the refused part.
       expect(requests.length).toBeLessThanOrEqual(4);
       expect(learned).toHaveLength(requests.length - 3);
       expect(refusals).toEqual([]);

@@ -1,4 +1,4 @@
-/** What the servers of models refused. It is forgotten after a time, so that a repaired server gets whole requests again. */
+/** Remembers refused parts per model. They expire, so that a repaired server gets whole requests again. */
 interface LearnedParts {
   /** The parts to leave out. */
   of(model: string): ReadonlySet<string>;

@@ -95,7 +95,7 @@ const withoutReasoning = (prompt: Prompt): Prompt =>
     return content.length === 0 ? message : { ...message, content };
   });
 
-/** What is sent of a request without the parts that the server refuses. */
+/** Removes the refused parts from a request. */
 export function leaveOut(
   { prompt, tools }: Pick<StepRequest, 'prompt' | 'tools'>,
   parts: ReadonlySet<string>,

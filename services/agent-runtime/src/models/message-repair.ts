@@ -63,7 +63,7 @@ function repairBlocks(event: Json, unknownBlocks: Set<unknown>): Json[] {
       index,
       content_block: { ...required, ...rest, ...given, ...(block['type'] === 'text' ? { text: '' } : {}) },
     };
-    // The client library does not show the text of the start of a block.
+    // The client library ignores text in a block's start event.
     const isText = block['type'] === 'text' && typeof text === 'string' && text !== '';
     return isText ? [start, { type: 'content_block_delta', index, delta: { type: 'text_delta', text } }] : [start];
   }

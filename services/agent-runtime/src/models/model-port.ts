@@ -29,7 +29,7 @@ async function waitMs(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What the next attempts of a call leave out. */
+/** The call's next attempts leave these out. */
 interface Reduced {
   parts: Set<string>;
   /** Those that the server refuses in each request. */

@@ -7,7 +7,7 @@ const OTHER_UNICODE: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Normalizes the `Content-Type` of a JSON body for the body parser, which knows only registered names of charsets. A parameter that
+ * Normalizes a JSON body's `Content-Type` for the body parser, which accepts only registered charset names. A parameter that
  * cannot be read is ignored: JSON is UTF-8, and its media type defines no parameters (RFC 8259).
  *
  * @throws ApiError `unsupported_media_type`

@@ -1,7 +1,7 @@
 import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 
-/** Answers of other systems: providers of OAuth, Google, identity providers. */
+/** Reads answers from other systems: OAuth providers, Google, identity providers. */
 
 /** A field that counts as absent if it is null or has another type. */
 export const oddAsAbsent = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
@@ -34,8 +34,8 @@ const PROXY_AUTHENTICATION = 407;
 const NETWORK_AUTHENTICATION = 511;
 
 /**
- * Whether a captive portal or the proxy of a company has answered in place of a JSON API: with a redirect, a request to sign in, or
- * a page. Such an answer does not belong to the request.
+ * Returns true if a captive portal or a company proxy answered instead of a JSON API: with a redirect, a sign-in request, or a page.
+ * Such an answer does not belong to the request.
  */
 export const isFromProxy = (status: number, body: string): boolean =>
   (status >= 300 && status < 400) ||

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sentDisposition } from './sent-file-name.js';
 
-/** What a parser of headers returns for the bytes of a text. */
+/** Header parsers return bytes as Latin-1 text. */
 const received = (text: string): string => Buffer.from(text).toString('latin1');
 const fileName = (parameters: string): string | undefined =>
   sentDisposition(received(`form-data; name="file"; ${parameters}`))?.fileName;

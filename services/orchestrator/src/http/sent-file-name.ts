@@ -8,7 +8,7 @@ export interface SentDisposition {
   fileName: string | undefined;
 }
 
-/** @param header its bytes as Latin-1 text, as parsers of headers return them */
+/** @param header its bytes as Latin-1 text, as header parsers return them */
 export function sentDisposition(header: string): SentDisposition | undefined {
   // Browsers write `%22` for a quote and leave backslashes alone, others escape a quote with a backslash.
   const parameters = readParameters(header, !header.includes(String.raw`\"`));

@@ -92,7 +92,7 @@ import { argumentsNewlineOutside } from './calls/arguments-newline-outside.js';
 import { argumentsQuotes } from './calls/arguments-quotes.js';
 import type { Dialect } from './dialect.js';
 
-/** What models and servers put into responses, by the group of the dialect. */
+/** Response dialects by group. */
 export const responses: Readonly<Record<'end' | 'calls' | 'text' | 'messages', readonly Dialect[]>> = {
   end: [
     finishError,

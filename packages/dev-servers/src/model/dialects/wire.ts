@@ -81,11 +81,9 @@ const blocksOf = (body: Record<string, unknown>): unknown[] =>
     Array.isArray(content) ? (content as unknown[]) : [],
   );
 
-/** Whether a request has a system prompt. */
 export const hasSystem = (body: Record<string, unknown>): boolean =>
   'system' in body || (body['messages'] as { role: string }[]).some(({ role }) => role === 'system');
 
-/** Whether a message of the user has an image. */
 export const hasImage = (body: Record<string, unknown>): boolean =>
   blocksOf(body).some((block) => ['image', 'image_url'].includes((block as { type: string }).type));
 

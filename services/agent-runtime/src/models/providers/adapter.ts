@@ -20,7 +20,7 @@ export interface ProviderAdapter {
   modelName(requested: string): string;
   /** The model for one attempt. */
   languageModel(options: AttemptOptions): Pick<LanguageModelV4, 'doStream'>;
-  /** Optional fields of other protocols that this one requires. */
+  /** This protocol requires these fields, which other protocols make optional. */
   readonly required?: readonly string[];
   /** The body of a request without fields that the server refuses, or with other ones. */
   reduce?(body: Record<string, unknown>, refused: ReadonlySet<string>): Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { numberIn } from './words.js';
 
-// Which limit a server names when it refuses a request for its size.
+// Finds the limit that a server names when it refuses a request for its size.
 
 /** As servers write numbers: 8192, 8,192, 8_192, 200 000, 128k, 1M. */
 const NUMBER = String.raw`\d{1,3}(?:[,_'’\u00a0\u202f ]\d{3})+(?![\d])|\d{1,3}(?:\.\d{3})+(?=\s*tokens)|\d+(?:\.\d+)?\s?[km]\b|\d+`;
@@ -22,13 +22,13 @@ const LIMIT_WORDS = [
   String.raw`\b(?:less|fewer|smaller|lower|longer|larger|greater|more) than\b|\bexceed(?:s|ed|ing)?\b|<=?|≤|>=?`,
 ];
 
-/** What separates a limit from the words before it. Other words lead to the size of the request. */
+/** Text between a limit and its name. The excluded words introduce the request's size instead. */
 const BETWEEN = String.raw`(?:(?!exceed|request|you|given|got|receiv|provid|actual|contain|however|result|\bby\b|\bbut\b|\bwhile\b)[^\d.\n]){0,60}?`;
 
 /** Characters before a limit that name what it limits. */
 const SUBJECT = 25;
 
-/** Units of other limits. */
+/** A number with such a unit is not a token limit. */
 const OTHER_UNIT =
   /^\W{0,3}(?:bytes?|[kmg]i?b\b|characters?|chars?\b|messages|images?|items|elements|tools|requests|seconds|minutes)/;
 
@@ -76,7 +76,7 @@ export function limitIn(words: string, least = LEAST): number | undefined {
   return smallerOfTwo(words);
 }
 
-/** An unknown wording with two counts of tokens: the limit is below the size of the request. */
+/** Reads an unknown wording with two token counts: the limit is the smaller one. */
 function smallerOfTwo(words: string): number | undefined {
   if (!words.includes('token')) return undefined;
   const matches = [...words.matchAll(new RegExp(NUMBER, 'gu'))].filter(

@@ -1,11 +1,11 @@
-// Which part of a request a server refuses, so that the request can be repeated without it.
+// Finds the request part that a server refuses, so that the request can be repeated without it.
 
 /** Parts that are moved, become text or are left out. Others are fields of the body. */
 const STRUCTURAL: readonly string[] = ['tools', 'system', 'images', 'reasoning'];
 
 export interface RefusedPart {
   name: string;
-  /** Whether the server refuses it in each request, so that later requests are sent without it immediately. */
+  /** True if the server refuses it in each request: later requests omit it from the start. */
   always: boolean;
 }
 
@@ -33,7 +33,7 @@ const STREAMING = /in (?:the )?streaming mode|with stream(?:ing)?\b|when streami
 /** Failures of the server itself are only understood if they are explicit. */
 const isExplicit = (status: number | undefined): boolean => status === 404 || (status !== undefined && status >= 500);
 
-/** Statuses of refusals. */
+/** Servers refuse request parts with these statuses. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 405, 415, 422, 424, 500, 501]);
 
 const escaped = (name: string): string => name.replaceAll(/[^\w]/g, String.raw`\$&`);

@@ -11,10 +11,10 @@ const NOT_READY =
 const NOT_LOADABLE =
   /(?:error|errors|failed|failure|unable|could not|cannot|can't|timed out)\b[^\n]{0,40}(?:load|start)|terminated/;
 
-/** Statuses of servers that are loading a model. */
+/** Servers use these statuses while they load a model. */
 const LOADING_STATUS: ReadonlySet<number> = new Set([400, 404, 408, 409, 412, 422, 424, 425, 429]);
 
-/** Whether the server is loading the model, so that a later request succeeds. */
+/** Returns true if the server is loading the model, so that a later request succeeds. */
 export function isLoading(status: number | undefined, words: string): boolean {
   if (NOT_LOADABLE.test(words)) return false;
   if (status === undefined || status >= 500) return LOADING_NOW.test(words) || NOT_READY.test(words);
@@ -22,7 +22,7 @@ export function isLoading(status: number | undefined, words: string): boolean {
 }
 
 const SECOND = 1_000;
-/** The estimates of servers are often wrong, in both directions. */
+/** Server estimates are often wrong, in both directions. */
 const LONGEST_ESTIMATE_MS = 20_000;
 
 /** The milliseconds after which a server expects to have loaded the model. */
@@ -52,7 +52,7 @@ function hint(status: number, words: string): string {
   return '';
 }
 
-/** What a user reads about a rejected request. */
+/** Describes a rejected request to the user. */
 export function sentenceOf(status: number, words: string): string {
   if (status >= 300 && status < 400) {
     const shown = status === 300 ? '' : ` (status ${status})`;

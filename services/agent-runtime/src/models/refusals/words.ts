@@ -1,6 +1,6 @@
 import { parseJson } from '@uswarm/service-kit';
 
-/** Where servers of all vendors describe a failure. Other fields can quote the request. */
+/** Servers describe a failure in these fields. Other fields can quote the request. */
 const SAID = ['message', 'msg', 'detail', 'details', 'description', 'error_description', 'title', 'reason', 'param'];
 const NESTED = ['error', 'errors', 'detail', 'details', 'body', 'metadata', 'raw', 'cause', 'fault', 'response'];
 const NAMED = ['type', 'code', 'status', 'error_code', 'error_type'];
@@ -78,7 +78,7 @@ const EMPTY_WORDS = new Set(
   ).split(' '),
 );
 
-/** Whether the words of a response do not name a cause, such as "Bad Request". */
+/** Returns true if the response names no cause, such as "Bad Request". */
 export function isVague(words: string): boolean {
   const left = words.split(/[^a-z]+/).filter((word) => word.length > 1 && !EMPTY_WORDS.has(word));
   return left.length < 2;

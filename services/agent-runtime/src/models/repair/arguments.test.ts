@@ -195,7 +195,7 @@ describe('the arguments of a call', () => {
   });
 });
 
-/** Schemas of values, each with values that they accept. */
+/** Generates a schema with a value that it accepts. */
 const { field } = fc.letrec<{ field: { schema: z.ZodType; value: unknown } }>((tie) => ({
   field: fc.oneof(
     { maxDepth: 3 },

@@ -144,7 +144,7 @@ const WRAPPERS = [
   'tool_input',
   'function',
 ];
-/** What stands beside the arguments in a wrapper. */
+/** A wrapper has these fields beside the arguments. */
 const LABELS = new Set(['name', 'tool', 'tool_name', 'function_name', 'action', 'type', 'id', 'call_id']);
 
 /** The arguments in a wrapper that cannot be the arguments themselves; undefined without one. */
@@ -177,7 +177,7 @@ function storableValue(value: unknown): unknown {
 
 /** Some servers send an empty object before the arguments. */
 const PLACEHOLDER = /^\{\}(?=\s*\{)/;
-/** What some servers leave of the end of a call. */
+/** Some servers leave fragments of a call's end marker. */
 const REMAINDER = /^(?:\s|[}\])`;,.]|<[^{}]*>)*$/;
 
 interface Parsed {
@@ -185,7 +185,7 @@ interface Parsed {
   isRepaired: boolean;
 }
 
-/** Other spellings of brackets and quotes, for texts that are not JSON. */
+/** Models escape or double brackets and quotes, so that the text is not JSON. */
 function* spellings(text: string): Generator<string> {
   yield text;
   yield text.replaceAll(/<\|"(?:\|?)>/g, '"');
@@ -256,11 +256,11 @@ export function argumentsFor(tool: FunctionTool | undefined, text: string): Json
     value = inner;
   }
   const fitting = objectFor(schema, value);
-  // What was not JSON must at least be what the tool expects.
+  // Repaired text must match the schema, because the repair is a guess.
   return read.isRepaired && !isExpected(schema, fitting) ? undefined : (storableValue(fitting) as Json);
 }
 
-/** Whether a tool takes these arguments, and names all of them. */
+/** Returns true if the schema accepts the arguments and names all of them. */
 export function fitsSchema(tool: FunctionTool, value: Json): boolean {
   const schema = schemaOf(tool.inputSchema, tool.inputSchema as Json);
   return schema !== undefined && isExpected(schema, value);

@@ -6,7 +6,7 @@ import { pythonCalls, type TextCall } from './python-calls.js';
 import { callsOf, readCalls } from './text-calls.js';
 import { toolNameOf } from './tool-names.js';
 
-// Calls that a model wrote as a plain or fenced object, without the marks of its template.
+// Finds tool calls that a model wrote as a plain or fenced object, without its template's special tokens.
 
 /** Characters of other text, if it goes on after the calls. A longer text explains something. */
 const MAX_WORDS = 500;
@@ -71,7 +71,7 @@ const withoutFences = (text: string): string => text.replaceAll(FENCES, (code) =
 /** The start of a line before an object, or words before it in the line. */
 const LINE_START =
   /(?:^|\n)[ \t]*(?:functools|json\s+|<?\/?(?:tool|function)s?(?:[ _]?calls?)?[>:]*\s*)?(?=[[{])|[:.!][ \t]+(?=\{\s*["'](?:name|tool|tool_name|function)["']\s*:)/gi;
-/** A text with more beginnings of objects without an end is not a call, nor is a longer text. */
+/** Bounds the search: it ends after this many objects that are not calls, and skips longer texts. */
 const MAX_STARTS = 16;
 const MAX_TEXT = 200_000;
 
@@ -154,12 +154,12 @@ function actionSpans(text: string): Span[] {
   return [...text.matchAll(ACTION)].flatMap(({ 0: head, 1: name = '', index }) => {
     const value = jsonAt(text, index + head.length);
     if (value === undefined) return [];
-    // What follows is the result that the model invents.
+    // The model invents the result after the call.
     return [{ start: index, end: text.length, calls: [{ name: name.trim(), input: JSON.stringify(value.value) }] }];
   });
 }
 
-/** What some templates put before a name, or around a call. */
+/** Some templates put these tokens before a tool name. */
 const WHOLE = /^(?:>>>|<<function>>|\[(?:tool[ _]call:|call(?:ing)?(?: tool)?:?))\s*/i;
 
 /** A name of a tool and its arguments, as the whole text. */
@@ -198,7 +198,7 @@ function wordsBeside(text: string, spans: readonly Span[]): string | undefined {
   return words.at(-1) !== '' && all.length > MAX_WORDS ? undefined : all;
 }
 
-/** Whether the arguments describe a type, as in a definition of a tool. */
+/** True if the arguments describe a type, as a tool definition does. */
 const isDefinition = (input: Json): boolean =>
   isObject(input['properties']) ||
   Object.values(input).some((value) => isObject(value) && typeof value['type'] === 'string');
@@ -208,8 +208,8 @@ const KEYS =
   /^"?(?:name|tool|tool_name|function|function_name|type|tool_calls|action|recipient_name|id|arguments|parameters)"?\s*:/;
 
 /**
- * The calls of offered tools in a text that otherwise has few words; undefined if the text is for the user, such as JSON that the
- * user asked for.
+ * Returns the tool calls in a text that otherwise has few words; undefined if the text is for the user, such as JSON that the user
+ * asked for.
  */
 export function bareCalls(text: string, tools: readonly FunctionTool[]): BareCalls | undefined {
   if (tools.length === 0 || text.length > MAX_TEXT || !/[{(<]/.test(text)) return undefined;
@@ -242,7 +242,7 @@ const FIRST = /^(?:(?:`{3,}|~{3,})[ \t]*([\w-]*)[^\n`]*\n\s*)?(?:functools)?(?:\
 const PARTIAL_FENCE = /^(?:`{1,}|~{1,})[ \t]*[\w-]*$/;
 const MAX_HELD = 20_000;
 
-/** Whether the text of a step so far can be a call, so that it is not shown yet. */
+/** Returns true if the step's text so far can be a tool call, so that it is not shown yet. */
 export function canBeCall(text: string, offered: ReadonlySet<string>): boolean {
   const bare = text.trimStart();
   if (offered.size === 0 || bare === '' || bare.length > MAX_HELD) return false;

@@ -12,15 +12,15 @@ export function fenceAt(start: string, text: string): { marker: string; length: 
   return found === null || length <= 0 ? undefined : { marker: found[1] ?? '', length };
 }
 
-/** Whether a text can be the beginning of a fence. */
+/** Returns true if the text can begin a code fence. */
 export const canBeFence = (start: string, text: string): boolean =>
   (text.length < MAX_SPAN && FENCE_START.test(start + text)) || /^(?:`{1,2}|~{1,2})$/.test(text);
 
-/** Whether a line ends a block. */
+/** Returns true if the line closes the code fence. */
 export const isFenceEnd = (line: string, marker: string): boolean =>
   line.length >= marker.length && [...line].every((character) => character === marker[0]);
 
-/** Whether the beginning of a line can be the end of a block, or of thoughts around it. */
+/** Returns true if the line so far can close a code fence, or the thoughts around it. */
 export const canEndBlock = (line: string): boolean =>
   line === '' || /^(?:`+|~+|<\/?[a-z:_]*|<\/[a-z:_]+>|\[\/?[A-Z]*\]?)$/iu.test(line);
 

@@ -66,7 +66,7 @@ function callsOf({ tool_calls: calls, tool_call: single, function_call: older, c
   return [...objects(listed), ...(objects(listed).length > 0 ? [] : before), ...inContent].map(repairCall);
 }
 
-/** Which parts of the response one choice has sent so far. */
+/** One choice has sent these parts so far. */
 interface Sent {
   text: string;
   calls: boolean;
@@ -80,7 +80,7 @@ export interface MessageRepair {
   end(): Json[];
 }
 
-/** @param offered names of the tools of the request */
+/** @param offered the request's tool names */
 export function createMessageRepair(offered: ReadonlySet<string>): MessageRepair {
   const names: CallNames = createCallNames(offered);
   const sent = new Map<unknown, Sent>();

@@ -1,5 +1,5 @@
 /**
- * What a finish reason means for the response. `complete`: the text is whole. `calls`: tool calls follow it. `cut`: a limit
+ * Classifies a finish reason. `complete`: the text is whole. `calls`: tool calls follow it. `cut`: a limit
  * ended it. `failed`: the server could not go on, and another attempt can succeed. `refused`: a filter or the model declined.
  */
 export type FinishKind = 'complete' | 'calls' | 'cut' | 'failed' | 'refused';
@@ -59,7 +59,7 @@ const ABSENT = new Set(['', 'null', 'none', 'undefined', 'nil']);
 /** The spelling of the table: without case and separators. */
 const plain = (reason: string): string => reason.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** Whether a value of the field of the finish reason is one. */
+/** Returns true if the field contains a finish reason. */
 export const isFinishReason = (value: unknown): value is string =>
   typeof value === 'string' && !ABSENT.has(value.trim().toLowerCase());
 

@@ -12,7 +12,7 @@ interface Extent {
 
 const OPEN = '{[';
 const CLOSE = '}]';
-/** What follows the end of a text between quotes. */
+/** One of these follows a closing quote. Any other quote belongs to the string. */
 const AFTER_TEXT = /^\s*(?:[,:}\]]|\/[/*]|$)/;
 
 /** The index after the text that begins with the quote at `start`; undefined if the text does not end. */
@@ -29,7 +29,7 @@ function endOfText(text: string, start: number, isStrict: boolean): number | und
 /** The index after the object or list that begins at `start`; undefined if it does not end. */
 function endOfBrackets(text: string, start: number, isStrict: boolean): number | undefined {
   const open: string[] = [];
-  /** Whether a text can begin: an apostrophe within a word is none. */
+  /** True if a string can begin here: an apostrophe within a word opens none. */
   let canBegin = true;
   for (let at = start; at < text.length; at += 1) {
     const character = text[at] ?? '';
@@ -71,7 +71,7 @@ function extentOf(text: string, start: number): Extent | undefined {
   return end === undefined ? undefined : { end, isStrict: false };
 }
 
-/** Backslashes that JSON does not know, such as those of patterns and of paths. */
+/** JSON rejects the backslashes of patterns and paths. */
 const STRAY_BACKSLASH = /\\(?:(\\)|(?!["\\/bfnrtu'\n]|u[0-9a-fA-F]{4}))/g;
 
 /** The value of complete but invalid JSON, such as with single quotes or a comma at the end; undefined if it is not JSON. */
@@ -90,9 +90,9 @@ function repaired(text: string): unknown {
 
 export interface LenientJson {
   value: unknown;
-  /** Whether the text was not JSON. */
+  /** True if the text was not valid JSON. */
   isRepaired: boolean;
-  /** What follows the value. */
+  /** The text after the value. */
   rest: string;
 }
 

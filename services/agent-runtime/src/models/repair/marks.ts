@@ -1,16 +1,15 @@
-// What models write for their own use: the tags of thoughts, the tokens of templates, and the forms of calls.
+// Recognizes text that models write for their own use: thought tags, special tokens, and tool calls.
 
-/** Names of tags around thoughts. */
+/** Thought tag names. */
 const THOUGHT = String.raw`(?:ant|longcat_|inner_|internal_)?(?:think|thinking|thoughts?|reasoning|reflection|monologue)(?:_process|_content)?|chain_of_thought|scratch_?pad|cot_budget_reflect|tool_(?:response|results?|output)|function_results?`;
 const BAR = '[|｜‖]{1,2}';
-/** A prefix such as that of `seed:think`. */
+/** A namespace, as in `seed:think`. */
 const PREFIX = String.raw`(?:[a-z]+:)?`;
 const ATTRIBUTES = String.raw`(?:\s[^<>\n]{0,200})?`;
 const TOKEN_NAME = String.raw`[^\s|｜‖<>]{1,48}`;
 
 const at = (source: string, flags = 'iuy'): RegExp => new RegExp(source, flags);
 
-/** Openings and ends of thoughts. */
 const THOUGHT_OPEN = [
   at(`<${PREFIX}(?:${THOUGHT})${ATTRIBUTES}>`),
   at(`<${BAR}(?:start_of_|start_|begin_of_|begin_)?(?:${THOUGHT})(?:_start|_begin)?${BAR}>`),
@@ -80,7 +79,7 @@ const ROLE = [
   at(String.raw`\[(e)~\[`, 'uy'),
 ];
 
-/** Beginnings of messages and of their channels. */
+/** Tokens that open a message header or a channel. */
 const HEADER = at(String.raw`<\|(?:start|channel)\|>`);
 const MESSAGE_END = at(String.raw`<\|(?:end|return|call)\|>`);
 
@@ -145,7 +144,7 @@ export function markAt(text: string, index: number): Mark | undefined {
   );
 }
 
-/** Whether thoughts begin in a text. */
+/** Returns true if the text opens thoughts. */
 export const hasOpening = (text: string): boolean =>
   [...text.matchAll(/[<[◁]/gu)].some(({ index }) => markAt(text, index)?.kind === 'open');
 
@@ -160,7 +159,7 @@ const TAG_NAMES =
   'internal_ chain_of_thought cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
   '__tool_call use_mcp_tool tool-call tool_code toolcode tool_response tool_result tool_output function_result tool_use tooluse function_call function_calls functioncall functioncalls invoke function= function s> eos> bos> pad> unk> eot> eod> sep> ' +
   'answer> response> final_answer> final_response> end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused channel|> tool_call|> turn|> <sys>>';
-/** The beginnings of all marks, in lower case. */
+/** Every mark starts with one of these, in lower case. */
 const LITERALS = [
   ...names(['<', '</'], TAG_NAMES),
   ...names(['[', '[/'], 'think] thinking] reasoning] thought] inst] tool_calls] tool_request]'),
@@ -173,16 +172,16 @@ const MAX_PARTIAL = 240;
 /** The rest of a tag after its name. */
 const REST = /^[^<>\n]*$/;
 const PARTIAL_TOKEN = /^<\/?[|｜‖]{1,2}[^\s|｜‖<>]{0,48}(?:[|｜‖]{1,2})?$/u;
-/** What belongs to a token although it follows it. */
+/** A role, channel or tag name after a token belongs to the token. */
 const PARTIAL_TAIL =
   /^(?:<[|｜‖]{1,2}(?:im_start|start_header_id)[|｜‖]{1,2}>\w*(?:<(?:[|｜‖]{1,2})?[^<>]*)?|<[|｜‖]{1,2}DSML[|｜‖]{1,2}\w*|<start_of_turn>\w*|<\|turn>\w*|<\|channel>\w*|<unused94>\w*)$/iu;
 /** The end of a call, after which another call of the same form can follow. */
 const PARTIAL_CALLS_END = /<[|｜‖]{1,2}tool[_▁]calls?(?:_section)?[_▁]end[|｜‖]{1,2}>\s*(?:<[^>]*)?$/iu;
 
-/** Whether a text is what a server left of a token at the end of a response. */
+/** Returns true if a server cut a special token at the end of its response, and left this text. */
 export const isCutToken = (text: string): boolean => /^<\/?[|｜‖]{1,2}[^\s<>]{3,}$/u.test(text);
 
-/** Whether a text, which begins where a mark can begin, can be the beginning of one. */
+/** Returns true if the text can begin a mark. It starts with a `MARK_START` character. */
 export function canBeMark(text: string): boolean {
   if (text.length > MAX_PARTIAL) return false;
   if (PARTIAL_TOKEN.test(text) || PARTIAL_TAIL.test(text)) return true;
@@ -221,7 +220,7 @@ const GOES_ON = /^\s+[\p{Ll}\p{Lo}]/u;
 const IN_LIST = /^\s*(?:[-*+]|\d+[.)])\s+$/u;
 
 /**
- * Whether a sentence mentions a mark, so that it is text.
+ * Returns true if a sentence only mentions the mark, which is then text for the user.
  *
  * @param before the line before it
  * @param after what follows it
@@ -235,7 +234,7 @@ export function isMentioned(before: string, after: string): boolean {
   return (before.trim() === '' || IN_LIST.test(before)) && ABOUT_START.test(after);
 }
 
-/** Whether more of what follows is needed to tell whether a mark is mentioned. */
+/** Returns true if `isMentioned` needs more text after the mark. */
 export const needsMore = (before: string, after: string): boolean =>
   after.length < 16 &&
   !after.includes('\n') &&

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createPrivateText, type Piece } from './private-text.js';
 
-/** What a user sees of a text that arrives in these parts, the thoughts, and the calls. */
+/** Feeds the text in these parts. @returns the visible text, the thoughts, and the calls */
 function read(parts: readonly string[]) {
   const filter = createPrivateText();
   let text = '';
@@ -61,7 +61,7 @@ const PAIRS: [string, string][] = [
   ['<｜think｜>', '<｜/think｜>'],
 ];
 
-/** What models write for themselves, and what a user must see of it. */
+/** Each entry has private text and its visible part. */
 const PRIVATE: [string, string, string][] = [
   ['the tags of an answer', '<answer>\nHello.\n</answer>', 'Hello.'],
   ['the tags of an answer after thoughts', '<think>Hm.</think>\n<final_answer>Hello.</final_answer>', 'Hello.'],
@@ -142,7 +142,7 @@ const PRIVATE: [string, string, string][] = [
   ['a call without special tokens', 'commentary to=functions.web_search json{"query": "SECRET"}', ''],
 ];
 
-/** What models write for users. */
+/** Text for the user, which must not change. */
 const PUBLIC = [
   'Hello.',
   'The <think> tag is used by reasoning models.',

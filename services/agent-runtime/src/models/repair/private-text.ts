@@ -13,10 +13,9 @@ import {
 import { ANSWER_CLOSE, isOptional, readHeader, startOf } from './templates.js';
 import { createVisibleText, type VisiblePiece } from './visible-text.js';
 
-/** What a text of a model contains. */
+/** A part of the model's text. */
 export type Piece =
   | VisiblePiece
-  /** What the model thinks. */
   | { type: 'thought'; text: string }
   /** A call in the form in which the model was trained to write it. `isClosed`: its end follows. */
   | { type: 'call'; text: string; recipient?: string; isClosed: boolean };

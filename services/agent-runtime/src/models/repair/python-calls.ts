@@ -10,7 +10,7 @@ export interface TextCall {
   name: string;
   /** JSON, or what the model wrote instead. */
   input: string;
-  /** Whether only arguments that the tool takes show that it is a call: it has no key for them. */
+  /** True if no key marks the arguments: it is a tool call only if they match the schema. */
   isLoose?: boolean;
 }
 

@@ -78,7 +78,7 @@ function hasType(schema: Schema, value: unknown): boolean {
   return types.includes(typeOf(value)) || (types.includes('integer') && Number.isInteger(value));
 }
 
-/** Whether the types of the value and of all that it contains match the schema. Limits and patterns do not count. */
+/** Returns true if all nested types match the schema. Limits and patterns do not count. */
 export function accepts(schema: Schema | undefined, value: unknown): boolean {
   if (schema === undefined) return true;
   const values = valuesOf(schema);

@@ -1,4 +1,4 @@
-// Templates that show in a text although the server has removed their special tokens, and headers of messages.
+// Recognizes chat template text that remains after the server has removed its special tokens, and message headers.
 
 /** Templates whose special tokens the server has removed. */
 const BARE_ANALYSIS = /^analysis(?=[\p{Lu}"'“‘(\d]|\s*\n)/u;
@@ -29,7 +29,7 @@ const ANSWER_OPEN = /^<(answer|response|output|final|final_answer)>\s*/i;
 const ANSWER_OPENS = ['<answer>', '<response>', '<output>', '<final>', '<final_answer>'];
 export const ANSWER_CLOSE = /^<\/(?:answer|response|output|final|final_answer)>/i;
 
-/** What a step begins with. */
+/** The kind of text that opens a step. */
 export type Start =
   | { type: 'partial' }
   /** A token without a text. */
@@ -39,7 +39,7 @@ export type Start =
   | { type: 'thought'; opening: string; close: RegExp }
   | { type: 'call'; opening: string; recipient: string };
 
-/** What the text of a step begins with, without white space; undefined if it is text. */
+/** Classifies the opening of a step, without white space; undefined if it is text. */
 export function startOf(
   text: string,
   { afterThought, isWhole }: { afterThought: boolean; isWhole: boolean },
@@ -61,7 +61,7 @@ export function startOf(
   return isPartial ? { type: 'partial' } : undefined;
 }
 
-/** Whether a text that only looks like thoughts can lack this end. */
+/** True if the end is optional: without it, the text only looked like thoughts. */
 export const isOptional = (close: RegExp): boolean => close === ANNOUNCED_END;
 
 /** The header of a message that has channels. */

@@ -33,7 +33,7 @@ const INPUT_KEYS = [
   'inputs',
 ];
 const LIST_KEYS = ['tool_calls', 'toolcalls', 'calls', 'function_calls', 'tool_uses', 'actions', 'tools'];
-/** What can stand beside name and arguments. */
+/** A tool call may have these keys beside name and arguments. */
 const OTHER_KEYS = new Set(['id', 'type', 'call_id', 'tool_call_id', 'index', 'thought', 'reasoning', 'description']);
 
 const keyIn = (value: Json, keys: readonly string[]): string | undefined =>
@@ -94,7 +94,7 @@ function keyedCalls(value: Json): TextCall[] | undefined {
   return entries.map(([name, input]) => ({ name, input: JSON.stringify(input), isLoose: true }));
 }
 
-/** What models leave after a call: further brackets, and a tag that should have ended it. */
+/** Models leave extra brackets after a call, and a stray end tag. */
 const REMAINDER = /^(?:[\s;,\]}]|<\/?[\w:]+>)*$/;
 
 /** All calls in values of JSON that follow each other; undefined if a part is something else. */
@@ -248,7 +248,7 @@ export function callsAfterThoughts(thoughts: string, offered: ReadonlySet<string
   return calls?.every(({ name }) => toolNameOf(name, offered) !== undefined) === true ? calls : [];
 }
 
-/** The calls of offered tools in the arguments of a call, such as one of several calls at the same time; undefined without any. */
+/** Returns the tool calls inside a call's arguments, such as parallel calls in one wrapper; undefined without any. */
 export function nestedCalls(input: string, offered: ReadonlySet<string>): TextCall[] | undefined {
   const start = input.search(/[[{]/);
   const calls = start < 0 ? undefined : callsOf(jsonAt(input, start)?.value);

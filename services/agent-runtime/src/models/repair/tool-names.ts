@@ -1,4 +1,4 @@
-// Names of tools as models and servers decorate them.
+// Models and servers decorate tool names. This file finds the offered name.
 
 /** Special tokens and what follows them, an empty list of arguments, quotes and space. */
 const TAIL = /(?:(?<=[\p{L}\p{N}])<[\s\S]*|<[|｜][\s\S]*|[()\s"'`*])+$/u;
@@ -44,7 +44,7 @@ const only = (names: readonly string[]): string | undefined => (names.length ===
 
 interface Contained {
   name: string;
-  /** The indexes of its first word and of the word after it. */
+  /** The first word's index; `to` is one past the last word. */
   from: number;
   to: number;
 }

@@ -9,13 +9,13 @@ export interface VisibleText {
   readonly length: number;
   /** The end of the current line. */
   readonly line: string;
-  /** Whether it has no text yet. */
+  /** True if no text has been shown yet. */
   readonly isStart: boolean;
   includes(text: string): boolean;
   show(text: string): void;
   /** Takes back what follows this length. */
   cut(length: number, asThought: boolean): void;
-  /** What follows is separated from what precedes by a private part. */
+  /** Marks a private part, around which white space is dropped. */
   separate(): void;
   end(): void;
 }
@@ -28,7 +28,7 @@ export function createVisibleText(emit: (piece: VisiblePiece) => void): VisibleT
   /** White space that is shown if a text follows. */
   let lead = '';
   let isStart = true;
-  /** Whether white space is dropped, if there is enough before it. */
+  /** True after a private part: white space is dropped if there is enough before it. */
   let skipsSpace = false;
   let separation = -1;
 
@@ -68,7 +68,7 @@ export function createVisibleText(emit: (piece: VisiblePiece) => void): VisibleT
     emit({ type: 'void', length, asThought });
   }
 
-  /** What follows is separated from what precedes by a private part. */
+  /** Marks a private part, around which white space is dropped. */
   function separate(): void {
     separation = shown.length;
     lead = '';

@@ -348,7 +348,7 @@ describe('the mail tools', () => {
 describe('the time zone of a list of events', () => {
   it.each([
     ['Pacific/Auckland', 'Pacific/Auckland'],
-    // Google knows no offsets, and without a zone it uses that of the calendar.
+    // Google accepts no offsets, and uses the calendar's zone if none is sent.
     ['+05:30', undefined],
     ['', undefined],
   ])('is sent for %j as %j', async (zone, sent) => {

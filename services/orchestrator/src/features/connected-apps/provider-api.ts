@@ -26,7 +26,7 @@ export class RequestRefused extends Error {
   override name = 'RequestRefused';
   /** The HTTP status; 0 if the server was not reached; 401 if the user has not connected the app, or no longer has. */
   readonly status: number;
-  /** What a status 403 means. */
+  /** Only for status 403. */
   readonly reason: RefusalReason | undefined;
 
   constructor(status: number, message: string, { reason, cause }: { reason?: RefusalReason; cause?: unknown } = {}) {
@@ -86,7 +86,7 @@ const ErrorAnswer = z.object({
 });
 type ErrorAnswer = z.output<typeof ErrorAnswer>['error'];
 
-/** Google's reasons of a status 403: https://developers.google.com/workspace/calendar/api/guides/errors */
+/** Google's reasons for status 403: https://developers.google.com/workspace/calendar/api/guides/errors */
 const SCOPE_REASONS = /^(insufficientPermissions|insufficientScopes|ACCESS_TOKEN_SCOPE_INSUFFICIENT)$/;
 const LIMIT_REASONS = /^(\w*rateLimitExceeded|quotaExceeded|dailyLimitExceeded|RATE_LIMIT_EXCEEDED)$/i;
 

@@ -41,7 +41,7 @@ export interface Placement {
   /** The message that shows the content. */
   id: string;
   seq: number;
-  /** Whether the loading reply of the turn has become this message, so that the turn has no reply now. */
+  /** True if the turn's loading reply has become this message, so that the turn has no reply now. */
   isReply: boolean;
 }
 

@@ -29,7 +29,7 @@ export type SealedTable = 'integrations' | 'integration_revocations';
 export interface IntegrationStore {
   /** Without those whose tokens have expired and cannot be renewed. */
   connected(userId: string): Promise<IntegrationProvider[]>;
-  /** As `connected`: the connections of the owner of an agent. */
+  /** Like `connected`, for the agent's owner. */
   connectedOfAgent(agentId: string): Promise<IntegrationProvider[]>;
   /** Locks the user, which serializes concurrent callbacks. @returns false if the user is deleted */
   lockUser(userId: string, db: Database): Promise<boolean>;

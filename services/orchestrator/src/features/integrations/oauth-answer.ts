@@ -6,7 +6,7 @@ import type { Tokens } from './token-cipher.js';
 export interface Grant extends Tokens {
   /** Its lifetime in seconds; undefined if the provider does not send it. */
   expiresInS: number | undefined;
-  /** What it permits; undefined if the provider does not send it: then everything that was requested (RFC 6749 §5.1). */
+  /** Granted scopes. A provider may omit them if it grants all that were requested (RFC 6749 §5.1). */
   scopes?: readonly string[];
 }
 

@@ -8,7 +8,7 @@ const WITHOUT_PERMISSION = new Set(['openid', 'email', 'profile', 'offline_acces
 /** Google writes some scopes with a slash at the end. */
 const canonical = (scope: string): string => scope.replace(/\/+$/, '');
 
-/** The scopes that an authorization requests. Slack has its own parameter for those of the user. */
+/** Lists the requested scopes. Slack has a separate parameter for user scopes. */
 const requestedScopes = ({ scopes, additionalParameters }: Client): string[] => [
   ...scopes,
   ...(additionalParameters['user_scope'] ?? '').split(/[\s,]+/).filter((scope) => scope !== ''),

@@ -23,7 +23,7 @@ export interface ProviderDefinition {
   apiUrl?: string;
   revocation?: Revocation;
   scopes: readonly string[];
-  /** The scopes that tools of agents need. Default: all that are requested. */
+  /** Agent tools need these scopes. Default: all requested ones. */
   toolScopes?: readonly string[];
   /** Scopes that include others. */
   includedScopes?: Readonly<Record<string, readonly string[]>>;

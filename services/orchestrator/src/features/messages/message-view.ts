@@ -92,7 +92,7 @@ export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'err
   return status === 'failed' || status === 'incomplete' ? messageError(error_code ?? 'internal_error') : null;
 }
 
-/** What clients show of a message: no reply is an empty bubble. It is stored without a text, and is not unread or found. */
+/** Fills empty replies, so that clients show no empty bubble. Such a reply is stored without text, and is never unread or found. */
 export function shownContent(
   row: Pick<MessageRow, 'role' | 'content' | 'status' | 'error_code' | 'agent_name'>,
 ): MessageContent {

@@ -6,7 +6,7 @@ import { insertWorkspaces } from '../../../test/bulk-data.js';
 import { first } from '../../../test/test-orchestrator.js';
 import { createMessageSearchStore } from './search.store.js';
 
-/** What a message contains, and what is typed to find it. */
+/** Each query finds the message with the text beside it. */
 const EQUAL: [kind: string, pairs: [text: string, query: string][]][] = [
   [
     'apostrophes',

@@ -9,7 +9,7 @@ import { createWorkflowTools } from '../workflows/workflow-tools.js';
 import type { PlatformTool, ToolCall } from './platform-tool.js';
 import { parseArguments } from './prepare-call.js';
 
-/** All dependencies of tools: each function has no result, and each other value is a limit. */
+/** Stands in for every tool dependency: functions return nothing, and other values are limits. */
 const nothing: never = new Proxy(() => Promise.resolve(undefined), {
   get: (_target, name) => (name === 'then' ? undefined : name === Symbol.toPrimitive ? () => 10_000 : nothing),
 }) as never;
@@ -66,7 +66,7 @@ function withNulls(value: unknown, schema: JsonSchema, chosen: (name: string) =>
 }
 
 const CALL = { id: 'c', agentId: 'a', userId: 'u', workspaceId: 'w', signal: new AbortController().signal } as ToolCall;
-/** What a tool makes of arguments: whether it accepts them, and what the user sees of the call. */
+/** Returns the tool's validation problem, and the texts that the user sees. */
 const understood = async (tool: PlatformTool, input: unknown) => ({
   problem: tool.check(input),
   line: tool.describe(input),

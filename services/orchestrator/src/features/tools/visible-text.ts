@@ -6,5 +6,5 @@ export const visibleText = (text: string): string => text.toWellFormed().replace
 /** Characters without a shape. The Braille blank is a symbol for Unicode. */
 const BLANK = /^[\s\p{Cc}\p{Cf}\p{Zs}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
-/** Whether a user would see nothing of a text. */
+/** Returns true if the user would see nothing. */
 export const isBlank = (text: string): boolean => BLANK.test(text);

@@ -5,7 +5,7 @@ const MAX_ENTRIES = 4_096;
 /** Ends a chain of sectors, and marks an absent entry. */
 const LAST_SECTOR = 0xff_ff_ff_fa;
 const NONE = 0xff_ff_ff_ff;
-/** Tables of sectors that the header lists; a directory beyond them is not read. */
+/** The header lists this many sector tables; a directory beyond them is not read. */
 const LISTED_TABLES = 109;
 
 /** In the order in which they decide. */

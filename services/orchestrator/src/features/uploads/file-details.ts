@@ -11,7 +11,7 @@ import type { UploadRow } from './uploads.store.js';
 const MAX_BYTES = 64 * 1_024 * 1_024;
 /** Includes the time until one of the parsers is free. */
 const TIMEOUT_MS = 10_000;
-/** Concurrent parsers of this process. A hostile file can make each use up to about 100 MiB of memory for a moment. */
+/** Concurrent parsers per process. A hostile file can briefly make each use up to about 100 MiB of memory. */
 const PARSERS = 2;
 
 export interface FileDetailsDeps {

@@ -40,10 +40,10 @@ export function attachmentType(mediaType: string): AttachmentType {
   return family === 'image' || family === 'video' || family === 'audio' ? family : 'file';
 }
 
-/** Whether tracks may be read from the file. */
+/** Returns true if the file may have tracks to read. */
 export const isMedia = (mediaType: string): boolean => /^(?:audio|video)\//.test(mediaType);
 
-/** Whether it can be a document that the beginning of the file does not tell, or only guesses. */
+/** Returns true if the file can be a document whose first bytes do not identify it reliably. */
 export const isContainer = (mediaType: string): boolean =>
   /^application\/(?:zip|java-archive|x-xpinstall|x-cfb|vnd\.(?:openxmlformats|ms-|apple\.)\S+)$/.test(mediaType);
 

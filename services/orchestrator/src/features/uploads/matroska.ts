@@ -21,7 +21,7 @@ const CONTAINERS = new Set([SEGMENT, INFO, TRACKS, TRACK, CLUSTER, BLOCK_GROUP])
 const DEFAULT_SCALE = 1_000_000;
 const VIDEO = 1;
 const AUDIO = 2;
-/** Codecs of covers, which are tracks with one block. */
+/** Covers are tracks with a picture codec and one block. */
 const PICTURE = /^V_MJPEG|PNG|JPEG/i;
 /** The headers of an element and of a block, or a short value. */
 const HEADER_BYTES = 64;
@@ -45,8 +45,8 @@ interface State {
 }
 
 /**
- * Matroska and WebM. Recorders write the header before the length is known: then the times of all blocks tell it, and these are read
- * too if there may be a cover.
+ * Reads Matroska and WebM. Recorders write the header before the length is known: then the block times tell it. All blocks are also
+ * read if there may be a cover.
  */
 export async function readMatroska(tokenizer: ITokenizer): Promise<MediaTracks> {
   const state: State = { scale: DEFAULT_SCALE, duration: undefined, tracks: [], cluster: 0, block: 0, last: 0 };
@@ -98,7 +98,7 @@ function addBlock(value: Buffer, state: State): void {
 
 interface Element {
   id: number;
-  /** Bytes of the header of the element. */
+  /** Element header size in bytes. */
   start: number;
   bytes: number;
 }

@@ -80,7 +80,7 @@ async function readEnd(tokenizer: ITokenizer, bytes: number): Promise<Buffer> {
   return end;
 }
 
-/** The headers of the streams are in the first list. */
+/** AVI keeps its stream headers in the first list. */
 async function readAvi(tokenizer: ITokenizer): Promise<MediaTracks> {
   const start = await readStart(tokenizer);
   const tracks: MediaTracks = { hasAudio: false, hasVideo: false, duration: undefined };
@@ -144,7 +144,7 @@ function addPacket(bytes: Buffer, at: number, found: Packets): void {
   found.times.push(((high >> 1) & 7) * 2 ** 30 + (a << 22) + ((b >> 1) << 15) + (c << 7) + (d >> 1));
 }
 
-/** Transport streams have packets of 188 bytes, or of 192 with a time before each. */
+/** Transport stream packets have 188 bytes, or 192 with a leading timestamp. */
 function transportPackets(bytes: Buffer, found: Packets): void {
   const step = [188, 192].find((length) => syncAt(bytes, length) !== -1);
   if (step === undefined) return;

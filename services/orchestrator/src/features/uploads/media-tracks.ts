@@ -1,6 +1,6 @@
 import type { ITokenizer } from 'strtok3';
 
-/** What a container has. Undefined: not known. */
+/** The container's tracks. Undefined: not known. */
 export interface MediaTracks {
   hasAudio: boolean;
   hasVideo: boolean;

@@ -21,7 +21,7 @@ interface Tracks {
 
 const MAX_SECONDS = 2 ** 31 - 1;
 const OPERATIONS = 100_000;
-/** Streams of frames without an index are read frame by frame, and the parser keeps nothing of a frame. */
+/** Streams without an index are read frame by frame, and the parser keeps no frames. */
 const FRAME_OPERATIONS = 2_000_000;
 const FRAMED = new Set(['audio/mpeg', 'audio/aac']);
 /** Containers of which the library knows only some names. */
@@ -31,7 +31,7 @@ const SAME_CONTAINER: Readonly<Record<string, string>> = {
   'video/quicktime': 'video/mp4',
   'video/x-m4v': 'video/mp4',
 };
-/** Codecs of pictures, as which covers are stored. */
+/** Covers are stored as tracks with a picture codec. */
 const PICTURE = /jpeg|png|<mp4v>/i;
 const TRACK_OF_VIDEO = 1;
 /** A longer track is a film. */

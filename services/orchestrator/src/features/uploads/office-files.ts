@@ -5,7 +5,7 @@ import { readZipType } from './zip-files.js';
 
 const OPERATIONS = 100_000;
 
-/** The type of the document that a container is, or that of the container. */
+/** Returns the document type, or the container type if no document is recognized. */
 export async function readOfficeType(
   open: OpenTokenizer,
   upload: Pick<UploadRow, 'name' | 'mime_type'>,

@@ -10,7 +10,7 @@ const STORED = 0;
 const DEFLATED = 8;
 
 const OPEN_DOCUMENT = /^application\/(?:epub\+zip|vnd\.oasis\.opendocument\.[a-z-]+|vnd\.sun\.xml\.[a-z.]+)$/;
-/** Main parts of Office Open XML whose type is not that of the file. */
+/** These Office Open XML types differ between the main part and the file. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   'application/vnd.ms-excel.sheet.binary.macroenabled': 'application/vnd.ms-excel.sheet.binary.macroenabled.12',
   'application/vnd.ms-word.template.macroenabledtemplate': 'application/vnd.ms-word.template.macroenabled.12',
@@ -32,7 +32,7 @@ const BY_NAME: readonly [RegExp, string][] = [
   [/^META-INF\/MANIFEST\.MF$/, 'application/java-archive'],
 ];
 
-/** Reads the directory at the end of a ZIP file, so the order and the sizes of the entries do not matter. */
+/** Reads the central directory of a ZIP file, so entry order and sizes do not matter. */
 export async function readZipType(tokenizer: ITokenizer): Promise<string | undefined> {
   const zip = await fromRandomAccessReaderPromise(new TokenizerReader(tokenizer), tokenizer.fileInfo.size ?? 0, {
     decodeStrings: false,

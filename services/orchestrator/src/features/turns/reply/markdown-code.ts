@@ -6,13 +6,13 @@ export interface CodeState {
   indent: number;
   /** The backticks that have opened a span in this line; empty outside of one. */
   span: string;
-  /** Readers can disagree about spans of this paragraph: it has backticks without a pair, or an instruction. */
+  /** Readers can disagree about this paragraph's code spans: it has unpaired backticks, or a processing instruction. */
   isUnclear: boolean;
   /** HTML begins a line of this paragraph, in which backticks and fences can mean nothing. */
   isHtml: boolean;
   /** Readers can disagree about fences, until the end, or until the list or the quote ends with a line further left. */
   lost: '' | 'list' | 'end';
-  /** Whether the line before is empty. */
+  /** True if the previous line is empty. */
   isAfterBlank: boolean;
 }
 
@@ -29,7 +29,7 @@ export const NO_CODE: CodeState = {
 const MAX_LINE = 200;
 /** Readers disagree about fences that are further right. */
 const MAX_INDENT = 3;
-/** Marks of lists and quotes. */
+/** List and quote markers. */
 const MARKS = String.raw`(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t\n]|$)))`;
 const START = new RegExp(`^(${MARKS}*[ \\t]*)(\`+|~+|)`);
 const MAYBE_MARK = /^[ \t>]*(?:\d{0,9}|[-*+]|\d{1,9}[.)])$/;
@@ -103,7 +103,7 @@ export function lineBefore(source: string, at: number): string | undefined {
   return start === -1 && at > MAX_BEFORE ? undefined : before.slice(start + 1);
 }
 
-/** Whether a position is in a span of code that ends in its line. */
+/** Returns true if the position is in a code span that ends in its line. */
 export function isInSpan(source: string, at: number, isLast: boolean, state: CodeState): boolean | 'hold' {
   const { span } = state;
   if (span === '' || state.isUnclear || state.isHtml || state.lost !== '') return false;

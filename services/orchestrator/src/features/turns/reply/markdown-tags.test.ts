@@ -107,7 +107,7 @@ const ELEMENTS = new Set(
 const EFFECTS =
   /^(?:on.*|style|hidden|srcset|srcdoc|action|formaction|data|background|ping|poster|xlink:href|http-equiv|is|popover)$/;
 
-/** What the tree that a browser makes has and should not have. */
+/** Lists the forbidden elements and attributes in the tree that a browser builds. */
 function effects(html: string): string[] {
   const found: string[] = [];
   const visit = (node: DefaultTreeAdapterTypes.ChildNode | DefaultTreeAdapterTypes.DocumentFragment): void => {

@@ -1,5 +1,5 @@
 /**
- * What a `<` begins for a reader of Markdown with HTML.
+ * Classifies a `<` for a reader of Markdown with HTML.
  *
  * - `active`: a tag that loads, links, runs or hides something, or that never closes and would swallow what follows;
  * - `tag`: a complete tag without effects;
@@ -9,11 +9,11 @@
 export type Opening = 'active' | 'tag' | 'text' | 'hold';
 
 export interface TagContext {
-  /** Whether only white space and marks of quotes and lists are before it in its line. */
+  /** True if only white space and quote or list markers precede it in its line. */
   startsLine: boolean;
-  /** Whether the source ends here. */
+  /** True if the source is complete. */
   isLast: boolean;
-  /** Whether it is in a tag that only the tokenizer of HTML sees. */
+  /** True if it is in a tag that only the HTML tokenizer sees. */
   isInTag: boolean;
 }
 
@@ -45,7 +45,7 @@ const UNFINISHED_ADDRESS = /^<(?:[A-Za-z][A-Za-z0-9+.-]{0,31}(?::[^\s<>]*)?|[\w.
 /** `List<?>` and `Class<? extends Shape>`. */
 const WILDCARD = /^<\?[\s\w,.?&]*>/;
 
-/** What the `<` at a position begins. Pure. */
+/** Classifies the `<` at a position. Pure. */
 export function openingAt(source: string, at: number, context: TagContext): Opening {
   const next = source[at + 1];
   if (next === undefined) return context.isLast ? 'text' : 'hold';
@@ -97,16 +97,16 @@ function looseTag(start: string, { startsLine, isInTag }: TagContext): Opening {
   return opensQuote || (attributes.includes('=') && RISKY.test(attributes)) ? 'active' : 'text';
 }
 
-/** Whether the tag that simpler readers see can load something with its attributes. */
+/** Returns true if the tag's attributes can load something in simpler readers. */
 export const canLoad = (source: string, at: number): boolean =>
   LOADING.test(/^<\/?([^\s/>]*)/.exec(source.slice(at, at + MAX_TAG))?.[1] ?? '');
 
-/** Attributes that run, restyle, load or link, but no words of texts. */
+/** Attributes that run, restyle, load or link. Ordinary words such as `one` or `online` do not match. */
 const RUNNING =
   /^(?:style|href|src|srcset|srcdoc|formaction|on(?!(?:e|es|ce|ly|to|us|going|set|wards?|line|board|screen)$)[a-z]+)$/i;
 /** Frequent names in texts and code, so only in elements for which they mean something. */
 const LINKING = /^(?:action|data|background|ping|content|poster|lowsrc|dynsrc|codebase|classid)$/i;
 
-/** Whether a name in an open tag is that of an attribute with effects. */
+/** Returns true for an effectful attribute name. */
 export const isRiskyName = (name: string, mayLoad: boolean): boolean =>
   RUNNING.test(name) || (mayLoad && LINKING.test(name));

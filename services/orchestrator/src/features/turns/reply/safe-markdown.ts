@@ -10,7 +10,7 @@ import { canLoad, isRiskyName, openingAt } from './markdown-tags.js';
  * - a link to another host gets the host at the end of its text: `[here (example.com)](https://example.com/x)`;
  * - `](` and `]:` before any other address that can leave our host become `] (` and `] :`, so that the address is shown;
  * - `<` of HTML that can load, link, run or hide something is followed by a space, except in code, and `&` of entities of invisible
- *   characters as well. Any other `<` stays. If a reader may take it for a tag that is still open, names of attributes with effects
+ *   characters as well. Any other `<` stays. If a reader may take it for a tag that is still open, effectful attribute names
  *   get a space;
  * - `://` of a web address with a user name is followed by a space.
  */
@@ -24,16 +24,16 @@ export interface ScanState {
   code: CodeState;
   /** A tag that only some readers see, and that has no end yet. */
   open: OpenTag | undefined;
-  /** Whether an image can have begun in this paragraph, and ends with the next address. */
+  /** True if this paragraph may have opened an image, which ends with the next address. */
   isInImage: boolean;
 }
 
 interface OpenTag {
-  /** Whether its attributes can load something. */
+  /** True if its attributes can load something. */
   canLoad: boolean;
-  /** Whether a `>` can be in quotes. */
+  /** True if a `>` can be in quotes. */
   hasQuotes: boolean;
-  /** Whether its name comes next. */
+  /** True if its name comes next. */
   isAtName: boolean;
 }
 
@@ -117,7 +117,7 @@ function entityAt(source: string, at: number, isLast: boolean): Step {
   return isInvisible ? { taken: 1, output: '& ' } : kept('&');
 }
 
-/** Addresses that no reader makes a link of, such as those of databases. */
+/** Readers do not link these addresses, such as database URLs. */
 const OTHER_SCHEME = /(?<![a-z0-9+.-])(?!(?:https?|ftp|wss?)$)[a-z][a-z0-9+.-]{1,30}$/i;
 
 function addressAt(source: string, at: number, isLast: boolean): Step {

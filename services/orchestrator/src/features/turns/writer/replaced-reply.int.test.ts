@@ -41,7 +41,7 @@ describe('a reply without a text', () => {
       role === 'agent' ? [{ id, type: content.type, status, exact, text: 'text' in content ? content.text : '' }] : [],
     );
   const types = async () => (await shown()).map(({ type }) => type);
-  /** The ids of the messages that events call done. */
+  /** Message ids of the `message.done` events. */
   const ends = async () =>
     (await client.events()).flatMap(({ event, payload }) =>
       event === 'message.done' ? [(payload as { message_id: string }).message_id] : [],

@@ -45,7 +45,7 @@ export const answeredReply = (text: string) =>
 const whyOf = ({ turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>): string =>
   errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
 
-/** What the user sees of the end: a reply without a visible text is silent, or states why it failed. */
+/** Makes a reply without visible text silent, or has it state why it failed. */
 function shownEnd(reply: FinishedReply): FinishedReply {
   if (!isBlank(reply.text)) return reply;
   const { messageStatus } = reply;

@@ -74,7 +74,6 @@ export type MessagesOf = Pick<TurnRow, 'id' | 'workspace_id' | 'conversation_id'
 
 /** The loading reply of a running turn. */
 export interface LoadingReply {
-  /** Whether it shows no text. */
   isEmpty(): boolean;
   /** Another message has taken its place. */
   taken(): void;

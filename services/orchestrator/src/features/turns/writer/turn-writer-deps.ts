@@ -49,7 +49,6 @@ export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
   approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
   delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
-  /** Tasks of background turns. */
   tasks: TaskOwner;
   queue: Pick<TurnQueue, 'follow'>;
   untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;

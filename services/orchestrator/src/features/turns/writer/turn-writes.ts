@@ -68,7 +68,7 @@ export interface ProgressSource {
   current(completes: boolean): SavedProgress | undefined;
   /** Called when a version of the texts is saved. */
   saved(version: number): void;
-  /** Whether the user sees no text of the reply: then what the turn waits for takes its place. */
+  /** True if the reply shows no text: a card or a delegation can then take its place. */
   isEmpty(): boolean;
 }
 

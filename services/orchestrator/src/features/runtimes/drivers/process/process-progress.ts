@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const MS_PER_TICK = 10;
 
-/** What a process has done so far. */
+/** A process's work so far. */
 export interface Progress {
   /** Processor time in milliseconds. */
   processorMs: number;

@@ -1,4 +1,4 @@
-/** Limits the starts of processes that run at the same time: a start is mostly work of the processor. */
+/** Limits concurrent process starts, because a start is CPU-bound. */
 export interface StartSlots {
   /** Waits for a slot. @returns a function that gives it back @throws the reason of the signal */
   take(signal?: AbortSignal): Promise<() => void>;

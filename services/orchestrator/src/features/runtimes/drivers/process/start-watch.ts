@@ -24,7 +24,7 @@ const UNSEEN_TIMES = 8;
 export function watchStart(pid: number, { patienceMs, onStuck }: StartWatchOptions): () => void {
   const allowed = (times: number): number => Math.ceil((patienceMs * times) / LOOK_MS);
   let before = progressOf(pid);
-  // Counted in looks instead of time: while this process is held up itself, it sees no progress of others.
+  // Counts looks instead of time: while this process itself is held up, it observes no progress.
   let looks = 0;
   let quietLooks = 0;
 
