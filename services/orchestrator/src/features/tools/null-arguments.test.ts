@@ -9,7 +9,7 @@ import { createWorkflowTools } from '../workflows/workflow-tools.js';
 import type { PlatformTool, ToolCall } from './platform-tool.js';
 import { parseArguments } from './prepare-call.js';
 
-/** Stands in for every tool dependency: functions return nothing, and other values are limits. */
+/** Replaces every tool dependency: functions return nothing, and other values are limits. */
 const nothing: never = new Proxy(() => Promise.resolve(undefined), {
   get: (_target, name) => (name === 'then' ? undefined : name === Symbol.toPrimitive ? () => 10_000 : nothing),
 }) as never;
