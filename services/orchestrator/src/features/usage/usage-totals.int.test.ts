@@ -22,7 +22,7 @@ const MESSAGES = 4;
 /** Responses with different token counts. Every fifth call fails, permanently or retryably, without usage. */
 const priced = (index: number): ModelStep[] =>
   index % 5 === 4
-    ? [{ error: { status: index % 2 === 0 ? 503 : 400, message: 'not now' } }]
+    ? [{ error: { status: index % 2 === 0 ? 503 : 403, message: 'not now' } }]
     : [...words(`answer ${index}`), { usage: { prompt: 100 + 7 * index, completion: 1 + (index % 3) } }];
 
 const HOLD = 'until the other messages are sent';
