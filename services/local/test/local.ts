@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '@uswarm/dev-servers';
@@ -15,7 +15,10 @@ export interface RunningProgram {
 
 /** The path of a new data folder, inside a temporary folder that the test removes. */
 export async function newDataFolder(): Promise<string> {
-  return path.join(await mkdtemp(path.join(tmpdir(), 'uswarm-local-')), 'data');
+  const parent = await mkdtemp(path.join(tmpdir(), 'uswarm-local-'));
+  // As root, the Postgres user must enter it, as it can enter a usual checkout.
+  await chmod(parent, 0o755);
+  return path.join(parent, 'data');
 }
 
 /** Starts local mode as a separate process, like `npm start`, but without SearXNG unless the arguments or the environment name one. */
