@@ -23,6 +23,7 @@ function outcomeOf({ text, finish, error }: DialectResult): object {
   if (finish === 'answered') return { status: 'delivered', error: null, text };
   if (finish === 'calls') return { status: 'delivered', error: null, text: AFTER_CALLS };
   if (finish === 'length') return failed('output_limit_reached', text);
+  if (finish === 'unknown') return failed('model_unavailable', text);
   return failed(finish === 'refused' ? 'model_refused' : error, text);
 }
 
@@ -34,11 +35,7 @@ const resultsIn = ({ requests }: SeenHabit): number =>
     ({ role, content }) => role === 'tool' || (Array.isArray(content) && content.some(isResult)),
   ).length;
 
-/** Longer arguments do not fit into the next prompt. */
-const FITTING_ARGUMENTS = 100_000;
-
-const hasCalls = ({ dialect: { expected } }: Habit): boolean =>
-  expected.calls !== undefined && JSON.stringify(expected.calls).length < FITTING_ARGUMENTS;
+const hasCalls = ({ dialect: { expected } }: Habit): boolean => expected.calls !== undefined;
 
 describe.each(PROTOCOLS)('a swarm whose model server speaks the protocol of %s', (protocol) => {
   const habits = habitsOf(protocol);

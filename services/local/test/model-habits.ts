@@ -4,6 +4,7 @@ import type { ListedMessage } from '@uswarm/contract';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from './model-settings.js';
 import { type SeparateServices, startSeparateServices } from './separate.js';
+import { startToolServer } from './tool-server.js';
 
 type ModelProtocol = ReceivedRequest['protocol'];
 
@@ -29,13 +30,17 @@ export interface SeenHabit {
   requests: readonly ReceivedRequest[];
 }
 
+/** Characters of arguments that a turn stores; above, it ends with an error. */
+const MAX_ARGUMENTS = 100_000;
+
+const isTooLarge = ({ expected: { calls = [] } }: Dialect): boolean => JSON.stringify(calls).length > MAX_ARGUMENTS;
 const isTooSlow = ({ expected: { waits = [] } }: Dialect): boolean => waits.some((ms) => ms > LONGEST_WAIT_MS);
 
 export const habitsOf = (protocol: ModelProtocol): Habit[] =>
   Object.entries(dialects).flatMap(([group, members]) =>
     members
       .filter((dialect) => dialect.protocol === protocol || dialect.protocol === 'both')
-      .filter((dialect) => !isTooSlow(dialect))
+      .filter((dialect) => !isTooSlow(dialect) && !isTooLarge(dialect))
       .map((dialect, index) => ({ group, model: `${group}-${index}`, dialect })),
   );
 
@@ -79,9 +84,12 @@ export async function startHabits(protocol: ModelProtocol): Promise<HabitRun> {
       return steps ?? [{ text: 'Done.' }, { usage: { prompt: 30, completion: 2 } }];
     },
   });
+  // A text that only looks like a call is one only if it names an offered tool.
+  const tools = await startToolServer();
   const services = await startSeparateServices(
     {
       ...settingsOf(protocol, server, habits),
+      ...tools.env,
       // No requests for titles.
       SUMMARY_WORKERS: '0',
       USWARM_MODEL_TIMEOUT_MS: String(SILENCE_MS),
@@ -115,6 +123,7 @@ export async function startHabits(protocol: ModelProtocol): Promise<HabitRun> {
     async close() {
       for (const user of users) user.close();
       await services.close();
+      await tools.close();
       await server.close();
     },
   };
