@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** A subset of the zod issue. Paths of union variants start at the union. */
+/** A subset of the zod issue. In a union, a variant's path starts at the union. */
 interface Issue {
   path: readonly PropertyKey[];
   errors?: readonly (readonly Issue[])[] | undefined;

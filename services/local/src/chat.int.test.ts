@@ -41,7 +41,7 @@ describe('npm run chat beside local mode without search', () => {
   });
 
   it('is started with the steps that docs/quickstart.md shows', () => {
-    // As root, a start also deletes the databases of deleted data folders, such as those of other tests.
+    // As root, a start also deletes each database whose data folder was deleted, such as one from another test.
     const printed = local.program.stdout().replaceAll(/^ {2}Deleting the database in .*\n/gm, '');
     const [steps = ''] = /^(?: {2}\S.*\n)+(?=\nuswarm is running)/m.exec(printed) ?? [];
     expect(steps).toContain('Starting Postgres');

@@ -75,7 +75,7 @@ function isSameFile(fd: number, file: string): boolean {
   }
 }
 
-/** Ignores errors: a network drive reports failures of earlier writes on close. */
+/** Ignores errors: on close, a network drive reports writes that failed earlier. */
 function closeQuietly(fd: number): void {
   try {
     closeSync(fd);

@@ -30,7 +30,7 @@ export interface SeenHabit {
   requests: readonly ReceivedRequest[];
 }
 
-/** Characters of arguments that a turn stores; above, it ends with an error. */
+/** A turn with more argument characters ends with an error. */
 const MAX_ARGUMENTS = 100_000;
 
 const isTooLarge = ({ expected: { calls = [] } }: Dialect): boolean => JSON.stringify(calls).length > MAX_ARGUMENTS;

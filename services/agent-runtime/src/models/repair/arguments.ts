@@ -30,7 +30,7 @@ const BOOLEANS = new Map([
   ['1', true],
   ['0', false],
 ]);
-/** How models write that there is no value, where a text is not allowed. */
+/** Models write these words for a missing value. */
 const ABSENT = new Set(['', 'null', 'none', 'undefined', 'nil']);
 
 const SCHEMA_KEYS = new Set(['value', 'type', 'description', 'title']);

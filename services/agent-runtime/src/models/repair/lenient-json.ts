@@ -71,7 +71,7 @@ function extentOf(text: string, start: number): Extent | undefined {
   return end === undefined ? undefined : { end, isStrict: false };
 }
 
-/** JSON rejects the backslashes of patterns and paths. */
+/** JSON rejects the backslashes in a pattern or a Windows path. */
 const STRAY_BACKSLASH = /\\(?:(\\)|(?!["\\/bfnrtu'\n]|u[0-9a-fA-F]{4}))/g;
 
 /** The value of complete but invalid JSON, such as with single quotes or a comma at the end; undefined if it is not JSON. */
