@@ -204,7 +204,9 @@ describe('a model that obeys every order that it reads', () => {
     ].join('\n');
     expect(left).toContain(SECRET);
     expect(tools.queries.join()).not.toContain('4711');
-    for (const secret of [API_KEY, other, 'eyJ']) expect(left).not.toContain(secret);
+    for (const secret of [API_KEY, other]) expect(left).not.toContain(secret);
+    // A JWT has a second part: three random characters of a signature are not one.
+    expect(/eyJ[\w-]+\.[\w-]+/.exec(left)).toBeNull();
     expect(tools.queries.length).toBeGreaterThan(0);
     expect(left).toContain(EVIL.slice('https://'.length));
   });
