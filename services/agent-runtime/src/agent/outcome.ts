@@ -30,7 +30,7 @@ export function interrupted(error: unknown, text: string): Done | undefined {
     case 'stopped':
       return create(DoneSchema, { outcome: Outcome.STOPPED, text });
     case 'too_long':
-      return failed(text, 'internal_error', 'The reply exceeded the size limit of a turn.');
+      return failed(text, 'reply_too_long', 'The reply exceeded the size limit of a turn.');
     case 'lost':
       return failed(text, 'internal_error', 'The turn was abandoned.');
   }

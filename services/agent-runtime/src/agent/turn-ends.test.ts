@@ -229,7 +229,7 @@ describe('the end of a turn', () => {
 
   it.each([
     ['stopped' as const, { outcome: Outcome.STOPPED, errorCode: '' }],
-    ['too_long' as const, { outcome: Outcome.INCOMPLETE, errorCode: 'internal_error' }],
+    ['too_long' as const, { outcome: Outcome.INCOMPLETE, errorCode: 'reply_too_long' }],
   ])('keeps the text if the turn is aborted because it was %s', async (why, expected) => {
     const controller = new AbortController();
     const abort = (): Promise<void> => {

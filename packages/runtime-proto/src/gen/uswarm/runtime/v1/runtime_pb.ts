@@ -1442,7 +1442,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
   /**
    * For FAILED and INCOMPLETE: a stable code (`model_unavailable`, `model_timeout`,
    * `model_rejected`, `model_rate_limited`, `model_refused`, `output_limit_reached`, `token_limit_reached`,
-   * `step_limit_reached`, `turn_deadline_exceeded`, `internal_error`).
+   * `step_limit_reached`, `turn_deadline_exceeded`, `reply_too_long`, `internal_error`).
    *
    * @generated from field: string error_code = 3;
    */
