@@ -58,7 +58,7 @@ describe('the webhook', () => {
     const { settings, port, database } = await loadWebhookConfig(env);
     expect({ port, database }).toEqual({ port: 8080, database: undefined });
     expect(settings).toMatchObject({
-      image: `${REGISTRY}/uswarm/agent-runtime:0.2.0`,
+      image: `${REGISTRY}/uswarm/agent-runtime:0.3.0`,
       orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc.cluster.local:8080',
       mcpEndpoint: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
       callPublicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),

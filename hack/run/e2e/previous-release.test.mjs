@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { repositoryRoot } from '../environment.mjs';
+
+const ARCHIVE = 'e2e/fixtures/previous-release.tar.gz';
+const file = (name) => readFileSync(join(repositoryRoot, name), 'utf8');
+const archived = (name) => execFileSync('tar', ['-xzOf', join(repositoryRoot, ARCHIVE), name], { encoding: 'utf8' });
+const files = (pattern) => globSync(pattern, { cwd: repositoryRoot, exclude: ['**/node_modules/**'] });
+
+/** The newest released version: the first heading of the changelog with a date. */
+const [, released] = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(file('CHANGELOG.md'));
+const versionsOf = (chart) =>
+  ['version', 'appVersion'].map((key) => new RegExp(`^${key}: (\\S+)$`, 'm').exec(chart)?.[1]);
+const [version, appVersion] = versionsOf(file('charts/uswarm/Chart.yaml'));
+const numbers = (text) => text.split('.').map(Number);
+
+describe('the release from which upgrades are tested', () => {
+  it('is the newest one of the changelog', () => {
+    const versions = [
+      ...versionsOf(archived('charts/uswarm/Chart.yaml')),
+      JSON.parse(archived('package.json')).version,
+    ];
+    expect(versions).toEqual([released, released, released]);
+  });
+
+  it('is older than this version', () => {
+    const [ours, theirs] = [numbers(version), numbers(released)];
+    const first = ours.findIndex((number, index) => number !== theirs[index]);
+    expect(ours[first]).toBeGreaterThan(theirs[first]);
+  });
+});
+
+describe('the version of the chart', () => {
+  it('is that of its images and of all packages', () => {
+    const packages = [
+      'package.json',
+      ...files('{bench,charts,e2e,evals}/package.json'),
+      ...files('{packages,services}/*/package.json'),
+    ];
+    const different = packages.filter((name) => JSON.parse(file(name)).version !== version);
+    expect({ appVersion, different }).toEqual({ appVersion: version, different: [] });
+  });
+
+  it('is the one in the examples of the documentation', () => {
+    const examples = /(?:uswarm\/[a-z-]+:|targetRevision: v?|^uswarm |has its own version \()(\d+\.\d+\.\d+)/gm;
+    const found = files('docs/**/*.md').flatMap((name) =>
+      [...file(name).matchAll(examples)].map(([, each]) => `${name} ${each}`),
+    );
+    expect(found.length).toBeGreaterThan(5);
+    expect(found.filter((each) => !each.endsWith(` ${version}`))).toEqual([]);
+  });
+});
