@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { container, evaluation, external, find, type Manifest, rejection, render } from './support/rendering.js';
+import { container, evaluation, external, find, helm, type Manifest, rejection, render } from './support/rendering.js';
 
 /** The proxies that every edge requires. */
 const http = { trustedProxies: ['10.32.0.8/29'] };
@@ -179,5 +179,77 @@ describe('an edge', () => {
     expect(await ages({ ingress: { enabled: true, host }, http: { ...http, insecure: true } })).toEqual(['0', '0']);
     expect(await ages({})).toEqual(['0', '0']);
     expect(await ages({ http: { publicUrl: 'https://own-edge.example.com' } })).toEqual(['31536000', '31536000']);
+  });
+});
+
+describe('the rules of an edge', () => {
+  const host = 'api.example.com';
+  const ingress = { enabled: true, host, tls: { secretName: 'tls' } };
+  const plain = { enabled: true, host };
+  const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: [host] };
+  const service = (type: string, externalTrafficPolicy = ''): object => ({ service: { type, externalTrafficPolicy } });
+  const balancer = service('LoadBalancer');
+  const nodePort = service('NodePort');
+  const direct = service('LoadBalancer', 'Local');
+  const unlimited = { rateLimits: { address: { perSecond: 0 } } };
+
+  const proxies = http;
+  const https = { ...proxies, publicUrl: `https://${host}` };
+  const settings = {
+    none: {},
+    proxies,
+    https,
+    httpsOnly: { publicUrl: `https://${host}` },
+    plainUrl: { ...proxies, publicUrl: `http://${host}` },
+    insecure: { ...proxies, insecure: true },
+  };
+  /** The values that the chart demands with each of the settings above. */
+  type Row = [edge: string, values: object, ...demanded: string[]];
+  const P = 'http.trustedProxies';
+  const U = 'http.publicUrl';
+  const T = 'ingress.tls.secretName';
+  const ROWS: Row[] = [
+    //                                                     none     proxies https httpsOnly plainUrl insecure
+    ['nothing', {}, '', '', '', '', '', ''],
+    ['ClusterIP Services', { orchestrator: service('ClusterIP') }, '', '', '', '', '', ''],
+    ['an Ingress', { ingress }, P, '', '', P, U, ''],
+    ['an Ingress without TLS', { ingress: plain }, `${P} ${T}`, T, '', P, U, ''],
+    ['an HTTPRoute', { httpRoute }, P, '', '', P, U, ''],
+    ['a load balancer of the API', { orchestrator: balancer }, `${P} ${U}`, U, '', P, U, ''],
+    ['a load balancer of the gateway', { gateway: balancer }, `${P} ${U}`, U, '', P, U, ''],
+    ['load balancers', { orchestrator: balancer, gateway: balancer }, `${P} ${U}`, U, '', P, U, ''],
+    ['a node port of the API', { orchestrator: nodePort }, `${P} ${U}`, U, '', P, U, ''],
+    ['a node port of the gateway', { gateway: nodePort }, `${P} ${U}`, U, '', P, U, ''],
+    ['a balancer that shows clients', { orchestrator: direct }, U, U, '', '', U, ''],
+    ['only one of two that shows them', { orchestrator: direct, gateway: nodePort }, `${P} ${U}`, U, '', P, U, ''],
+    ['a balancer without limits', { orchestrator: { ...balancer, ...unlimited } }, U, U, '', '', U, ''],
+    ['a balancer beside an Ingress', { ingress, orchestrator: balancer }, `${P} ${U}`, U, '', P, U, ''],
+    ['one beside a plain Ingress', { ingress: plain, gateway: balancer }, `${P} ${T} ${U}`, `${T} ${U}`, '', P, U, ''],
+    ['a node port beside an HTTPRoute', { httpRoute, gateway: nodePort }, `${P} ${U}`, U, '', P, U, ''],
+    ['a direct one beside an Ingress', { ingress, gateway: direct }, `${P} ${U}`, U, '', P, U, ''],
+  ];
+
+  it.each(ROWS)('name each value that %s requires', async (_edge, values, ...demanded) => {
+    const demandedWith = async (setting: object): Promise<string> => {
+      try {
+        await helm(['template'], { ...external, ...values, http: setting });
+        return '';
+      } catch (error) {
+        const { stderr } = error as { stderr: string };
+        return [...stderr.matchAll(/(?:^|: )([a-zA-Z.]+) (?:is required|must use)/gm)]
+          .map(([, name]) => name)
+          .join(' ');
+      }
+    };
+    const found = await Promise.all(Object.values(settings).map(demandedWith));
+    const named = (list: readonly string[]): object =>
+      Object.fromEntries(Object.keys(settings).map((name, index) => [name, list[index]]));
+    expect(named(found)).toEqual(named(demanded));
+  });
+
+  it('name the Services, and the ways to fulfill them', async () => {
+    const message = await rejection({ ...external, http, orchestrator: balancer, gateway: nodePort });
+    expect(message).toContain('orchestrator.service.type=LoadBalancer and gateway.service.type=NodePort');
+    expect(message).toMatch(/https URL if TLS ends before them, .*service\.annotations.*http\.insecure=true/);
   });
 });

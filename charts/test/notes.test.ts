@@ -62,6 +62,19 @@ describe('NOTES.txt', () => {
     expect(await notes(external)).not.toMatch(/NO TLS|Strict-Transport-Security/);
   });
 
+  it('prints the command that shows external Services, and warns about those without TLS', async () => {
+    const gateway = { service: { type: 'LoadBalancer' } };
+    const withTls = await notes({ ...external, gateway, http: { ...http, publicUrl: 'https://api.example.com' } });
+    expect(withTls).toContain('kubectl -n backend get service uswarm-realtime-gateway-edge');
+    expect(withTls).toContain('curl https://api.example.com/v1/health');
+    expect(withTls).not.toMatch(/NO TLS|port-forward/);
+    const ingress = { enabled: true, host: 'api.example.com', tls: { secretName: 't' } };
+    const plain = await notes({ ...external, gateway, ingress, http: { ...http, insecure: true } });
+    expect(plain).toContain(
+      'NO TLS: http.insecure is set, and the Service uswarm-realtime-gateway-edge uses plain HTTP.',
+    );
+  });
+
   it('prints the command that shows the HTTPRoute status, and warns about polling clients', async () => {
     const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] };
     const text = await notes({ ...external, httpRoute, http });

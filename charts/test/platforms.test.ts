@@ -103,6 +103,8 @@ describe('ServiceAccounts', () => {
 });
 
 describe('an external Service', () => {
+  const http = { publicUrl: 'https://api.example.com', trustedProxies: ['10.32.0.8/29'] };
+
   it('has only the http port, in addition to the internal Service', async () => {
     const service = {
       type: 'LoadBalancer',
@@ -112,7 +114,7 @@ describe('an external Service', () => {
       externalTrafficPolicy: 'Local',
       annotations: { a: 'b' },
     };
-    const manifests = await render({ ...evaluation, orchestrator: { service } });
+    const manifests = await render({ ...evaluation, http, orchestrator: { service } });
     const edge = find(manifests, 'Service', 'uswarm-orchestrator-edge', 'backend');
     const inside = find(manifests, 'Service', 'uswarm-orchestrator', 'backend');
     expect(edge['spec']).toEqual({
@@ -131,7 +133,7 @@ describe('an external Service', () => {
   it('has no load balancer settings with type NodePort', async () => {
     const service = { type: 'NodePort', loadBalancerClass: 'a', loadBalancerSourceRanges: ['192.0.2.0/24'] };
     const { spec } = find(
-      await render({ ...evaluation, gateway: { service } }),
+      await render({ ...evaluation, http, gateway: { service } }),
       'Service',
       'uswarm-realtime-gateway-edge',
     );

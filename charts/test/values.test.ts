@@ -132,7 +132,7 @@ const INSTEAD: [RegExp, object][] = [
   // The evaluation stores do not need these rules.
   [/^networkPolicy\.(database|realtime)\./, external],
   // These values have an effect only on values that are otherwise rejected.
-  [/^http\.insecure$/, merge(ALL_ON, { ingress: { tls: { secretName: '' } } })],
+  [/^http\.insecure$/, merge(ALL_ON, { http: { publicUrl: '' } })],
   [/e2eBypassBesideKeptData$/, merge(external, { nonProduction: { e2eBypass: true } })],
 ];
 

@@ -22,18 +22,33 @@
 {{- end }}
 {{- end }}
 
-{{/* Proxies and TLS of an edge that this chart creates. */}}
+{{/* Proxies and TLS of an edge that this chart creates. Lists everything that is missing. */}}
 {{- define "uswarm.validateTraffic" -}}
-{{- if include "uswarm.hasEdge" . }}
-{{- if and (not .Values.http.trustedProxies) (gt (int .Values.orchestrator.rateLimits.address.perSecond) 0) }}
-{{- fail "http.trustedProxies is required: without the addresses of the edge, all clients share one rate limit by address. Set it, or set orchestrator.rateLimits.address.perSecond=0." }}
+{{- $faults := list }}
+{{- $services := include "uswarm.edgeServices" . | fromJsonArray }}
+{{- $hidesClients := or .Values.ingress.enabled .Values.httpRoute.enabled }}
+{{- $types := list }}
+{{- range $services }}
+{{- $service := (get $.Values .).service }}
+{{- $types = append $types (printf "%s.service.type=%s" . $service.type) }}
+{{- /* Otherwise, nodes replace client addresses by their own. */}}
+{{- if ne $service.externalTrafficPolicy "Local" }}{{ $hidesClients = true }}{{ end }}
 {{- end }}
-{{- if not (or .Values.http.insecure (include "uswarm.edgeHasTls" .)) }}
-{{- if .Values.http.publicUrl }}
-{{- fail "http.publicUrl must use https: tokens would cross the network in plain text. Change it, or set http.insecure=true to allow plain HTTP." }}
+{{- if and $hidesClients (not .Values.http.trustedProxies) (gt (int .Values.orchestrator.rateLimits.address.perSecond) 0) }}
+{{- $faults = append $faults (printf "http.trustedProxies is required: without the addresses of the edge, all clients share one rate limit by address. Set it, %sor set orchestrator.rateLimits.address.perSecond=0." (empty $services | ternary "" "set service.externalTrafficPolicy=Local if no proxy is in front of the Services, ")) }}
 {{- end }}
-{{- fail "ingress.tls.secretName is required: tokens would cross the network in plain text. Name a TLS Secret, set http.publicUrl to an https URL if TLS ends before the Ingress, or set http.insecure=true to allow plain HTTP." }}
+{{- if not .Values.http.insecure }}
+{{- if and (include "uswarm.hasEdge" .) .Values.http.publicUrl (not (include "uswarm.edgeHasTls" .)) }}
+{{- $faults = append $faults "http.publicUrl must use https: tokens would cross the network in plain text. Change it, or set http.insecure=true to allow plain HTTP." }}
+{{- else if and .Values.ingress.enabled (not (include "uswarm.edgeHasTls" .)) }}
+{{- $faults = append $faults "ingress.tls.secretName is required: tokens would cross the network in plain text. Name a TLS Secret, set http.publicUrl to an https URL if TLS ends before the Ingress, or set http.insecure=true to allow plain HTTP." }}
 {{- end }}
+{{- if and $services (not .Values.http.publicUrl) }}
+{{- $faults = append $faults (printf "http.publicUrl is required with %s: these Services use plain HTTP, so tokens would cross the network in plain text. Set it to an https URL if TLS ends before them, for example in a load balancer that service.annotations configure, or set http.insecure=true to allow plain HTTP." (join " and " $types)) }}
+{{- end }}
+{{- end }}
+{{- with $faults }}
+{{- fail (join "\n" .) }}
 {{- end }}
 {{- end }}
 
