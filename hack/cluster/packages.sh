@@ -38,7 +38,4 @@ if ! command -v apt-get >/dev/null || ((EUID != 0)); then
   echo "Missing are: ${missing[*]}. Install them, or run this as root where apt-get is."
   exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y --no-install-recommends -qq "${missing[@]}" >/dev/null
-echo "installed ${missing[*]}"
+exec "$HERE/apt-install.sh" "${missing[@]}"

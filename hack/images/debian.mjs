@@ -69,7 +69,8 @@ export async function debianImage(root, { report = console.log, cache = imageCac
 
 async function writeRoot(root, archive) {
   // Docker creates device files itself, and a rootless Docker cannot unpack them.
-  const options = ['--variant=extract', '--skip=output/dev', '--aptopt=Acquire::Languages "none"'];
+  const options = ['--variant=extract', '--skip=output/dev'];
+  options.push('--aptopt=Acquire::Languages "none"', '--aptopt=Acquire::Retries "3"');
   const what = [`--include=${root.packages.join(',')}`, `--extract-hook=${hook(finishingScript(root))}`];
   const sources = isOwnSuite() ? [OWN_SOURCES] : [];
   const { code, output } = await runQuietly('mmdebstrap', [...options, ...what, SUITE, archive, ...sources], {

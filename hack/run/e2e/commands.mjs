@@ -60,7 +60,7 @@ export function run(command, args, { limitS = MINUTE_S, signal = interruption.si
 export async function mustRun(command, args, { failure, ...options } = {}) {
   const { code, output } = await run(command, args, options);
   if (code === 0) return output.trim();
-  const late = code === LATE ? ` within ${options.limitS ?? MINUTE_S} s` : '';
+  const late = code === LATE ? `: not finished within ${options.limitS ?? MINUTE_S} s` : '';
   throw new RunError(`${tail(output, 30)}\n\n${failure ?? `${command} ${args[0]} failed`}${late}.`);
 }
 

@@ -37,7 +37,7 @@ describe('run', () => {
 
   it('reports a timeout with its limit', async () => {
     await expect(mustRun('sleep', ['60'], { limitS: 0.2, failure: 'It failed' })).rejects.toThrow(
-      'It failed within 0.2 s.',
+      'It failed: not finished within 0.2 s.',
     );
   });
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 // These files do not affect a node image.
-const NOT_IN_THE_NODE = new Set(['README.md', 'dockerd.sh', 'packages.sh', 'runc-nosysres']);
+const NOT_IN_THE_NODE = new Set(['README.md', 'apt-install.sh', 'dockerd.sh', 'packages.sh', 'runc-nosysres']);
 
 /** A hash that changes if a node image built from the scripts in `folder` may change. */
 export function contentKey(folder, { config = '', arch = process.arch } = {}) {

@@ -23,7 +23,7 @@ export async function findDocker({ report = console.log, env = process.env } = {
   const locked = (work) => withLock(work, { file: join(folder, 'lock'), report });
   await locked(async () => {
     report('No Docker is running: starting one…');
-    await mustRun(join(scripts, 'packages.sh'), ['docker'], { limitS: 300, failure: 'Docker could not be installed' });
+    await mustRun(join(scripts, 'packages.sh'), ['docker'], { limitS: 900, failure: 'Docker could not be installed' });
     await mustRun(join(scripts, 'dockerd.sh'), ['start', folder], { failure: 'Docker could not be started' });
     mkdirSync(users, { recursive: true });
     writeFileSync(join(users, String(process.pid)), '');

@@ -15,7 +15,7 @@ const CONTENT_TAG = /^localhost\/uswarm(-test)?\/[a-z-]+:[0-9a-f]{16}(-other)?$/
 /** Installs the tools that build the test images. @throws RunError */
 export async function prepareImages() {
   const script = join(repositoryRoot, 'hack/cluster/packages.sh');
-  await mustRun(script, ['images'], { limitS: 300, failure: 'Images for tests cannot be built here' });
+  await mustRun(script, ['images'], { limitS: 900, failure: 'Images for tests cannot be built here' });
 }
 
 /** Removes the images of previous contents. */

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { repositoryRoot, seconds } from '../environment.mjs';
 import { withLock } from '../lock.mjs';
+import { RunError } from '../run-error.mjs';
 import { mustRun, run } from './commands.mjs';
 import { contentKey } from './content-key.mjs';
 import { auditPolicy, kindConfig } from './kind-config.mjs';
@@ -21,7 +22,7 @@ const OTHERS_KEPT = 1;
  * @returns {Promise<{ kind: string, image: string }>} @throws RunError
  */
 export async function builtNodeImage({ report = console.log, verify }) {
-  await mustRun(join(scripts, 'packages.sh'), [], { limitS: 600, failure: 'Debian packages could not be installed' });
+  await mustRun(join(scripts, 'packages.sh'), [], { limitS: 900, failure: 'Debian packages could not be installed' });
   const root = join(cacheFolder(), 'cluster');
   // The cluster configuration is part of the key, because the image was verified with it.
   const config = JSON.stringify([auditPolicy, kindConfig({ policyFolder: '', logFolder: '' })]);
@@ -51,35 +52,69 @@ async function loadUnlessThere(image, folder, report) {
   report(`  node image from the cache (${seconds(performance.now() - started)})`);
 }
 
+/** Limits in seconds, for a machine that is several times slower than in hack/cluster/README.md. */
+const STEPS = { programs: 5400, rootfs: 1200, 'node-image': 900 };
+/** Steps whose results are files, so that the next run does not repeat them. */
+const KEPT_STEPS = ['programs', 'rootfs'];
+
+/** Removes the results of builds that did not finish, except those of this key. @returns the folder of this key */
+export function draftFolder(root, key) {
+  const name = `building-${key}`;
+  mkdirSync(join(root, name), { recursive: true });
+  for (const each of readdirSync(root)) {
+    if (each.startsWith('building-') && each !== name) rmSync(join(root, each), { recursive: true, force: true });
+  }
+  // Left by scripts that were killed.
+  for (const each of readdirSync(join(root, name))) {
+    if (/^(tmp$|kept$|node\.)/.test(each)) rmSync(join(root, name, each), { recursive: true, force: true });
+  }
+  return join(root, name);
+}
+
+/**
+ * Runs the steps that are not done. The results of a failed build are kept, and the next build continues with them.
+ *
+ * @param {(step: string) => Promise<void>} runStep
+ */
+export async function runSteps(out, runStep) {
+  for (const step of Object.keys(STEPS)) {
+    const done = join(out, `${step}.done`);
+    if (existsSync(done)) continue;
+    await runStep(step);
+    if (KEPT_STEPS.includes(step)) writeFileSync(done, '');
+  }
+}
+
 /** The folder gets its name when it is complete. */
 async function buildInto(folder, { root, image, report, verify }) {
   mkdirSync(root, { recursive: true });
   report('Building a node image from sources. This takes about ten minutes and is cached…');
-  for (const name of readdirSync(root)) {
-    if (name.startsWith('building-')) rmSync(join(root, name), { recursive: true, force: true });
-  }
-  const out = mkdtempSync(join(root, 'building-'));
+  const out = draftFolder(root, basename(folder));
   const draft = image.replace(':', ':draft-');
   try {
     const env = { ...process.env, OUT: out, NODE_IMAGE: draft };
-    for (const [script, limitS] of Object.entries({ programs: 1800, rootfs: 600, 'node-image': 300 })) {
+    await runSteps(out, async (step) => {
       const started = performance.now();
-      await mustRun(join(scripts, `${script}.sh`), [], {
+      await mustRun(join(scripts, `${step}.sh`), [], {
         env,
-        limitS,
-        failure: `hack/cluster/${script}.sh failed`,
+        limitS: STEPS[step],
+        failure: `hack/cluster/${step}.sh failed`,
         // Only lines with durations. The compiler output is printed after a failure.
-        onOutput: reportLines((line) => script === 'programs' && /^ *\S+ \d+ s$/.test(line) && report(line)),
+        onOutput: reportLines((line) => step === 'programs' && /^ *\S+ \d+ s$/.test(line) && report(line)),
       });
-      report(`  ${script} (${seconds(performance.now() - started)})`);
-    }
+      report(`  ${step} (${seconds(performance.now() - started)})`);
+    });
     await verify({ kind: join(out, 'kind'), image: draft, out });
     await mustRun('docker', ['tag', draft, image]);
     await keep(out, image, folder);
+    rmSync(out, { recursive: true, force: true });
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    const kept = `The results are kept in ${out}: run the command again to continue, or delete the folder to start again.`;
+    throw new RunError(`${error.message}\n${kept}`);
   } finally {
     // Runs without the abort signal, because an interrupted build also needs a cleanup.
     await run('docker', ['rmi', draft], { signal: undefined });
-    rmSync(out, { recursive: true, force: true });
   }
 }
 
