@@ -108,6 +108,15 @@ describe('a UserSwarm with an invalid spec', () => {
       'in body must be of type integer: "string"',
     ],
     ['a long image', { runtime: { image: chars(513) } }, 'runtime.image', 'TooLong', 'may not be more than 512 bytes'],
+    ...['localhost/x y', 'localhost/X', 'localhost/x:', 'localhost/x\n', '//'].map(
+      (image): [string, object, string, string, string] => [
+        `an image that is not a reference (${JSON.stringify(image)})`,
+        { runtime: { image } },
+        'runtime.image',
+        'Invalid',
+        'must be an image reference',
+      ],
+    ),
     [
       'a suspend that is not a boolean',
       { suspend: 'yes' },

@@ -55,7 +55,8 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
   },
   NamespaceMissing: {
     cause: 'The runtime namespace does not exist or is being deleted.',
-    advice: "Run `helm upgrade`: it restores the namespace and the controller's RBAC rules in it.",
+    advice:
+      'Run `helm upgrade`, which restores `runtime.namespace`. Create one of `runtime.extraNamespaces` first, or remove it there.',
   },
   NameConflict: {
     cause: 'An object with another owner has the name of a child.',

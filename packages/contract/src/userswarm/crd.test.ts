@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { userSwarmCrd } from './crd.js';
 import { CRD_FILES, crdText } from './crd-file.js';
 import { UserSwarmSpec } from './resource.js';
-import type { ValidationRule } from './rules.js';
+import { IMAGE_REFERENCE, type ValidationRule } from './rules.js';
 import type { StructuralSchema } from './structural-schema.js';
 
 const crd = userSwarmCrd();
@@ -150,6 +150,70 @@ describe('the rules of a UserSwarm', () => {
       ['.requests.cpu', 'the request of cpu must not be above its limit'],
       ['.requests.memory', 'the request of memory must not be above its limit'],
     ]);
+  });
+
+  describe('of the image', () => {
+    const hex = (count: number): string => 'a1'.repeat(count / 2);
+
+    it('are the grammar of references, or an empty text', () => {
+      const [{ rule, message }] = rulesOf(field('spec.runtime.image')) as [ValidationRule];
+      const [, pattern] = /^self == '' \|\| self\.matches\(r'(.+)'\)$/.exec(rule)!;
+      expect(new RegExp(pattern!).source).toBe(IMAGE_REFERENCE.source);
+      expect(message).toMatch(/^must be an image reference without blanks/);
+    });
+
+    it.each([
+      'x',
+      'uswarm/agent-runtime',
+      'localhost/uswarm/agent-runtime:0.3.0',
+      'localhost:5000/a',
+      'registry.example.com:443/team/agent-runtime:1.2.3-rc.1',
+      'Registry.Example.com/team/a',
+      '10.0.0.1:5000/a/b/c',
+      '[fd00::1]:5000/a',
+      'a/b_c/d__e/f.g/h--i:_tag',
+      `a:${'t'.repeat(128)}`,
+      `r.example.com/a@sha256:${hex(64)}`,
+      `r.example.com/a:1@sha512:${hex(128)}`,
+    ])('allow %s', (image) => {
+      expect(image).toMatch(IMAGE_REFERENCE);
+    });
+
+    it.each([
+      ['a blank', 'localhost/uswarm/x y'],
+      ['a blank before it', ' localhost/x'],
+      ['a blank after it', 'localhost/x '],
+      ['only blanks', '  '],
+      ['a line break', 'localhost/x\n'],
+      ['a tab', 'localhost/\tx'],
+      ['a control character', 'localhost/x\u0000'],
+      ['a character of zero width', 'localhost/x\u200b'],
+      ['a letter that is not ASCII', 'localhost/é'],
+      ['an upper-case repository', 'localhost/uswarm/Agent'],
+      ['an upper-case name without a registry', 'Agent'],
+      ['an empty tag', 'localhost/x:'],
+      ['an empty tag and a digest', `localhost/x:@sha256:${hex(64)}`],
+      ['two tags', 'localhost/x:1:2'],
+      ['a tag that begins with a hyphen', 'localhost/x:-1'],
+      ['a long tag', `localhost/x:${'t'.repeat(129)}`],
+      ['an empty digest', 'localhost/x@'],
+      ['a short digest', 'localhost/x@sha256:abc'],
+      ['an upper-case digest', `localhost/x@sha256:${hex(64).toUpperCase()}`],
+      ['an unknown algorithm', `localhost/x@md5:${hex(64)}`],
+      ['an empty component', 'localhost//x'],
+      ['a slash before it', '/x'],
+      ['a slash after it', 'localhost/x/'],
+      ['a scheme', 'https://localhost/x'],
+      ['a user', 'user@localhost/x'],
+      ['a component that ends with a separator', 'localhost/x-/y'],
+      ['two dots', 'localhost/x..y'],
+      ['three underscores', 'localhost/x___y'],
+      ['a port that is not a number', 'localhost:port/x'],
+      ['a host with an underscore', 'my_registry.example.com:5000/x'],
+      ['an environment variable', 'localhost/$(IMAGE)'],
+    ])('reject %s', (_fault, image) => {
+      expect(image).not.toMatch(IMAGE_REFERENCE);
+    });
   });
 
   it('accept quantities as strings or integers, and convert them to strings', () => {

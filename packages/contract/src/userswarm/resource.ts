@@ -8,7 +8,7 @@ import {
   type USERSWARM_API_VERSION,
   type USERSWARM_KIND,
 } from './names.js';
-import { IMMUTABLE_RULES, QUANTITY_RULES, RESOURCES_RULES } from './rules.js';
+import { IMAGE_RULES, IMMUTABLE_RULES, QUANTITY_RULES, RESOURCES_RULES } from './rules.js';
 
 // The single source of the custom resource: types, defaults and the schema of the CRD.
 // Strings, arrays and maps are bounded, for the cost estimate of CEL and for etcd. `x-kubernetes-…`
@@ -32,11 +32,10 @@ const Placement = z.strictObject({
 });
 
 const Runtime = z.strictObject({
-  image: z
-    .string()
-    .max(512)
-    .optional()
-    .meta({ description: 'The image of the runtime; by default the one that the platform is configured with.' }),
+  image: z.string().max(512).optional().meta({
+    description: 'The image of the runtime; by default the one that the platform is configured with.',
+    'x-kubernetes-validations': IMAGE_RULES,
+  }),
   port: z.int().min(1).max(65_535).default(DEFAULT_RUNTIME_PORT).meta({ description: 'The gRPC port.' }),
   resources: z
     .strictObject({

@@ -53,6 +53,28 @@ export const QUANTITY_RULES: ValidationRule[] = [
   },
 ];
 
+/**
+ * The references that the kubelet accepts (github.com/distribution/reference): host and port, path components in lower
+ * case, tag, digest.
+ */
+export const IMAGE_REFERENCE = ((): RegExp => {
+  const label = '[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*';
+  const host = String.raw`(?:${label}(?:\.${label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`;
+  const component = String.raw`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`;
+  const tag = '[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}';
+  const digest = 'sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}';
+  return new RegExp(`^(?:(?:${host}/)?${component}(?:/${component})*(?::${tag})?(?:@(?:${digest}))?)?$`);
+})();
+
+/** Empty selects the configured image. The API server skips the rule in updates that do not change a stored image. */
+export const IMAGE_RULES: ValidationRule[] = [
+  {
+    rule: `self == '' || self.matches(r'${IMAGE_REFERENCE.source.replaceAll(String.raw`\/`, '/')}')`,
+    message: 'must be an image reference without blanks, such as registry.example.com/team/agent-runtime:1.2.3',
+    reason: 'FieldValueInvalid',
+  },
+];
+
 /** Rules of requests and limits. Invalid quantities pass, because the rule above rejects them. */
 export const RESOURCES_RULES: ValidationRule[] = ['cpu', 'memory'].map((name) => {
   const [request, limit] = [`self.requests.${name}`, `self.limits.${name}`];
