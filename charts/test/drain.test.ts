@@ -160,6 +160,7 @@ describe('drain.enabled=false', () => {
     const off = { ...external, drain: { enabled: false } };
     const without = await render(off);
     expect(without.filter((manifest) => manifest.metadata.annotations?.['helm.sh/hook']).map(shown)).toEqual([
+      'NetworkPolicy uswarm-test',
       'ServiceAccount uswarm-test',
       'Pod uswarm-test',
     ]);
@@ -198,7 +199,7 @@ describe('drain.hooks', () => {
       'Role uswarm-orchestrator-drain-flag',
       'RoleBinding uswarm-orchestrator-drain-flag',
     ]);
-    expect(rendered.flatMap((manifest) => hookOf(manifest).events)).toEqual(['test', 'test']);
+    expect(rendered.flatMap((manifest) => hookOf(manifest).events)).toEqual(['test', 'test', 'test']);
     expect(await render({ ...plain, drain: { hooks: 'none' } })).toEqual(rendered);
   });
 

@@ -6,20 +6,12 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith, kubeconform, kubeScore } from '@uswarm/testkit';
 import { EXCEPTIONS } from './support/kube-score-exceptions.js';
 import { writeSchemas } from './support/kube-schemas.js';
-import { CHART, helm, repositoryFile } from './support/rendering.js';
+import { helm, repositoryFile } from './support/rendering.js';
+import { SCENARIOS } from './support/value-sets.js';
 
 /** The first run builds the programs and downloads the schemas. */
 const FIRST_TIME_MS = 15 * 60_000;
 
-const SCENARIOS = [
-  ...(await readdir(`${CHART}/ci`)).map((name) => `charts/uswarm/ci/${name}`),
-  'deploy/kind/values.yaml',
-  'deploy/production/values.yaml',
-  // On top of other values.
-  ...['eks/values', 'gke/values', 'gke/ingress-values', 'openshift/values'].map(
-    (name) => `deploy/production/values.yaml deploy/${name}.yaml`,
-  ),
-];
 const CRDS = repositoryFile('crds');
 const files = (paths: string): { files: string[] } => ({ files: paths.split(' ').map(repositoryFile) });
 

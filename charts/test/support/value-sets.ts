@@ -1,0 +1,13 @@
+import { readdir } from 'node:fs/promises';
+import { CHART } from './rendering.js';
+
+/** Value files of the repository. Several, separated by spaces, are used together. */
+export const SCENARIOS = [
+  ...(await readdir(`${CHART}/ci`)).map((name) => `charts/uswarm/ci/${name}`),
+  'deploy/kind/values.yaml',
+  'deploy/production/values.yaml',
+  // On top of other values.
+  ...['eks/values', 'gke/values', 'gke/ingress-values', 'openshift/values'].map(
+    (name) => `deploy/production/values.yaml deploy/${name}.yaml`,
+  ),
+];
