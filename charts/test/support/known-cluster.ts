@@ -8,7 +8,7 @@ import type { Manifest } from './rendering.js';
 const RBAC = 'rbac.authorization.k8s.io';
 const USERSWARMS = 'uswarm.dev/v1alpha1';
 
-/** A fake API server that serves `lookup` of Secrets, ClusterRoles and the namespace `default`. */
+/** A fake API server that serves `lookup` of Secrets, ClusterRoles, Namespaces and the namespace `default`. */
 export interface KnownCluster {
   /** Path of the kubeconfig. */
   kubeconfig: string;
@@ -88,8 +88,10 @@ function discovery(kinds: readonly Kind[]): Record<string, object> {
 function answers(objects: readonly Manifest[]): Record<string, object> {
   const roles = objects.filter(({ kind }) => kind === 'ClusterRole');
   const secrets = objects.filter(({ kind }) => kind === 'Secret');
+  const namespaces = objects.filter(({ kind }) => kind === 'Namespace');
   return {
     '/api/v1/namespaces/default': { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } },
+    ...Object.fromEntries(namespaces.map((each) => [`/api/v1/namespaces/${each.metadata.name}`, each])),
     [`/apis/${USERSWARMS}/userswarms`]: {
       apiVersion: USERSWARMS,
       kind: 'UserSwarmList',

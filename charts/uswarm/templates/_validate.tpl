@@ -18,12 +18,6 @@
 {{- end }}
 {{- include "uswarm.validateScaling" . }}
 {{- include "uswarm.validateModels" . }}
-{{- if eq .Values.runtime.namespace .Release.Namespace }}
-{{- fail "runtime.namespace must not be the release's namespace: runtimes need a separate namespace." }}
-{{- end }}
-{{- if has .Release.Namespace .Values.runtime.extraNamespaces }}
-{{- fail "runtime.extraNamespaces must not contain the release's namespace: runtimes need separate namespaces." }}
-{{- end }}
 {{- with .Values.trustedCA }}
 {{- if and .existingConfigMap .existingSecret }}
 {{- fail "trustedCA.existingConfigMap and trustedCA.existingSecret are mutually exclusive." }}
@@ -46,6 +40,7 @@
 {{- include "uswarm.validateStores" . }}
 {{- include "uswarm.validateAlone" . }}
 {{- include "uswarm.validateFramework" . }}
+{{- include "uswarm.validateNamespaces" . }}
 {{- end }}
 
 {{/* Two controllers would overwrite each other's changes to every UserSwarm. Without a cluster, lookup returns nothing. */}}

@@ -84,7 +84,10 @@ export const DATABASE_UNREACHABLE: Progress = {
 function namespaceProblem(request: SyncRequest, namespace: string): Progress | undefined {
   const state = namespaceState(request, namespace);
   const reason = 'NamespaceMissing';
-  if (state === 'missing') return { reason, message: `The namespace ${namespace} does not exist.` };
+  if (state === 'missing') {
+    const remedy = 'helm upgrade creates runtime.namespace, but none of runtime.extraNamespaces.';
+    return { reason, message: `The namespace ${namespace} does not exist. ${remedy}` };
+  }
   if (state === 'terminating') return { reason, message: `The namespace ${namespace} is being deleted.` };
   return undefined;
 }

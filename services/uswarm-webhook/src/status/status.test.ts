@@ -108,6 +108,13 @@ describe('the reason of the condition Ready', () => {
     }
   });
 
+  it('a missing namespace is described with the namespaces that an upgrade creates and those that it does not', async () => {
+    const { ready } = await statusOf(await starting({ namespaces: [] }));
+    expect(ready.message).toBe(
+      'The namespace userswarms does not exist. helm upgrade creates runtime.namespace, but none of runtime.extraNamespaces.',
+    );
+  });
+
   it('both kubelet reasons for a failed image pull give the same condition', async () => {
     const cause = 'failed to resolve reference "x": x: not found';
     const first = await statusOf(await starting({ pods: [waiting('ErrImagePull', cause)] }));
