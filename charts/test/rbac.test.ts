@@ -15,6 +15,9 @@ beforeAll(async () => {
   manifests = await render(TWO_NAMESPACES);
 });
 
+/** Roles of users of the cluster, which have no binding. */
+const isAggregated = ({ metadata: { labels = {} } }: Manifest): boolean =>
+  Object.keys(labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-'));
 const place = ({ metadata }: Manifest): string => `${metadata.namespace ?? '*'}/${metadata.name}`;
 
 /** `what: verbs` of each rule. */
@@ -42,7 +45,9 @@ const DRAINED = ['serviceaccounts: list delete', 'services: list delete', 'deplo
 
 describe('permissions', () => {
   it('are limited to the required ones', () => {
-    const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')];
+    const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')].filter(
+      (role) => !isAggregated(role),
+    );
     expect(Object.fromEntries(roles.map((role) => [place(role), rights(role)]))).toEqual({
       '*/uswarm-orchestrator': ['userswarms.uswarm.dev: get list watch create patch delete'],
       '*/uswarm-controller': [
@@ -113,7 +118,8 @@ describe('permissions', () => {
       ]);
       return place(binding);
     });
-    const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')].map(place);
+    const all = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')];
+    const roles = all.filter((role) => !isAggregated(role)).map(place);
     expect(bound.toSorted()).toEqual(roles.toSorted());
   });
 
@@ -125,5 +131,50 @@ describe('permissions', () => {
       name: 'LEASE_NAME',
       value: 'uswarm-controller',
     });
+  });
+});
+
+describe('the ClusterRoles of Kubernetes for users', () => {
+  const granted = (rendered: readonly Manifest[], role: string): string[] =>
+    ofKind(rendered, 'ClusterRole')
+      .filter(({ metadata }) => metadata.labels?.[`rbac.authorization.k8s.io/aggregate-to-${role}`] === 'true')
+      .flatMap(rights);
+
+  it('may read UserSwarms, and edit and admin may change them', () => {
+    const read = 'userswarms.uswarm.dev: get list watch';
+    const change = 'userswarms.uswarm.dev: patch update';
+    expect(Object.fromEntries(['view', 'edit', 'admin'].map((role) => [role, granted(manifests, role)]))).toEqual({
+      view: [read],
+      edit: [read, change],
+      admin: [read, change],
+    });
+  });
+
+  it('get no rights if disabled', async () => {
+    const rendered = await render({ ...evaluation, rbac: { aggregateClusterRoles: false } });
+    expect(rendered.filter(isAggregated)).toEqual([]);
+  });
+});
+
+describe('the FlowSchema', () => {
+  it('gives the Lease of the controller, and nothing else, the priority of leader elections', async () => {
+    const { spec } = ofKind(manifests, 'FlowSchema')[0]!;
+    expect(spec.priorityLevelConfiguration).toEqual({ name: 'leader-election' });
+    expect(spec.rules).toEqual([
+      {
+        subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: 'uswarm-controller', namespace: 'backend' } }],
+        resourceRules: [
+          {
+            apiGroups: ['coordination.k8s.io'],
+            resources: ['leases'],
+            verbs: ['get', 'create', 'update'],
+            namespaces: ['backend'],
+          },
+        ],
+      },
+    ]);
+    for (const controller of [{ flowSchema: { create: false } }, { framework: 'metacontroller' }]) {
+      expect(ofKind(await render({ ...evaluation, controller }), 'FlowSchema')).toEqual([]);
+    }
   });
 });

@@ -47,10 +47,21 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- include "uswarm.affinity" . }}
-{{- with default $defaults.priorityClassName .values.priorityClassName }}
+{{- with coalesce .values.priorityClassName $defaults.priorityClassName (include "uswarm.priorityClass" .) }}
 priorityClassName: {{ . | quote }}
 {{- end }}
 {{- include "uswarm.topologySpread" . }}
+{{- end }}
+
+{{/*
+The class that the chart creates, for the permanent components. Jobs that run after the release is deleted cannot use it, and a
+new class would replace the pods of the evaluation stores, which keep their data in the pod.
+*/}}
+{{- define "uswarm.priorityClass" -}}
+{{- $components := list "orchestrator" "realtime-gateway" "model-gateway" "webhook" "controller" "searxng-client" "searxng" }}
+{{- if and .root.Values.priorityClass.create (has .component $components) }}
+{{- include "uswarm.fullname" .root }}-platform
+{{- end }}
 {{- end }}
 
 {{- define "uswarm.containerSecurityContext" -}}
