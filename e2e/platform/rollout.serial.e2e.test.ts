@@ -17,6 +17,8 @@ import {
   createRollingRelease,
   everyUserIsAnswered,
   imagesOf,
+  keepAsking,
+  type Load,
   ONE_BY_ONE,
   podNamesOf,
   type RollingRelease,
@@ -106,6 +108,29 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     const findsWithSearch = await openSearchEngine(session);
     await findsWithSearch(busy);
     expect(await storedJournal(session, busy)).toEqual(['step', 'result web_search_tool']);
+  });
+});
+
+describe('a rollback to the previous release and the next upgrade, during which users send messages', () => {
+  let load: Load;
+  beforeAll(() => {
+    load = keepAsking(users);
+  });
+  afterAll(() => load.stop());
+
+  it('run the images of the previous release, then those of this one', async () => {
+    await release.rollBack();
+    await allUpToDate(session, users, 240_000);
+    expect(await imagesOf(session, users)).toEqual(users.map(() => oldImage));
+    await release.upgrade({ runtime: AWAKE, controller: CONTROLLER });
+    await allUpToDate(session, users, 240_000);
+    expect(await imagesOf(session, users)).toEqual(users.map(() => newImage));
+  });
+
+  it('answer each message once', async () => {
+    const { asked, unanswered } = await load.stop();
+    expect(unanswered).toEqual([]);
+    expect(asked).toBeGreaterThan(users.length);
   });
 });
 

@@ -6,12 +6,16 @@ import type { Session } from './session.js';
 import { imageOf } from './settings.js';
 import { waitForEdge } from './changed-release.js';
 import { signUp } from './sign-up.js';
+import { keepBusy } from './test-users.js';
 import { answerWith, imageOfPod, isUpToDate, type RuntimeUser, runtimeUserOf, podOf, send } from './rolling-swarms.js';
 
 /** Longer than a test, so that no runtime is suspended for idleness. */
 export const AWAKE = { idleSuspendAfterSeconds: 36_000 };
 /** One runtime at a time, and a halt after two failures. */
 export const ONE_BY_ONE = { maxConcurrent: 1, deadlineSeconds: 36_000, maxFailures: 2 };
+
+/** The pause between an answer and the next message of a user, in milliseconds. */
+const ASK_EVERY_MS = 10_000;
 
 /** A release that a test changes while users use it. */
 export interface RollingRelease {
@@ -73,8 +77,35 @@ export async function everyUserIsAnswered(
   await Promise.all(
     users.map(async (user) => {
       const nonce = randomUUID();
-      await send(user, question(nonce));
+      await send(user, question(nonce), withinMs);
       await answerWith(user, nonce, withinMs);
     }),
   );
+}
+
+/** Users who send messages until it is stopped. */
+export interface Load {
+  /** Waits for the answers of the sent messages. @returns their number, and the errors of those that were not answered once */
+  stop(): Promise<{ asked: number; unanswered: string[] }>;
+}
+
+/** Each user sends the next message some seconds after the last answer, so that runtimes are also idle. */
+export function keepAsking(users: readonly RuntimeUser[]): Load {
+  let asked = 0;
+  const unanswered: string[] = [];
+  const busy = users.map((user) =>
+    keepBusy(async () => {
+      asked += 1;
+      await everyUserIsAnswered([user], (nonce) => `Repeat ${nonce}`, 180_000).catch((error: unknown) => {
+        unanswered.push(`${user.name}: ${String(error)}`);
+      });
+    }, ASK_EVERY_MS),
+  );
+  return {
+    async stop() {
+      for (const each of busy) each.stop();
+      await Promise.all(busy.map(({ ended }) => ended));
+      return { asked, unanswered };
+    },
+  };
 }

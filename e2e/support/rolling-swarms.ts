@@ -18,7 +18,7 @@ const pathOf = ({ workspaceId, conversationId }: TestClient): string =>
   `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 
 /** Stores a message. The edge may be unavailable for a moment. */
-export async function send({ mobile }: RuntimeUser, text: string): Promise<void> {
+export async function send({ mobile }: RuntimeUser, text: string, withinMs = 60_000): Promise<void> {
   const localId = crypto.randomUUID();
   await eventually(
     async () => {
@@ -29,7 +29,7 @@ export async function send({ mobile }: RuntimeUser, text: string): Promise<void>
       if (status >= 300) throw new Error(`the message is answered ${status}`);
       return true;
     },
-    { description: 'stored', timeoutMs: 60_000, intervalMs: 1_000 },
+    { description: 'stored', timeoutMs: withinMs, intervalMs: 1_000 },
   );
 }
 
