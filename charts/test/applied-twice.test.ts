@@ -19,7 +19,7 @@ function isCanonical(value: unknown): boolean {
   return suffix === '' || Number(number) % step !== 0;
 }
 
-/** Lists whose entries have a name of their own: an entry that is there twice is merged into one. */
+/** Keys of lists that the API server merges: a second entry with the same key replaces the first. */
 const KEYS: Record<string, (entry: Record<string, unknown>) => string> = {
   env: ({ name }) => String(name),
   containers: ({ name }) => String(name),

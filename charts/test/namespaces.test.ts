@@ -32,7 +32,7 @@ describe.each([
       'an extra namespace is missing',
       { extraNamespaces: ['team-a', 'team-b'] },
       [namespace('team-a')],
-      /runtime\.extraNamespaces contains team-b, but there is no such namespace\. Create it, or remove it from the value\./,
+      /runtime\.extraNamespaces contains team-b, which does not exist\. Create it, or remove it from the value\./,
     ],
     [
       'an extra namespace is being deleted',
@@ -44,7 +44,7 @@ describe.each([
       'the namespace of the runtimes is missing and not created',
       { createNamespace: false },
       [],
-      /runtime\.namespace contains userswarms, but .*runtime\.createNamespace=true/,
+      /runtime\.namespace contains userswarms, which does not exist\..*runtime\.createNamespace=true/,
     ],
     [
       'the namespace of the runtimes is being deleted',

@@ -88,6 +88,12 @@ describe('NOTES.txt', () => {
     expect(await notes({ ...external, httpRoute, http, gateway: sockets })).not.toContain(polling);
   });
 
+  it('warns about namespaces that usually contain other software', async () => {
+    const text = await notes({ ...external, runtime: { extraNamespaces: ['team-a', 'default', 'istio-system'] } });
+    expect(text).toContain('Workspaces run in default, istio-system, where the controller can create Deployments');
+    expect(await notes({ ...external, runtime: { extraNamespaces: ['team-a'] } })).not.toContain('delete pods');
+  });
+
   it('warns about settings that are unsuitable for production', async () => {
     const text = await notes({
       ...external,

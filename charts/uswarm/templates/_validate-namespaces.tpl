@@ -19,10 +19,10 @@ and stops at the first one whose namespace is missing. Without a cluster, lookup
 {{- end }}
 {{- $found := lookup "v1" "Namespace" "" $name }}
 {{- if dig "metadata" "deletionTimestamp" "" $found }}
-{{- fail (printf "%s contains %s, which is being deleted. Wait until the namespace is gone and create it again, or remove it from the value." $value $name) }}
+{{- fail (printf "%s contains %s, which is being deleted. Wait until it is deleted and create it again, or remove it from the value." $value $name) }}
 {{- end }}
 {{- if and $isConnected (not $found) (not (has $name $created)) (hasPrefix (printf "%s/" $.Chart.Name) $.Template.BasePath) }}
-{{- fail (printf "%s contains %s, but there is no such namespace. Create it, or remove it from the value%s." $value $name (eq $name $own | ternary ", or set runtime.createNamespace=true" "")) }}
+{{- fail (printf "%s contains %s, which does not exist. Create it, or remove it from the value%s." $value $name (eq $name $own | ternary ", or set runtime.createNamespace=true" "")) }}
 {{- end }}
 {{- end }}
 {{- end }}

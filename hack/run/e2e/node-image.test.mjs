@@ -42,7 +42,7 @@ describe('a build of the node image', () => {
     expect(await build()).toEqual(['node-image']);
   });
 
-  it('deletes builds of other contents, and temporary folders of its own', () => {
+  it('deletes builds of other contents, and its own temporary folders', () => {
     mkdirSync(join(root, 'building-other/programs'), { recursive: true });
     for (const name of ['tmp', 'kept', 'node.Ab12', 'cni']) {
       mkdirSync(join(root, `building-${KEY}`, name), { recursive: true });

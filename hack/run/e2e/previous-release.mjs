@@ -37,7 +37,7 @@ export async function buildPreviousImages({ folder, local }) {
   const base = local ? ['--base', 'local'] : [];
   await mustRun(nodeBinary, ['hack/run.mjs', 'images', '--tag', 'content', '--list', list, ...base], {
     cwd: folder,
-    limitS: 900,
+    limitS: 1800,
     failure: 'The images of the release before could not be built',
   });
   return readImages(list);
