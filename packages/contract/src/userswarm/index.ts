@@ -35,6 +35,7 @@ export {
   type SyncFailure,
   type UserSwarmPhase,
 } from './conditions.js';
+export { deletionMessage, foreignFinalizers, FRAMEWORK_FINALIZERS } from './deletion.js';
 export { adviceFor, REASON_ADVICE } from './advice.js';
 export { canonicalQuantity, exceeds, parseQuantity } from './quantity.js';
 export { Condition, type UserSwarm, UserSwarmSpec, UserSwarmStatus } from './resource.js';

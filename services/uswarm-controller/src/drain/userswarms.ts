@@ -1,10 +1,9 @@
-import { KEEP_LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
+import { FRAMEWORK_FINALIZERS, KEEP_LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
 import { isConflict, isNotFound, type KubeClient, type KubernetesObject, type Resource } from '@uswarm/kube-client';
-import { COMPOSITE_CONTROLLER } from '../resources.js';
-import { FINALIZER, removeFinalizers } from '../sync/finalizer.js';
+import { removeFinalizers } from '../sync/finalizer.js';
 
 /** The finalizers that block a UserSwarm until its children are deleted: our own, and Metacontroller's. */
-const OUR_FINALIZERS: readonly string[] = [FINALIZER, `metacontroller.io/compositecontroller-${COMPOSITE_CONTROLLER}`];
+const OUR_FINALIZERS: readonly string[] = FRAMEWORK_FINALIZERS;
 
 /** Set by a foreground deletion. Kubernetes removes it when the children are deleted. */
 export const GARBAGE_COLLECTOR_FINALIZER = 'foregroundDeletion';

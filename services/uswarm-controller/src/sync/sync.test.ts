@@ -5,6 +5,14 @@ import { createSyncFixture, type SyncFixture } from '../../test/sync-fixture.js'
 import { account, deployment, dying, owned, runtimePod, userSwarm } from '../../test/userswarm-fixtures.js';
 import { FINALIZER } from './finalizer.js';
 
+const deletingCondition = (message: string): object => ({
+  type: 'Ready',
+  status: 'False',
+  lastTransitionTime: '2030-01-01T00:00:00Z',
+  reason: 'Deleting',
+  message,
+});
+
 describe('one reconcile', () => {
   let fixture: SyncFixture;
   beforeEach(() => {
@@ -172,8 +180,36 @@ describe('one reconcile', () => {
     expect(fixture.calls).toEqual(['get Deployment', 'hook', 'delete ReplicaSet', 'delete Pod', 'status']);
   });
 
-  it('ignores a terminating UserSwarm without our finalizer or with orphaned children', async () => {
-    fixture.parents.put(userSwarm({ ...dying, finalizers: ['other'] }));
+  it('names the finalizers of other programs after it has removed its own, with one write', async () => {
+    const status = { phase: 'Deleting', conditions: [deletingCondition('Waiting for the deletion of Pod ns/p.')] };
+    fixture.parents.put(userSwarm({ ...dying, finalizers: ['example.com/hold', FINALIZER] }, { status }));
+    fixture.respond = () => ({ status, children: [], finalized: true });
+    expect(await fixture.sync()).toEqual({ outcome: 'finalized' });
+    fixture.parents.put(userSwarm({ ...dying, resourceVersion: '6', finalizers: ['example.com/hold'] }, { status }));
+    expect(await fixture.sync()).toEqual({ outcome: 'waiting' });
+    expect(fixture.stored()).toMatchObject({
+      phase: 'Deleting',
+      conditions: [{ message: 'All objects are deleted. Waits for the finalizers: example.com/hold.' }],
+    });
+    expect(await fixture.sync()).toEqual({ outcome: 'waiting' });
+    expect(fixture.calls).toEqual(['hook', 'patch', 'status']);
+  });
+
+  it('names the finalizers that are left when one of them is removed', async () => {
+    fixture.parents.put(userSwarm({ ...dying, finalizers: ['example.com/a', 'example.com/b'] }));
+    await fixture.sync();
+    fixture.parents.put(
+      userSwarm({ ...dying, resourceVersion: '9', finalizers: ['example.com/b'] }, { status: fixture.stored() }),
+    );
+    fixture.elapsed += 60_000;
+    await fixture.sync();
+    expect(fixture.stored()).toMatchObject({
+      conditions: [{ message: 'All objects are deleted. Waits for the finalizers: example.com/b.' }],
+    });
+  });
+
+  it('ignores a terminating UserSwarm that only Kubernetes keeps, and one with orphaned children', async () => {
+    fixture.parents.put(userSwarm({ ...dying, finalizers: ['foregroundDeletion'] }));
     expect(await fixture.sync()).toEqual({ outcome: 'waiting' });
     fixture.parents.put(userSwarm({ ...dying, resourceVersion: '9', finalizers: ['orphan', FINALIZER] }));
     expect(await fixture.sync()).toEqual({ outcome: 'waiting' });

@@ -30,6 +30,7 @@ import { type Caches, runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
 import { isAboutToStart, type StartLimiter, withQueuedStatus } from '../starts/start-limiter.js';
 import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../status/merge.js';
+import { statusWithoutFinalizer } from '../status/without-finalizer.js';
 import { needsWebhook, statusWithoutWebhook } from '../status/without-webhook.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
@@ -106,12 +107,11 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
   const cached = caches.parents.get(key);
   if (cached === undefined) return { outcome: 'gone' };
   const deleting = cached.metadata.deletionTimestamp !== undefined;
-  if (deleting && (!hasFinalizer(cached, FINALIZER) || hasFinalizer(cached, ORPHAN_FINALIZER))) {
-    return { outcome: 'waiting' };
-  }
+  if (deleting && hasFinalizer(cached, ORPHAN_FINALIZER)) return { outcome: 'waiting' };
   const scope = caches.scope(runtimeNamespaceOf(cached));
   if (scope?.state() === 'loading') return { outcome: 'waiting' };
   try {
+    if (deleting && !hasFinalizer(cached, FINALIZER)) return await awaitOthers(deps, cached, scope, options);
     const hidden = cannotObserveReason(cached, scope);
     if (hidden !== undefined) {
       deps.starts.forget(key);
@@ -124,6 +124,24 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
   } catch (error) {
     return refreshStale(deps, cached, error, options.signal);
   }
+}
+
+/** Reports which other programs keep a UserSwarm that the controller has released. */
+async function awaitOthers(
+  deps: SyncDeps,
+  cached: KubernetesObject,
+  scope: NamespaceScope | undefined,
+  options: SyncOptions,
+): Promise<SyncResult> {
+  const observed = observeChildren(cached.metadata.uid ?? '', scope);
+  const remaining = Object.values(observed).flatMap((group) =>
+    Object.entries(group).map(([key, { kind }]) => `${kind} ${key}`),
+  );
+  const after = statusWithoutFinalizer(cached, remaining, deps.clock.now());
+  if (after === undefined) return { outcome: 'waiting' };
+  const { outcome, resyncAfterS } = await store(deps, cached, after, options);
+  if (outcome === 'again') return { outcome, requeue: true };
+  return { outcome: 'waiting', ...(resyncAfterS === undefined ? {} : { resyncAfterS }) };
 }
 
 const ensureFinalizer = (

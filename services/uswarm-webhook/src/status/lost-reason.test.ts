@@ -58,10 +58,16 @@ const evictedPod = (since: string): KubernetesObject => ({
     conditions: conditionsOf(['DisruptionTarget', 'True', since, 'TerminationByKubelet']),
   },
 });
-const NEW_POD = podWith(
+const NEW_POD = pod(
   { ready: false, started: false, state: { waiting: { reason: 'ContainerCreating' } } },
-  conditionsOf(['Ready', 'False', at('10:00:01'), 'ContainersNotReady']),
-  { creationTimestamp: at('10:00:01') },
+  {
+    metadata: { creationTimestamp: at('10:00:01') },
+    conditions: conditionsOf(
+      ['PodScheduled', 'True', at('10:00:01')],
+      ['Initialized', 'True', at('10:00:01')],
+      ['Ready', 'False', at('10:00:01'), 'ContainersNotReady'],
+    ),
+  },
 );
 const condition = (type: Condition['type'], status: Condition['status'], time: string): Condition => ({
   type,
@@ -137,6 +143,40 @@ describe('the reason of a runtime that was Ready before', () => {
     const conditions = [condition('Ready', 'False', at('09:00:00')), condition('Suspended', 'False', at('09:59:00'))];
     const pods = [NEW_POD, evictedPod(at('09:30:00'))];
     expect((await readyOf({ pods, conditions })).reason).toBe('Starting');
+  });
+
+  const EVICTED_EARLIER = evictedPod(at('09:30:00'));
+  const CRASHED = podWith(
+    { ready: false, started: true, restartCount: 1, state: { running: { startedAt: at('10:00:01') } } },
+    UNREADY,
+    { creationTimestamp: at('09:30:02') },
+  );
+  const WAITING = podWith(
+    { ready: false, started: false, restartCount: 1, state: { terminated: { exitCode: 1, reason: 'Error' } } },
+    UNREADY,
+    { creationTimestamp: at('09:30:02') },
+  );
+  const READY_SINCE_EVICTION = [condition('Ready', 'True', at('09:31:00')), WAS_READY[1]!];
+  it.each<[what: string, pods: KubernetesObject[], conditions: Condition[]]>([
+    ['whose container was restarted', [CRASHED, EVICTED_EARLIER], READY_SINCE_EVICTION],
+    ['whose container has ended', [WAITING, EVICTED_EARLIER], READY_SINCE_EVICTION],
+    ['whose pod was replaced', [NEW_POD, EVICTED_EARLIER], READY_SINCE_EVICTION],
+    ['whose pod was replaced earlier', [NEW_POD, EVICTED_EARLIER], [condition('Ready', 'False', LOST), WAS_READY[1]!]],
+    ['whose container was restarted earlier', [CRASHED, EVICTED_EARLIER], [condition('Ready', 'False', LOST)]],
+    ['of a controller that missed it', [CRASHED, EVICTED_EARLIER], WAS_READY],
+  ])('an eviction is not the reason of a later loss: a runtime %s', async (_what, pods, conditions) => {
+    expect((await readyOf({ pods, conditions })).reason).not.toBe('Evicted');
+  });
+
+  it('an eviction stays the reason until its successor is Ready, also if it crashes', async () => {
+    const first = await readyOf({ pods: [NEW_POD, evictedPod(LOST)] });
+    const crashing = podWith(
+      { ready: false, restartCount: 1, state: { running: { startedAt: at('10:00:03') } } },
+      conditionsOf(['Ready', 'False', STARTED, 'ContainersNotReady']),
+      { creationTimestamp: at('10:00:01') },
+    );
+    const conditions = [first, WAS_READY[1]!];
+    expect((await readyOf({ pods: [crashing, evictedPod(LOST)], conditions })).reason).toBe('Evicted');
   });
 
   it('a pod that waits for a readiness gate does not give the reason NodeLost', async () => {

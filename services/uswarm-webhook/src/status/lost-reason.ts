@@ -1,3 +1,4 @@
+import type { Condition } from '@uswarm/contract/userswarm';
 import { RUNTIME_CONTAINER } from '../render/deployment.js';
 import { terminationSummary } from './termination.js';
 import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
@@ -64,24 +65,53 @@ function readinessFailed(pod: Pod): Cause | undefined {
   return { reason: 'ReadinessFailed', message: 'The runtime is running but fails its readiness probe.' };
 }
 
+/** When the runtime was created or last resumed, and the stored condition `Ready`. */
+export interface RuntimeHistory {
+  since: string;
+  ready: Condition | undefined;
+}
+
 /**
- * An eviction, if the newest terminated pod was evicted since the last start and no later pod was ready.
+ * An eviction, if the newest terminated pod was evicted since the last start and the runtime was not ready after it.
  *
- * @param pods the newest first @param since when the runtime was created or last resumed
+ * @param pods the newest first
  */
-export function evicted(pods: readonly Pod[], since: string): Cause | undefined {
+export function evicted(pods: readonly Pod[], { since, ready }: RuntimeHistory): Cause | undefined {
   const at = pods.findIndex(({ status }) => status?.phase === 'Failed');
   const ended = pods[at];
-  if (ended?.status?.reason !== EVICTED || pods.slice(0, at).some(wasReady) || endOf(ended) < since) return undefined;
+  if (ended?.status?.reason !== EVICTED || endOf(ended) < since) return undefined;
+  if (pods.slice(0, at).some(wasReady) || wasReadyAfter(ended, ready)) return undefined;
   const why = (ended.status.message ?? '').replaceAll(/\s+/g, ' ').trim();
   return { reason: EVICTED, message: why === '' ? 'The node evicted the pod.' : `The node evicted the pod: ${why}` };
 }
 
 const endOf = (pod: Pod): string => sinceOf(pod, 'DisruptionTarget', 'True') ?? pod.metadata.creationTimestamp ?? '';
 
-/** Whether readiness changed after the start of the container. */
+/**
+ * Whether the pod is or was ready: its condition changed after the kubelet first wrote it, together with `Initialized`. The
+ * start of the container says nothing, because a restart renews it.
+ */
 function wasReady(pod: Pod): boolean {
-  const startedAt = pod.status?.containerStatuses?.find(({ name }) => name === RUNTIME_CONTAINER)?.state?.running
-    ?.startedAt;
-  return startedAt !== undefined && (sinceOf(pod, 'Ready', 'False') ?? '') > startedAt;
+  if (sinceOf(pod, 'Ready', 'True') !== undefined) return true;
+  const initialized = sinceOf(pod, 'Initialized', 'True');
+  return initialized !== undefined && (sinceOf(pod, 'Ready', 'False') ?? '') > initialized;
 }
+
+/** Seconds in which a loss of readiness is seen. */
+const SEEN_WITHIN_S = 10;
+
+/**
+ * Whether the UserSwarm was Ready after the eviction, also if the pod that followed is gone: it became Ready later, or
+ * lost readiness later than the evicted pod could.
+ */
+function wasReadyAfter(ended: Pod, ready: Condition | undefined): boolean {
+  const evictedAt = sinceOf(ended, 'DisruptionTarget', 'True');
+  if (ready === undefined || evictedAt === undefined) return false;
+  const graceS = (ended['spec'] as { terminationGracePeriodSeconds?: number } | undefined)
+    ?.terminationGracePeriodSeconds;
+  const laterS = (Date.parse(ready.lastTransitionTime) - Date.parse(evictedAt)) / 1_000;
+  return ready.status === 'True' ? laterS > 0 : laterS > (graceS ?? DEFAULT_GRACE_S) + SEEN_WITHIN_S;
+}
+
+/** The default of Kubernetes. */
+const DEFAULT_GRACE_S = 30;

@@ -1,6 +1,7 @@
 import {
   type ChildGroup,
   childName,
+  foreignFinalizers,
   type ObjectsByKey,
   runtimeSelector,
   type SyncRequest,
@@ -119,12 +120,18 @@ export function namespaceState({ related }: SyncRequest, name: string): Namespac
 
 /**
  * Kinds and names of the objects that a deletion waits for: the pods, or the children when the pods are deleted or the
- * framework does not send them.
+ * framework does not send them. An object that another program keeps is always listed, with its finalizers.
  */
 export function remainingObjects({ children, related }: SyncRequest): string[] {
-  const pods = Object.keys(related['Pod.v1'] ?? {}).map((key) => `Pod ${key}`);
-  if (pods.length > 0) return pods;
-  return Object.entries(children).flatMap(([group, objects]) =>
-    Object.keys(objects).map((key) => `${group.split('.')[0]} ${key}`),
+  const pods = Object.entries(related['Pod.v1'] ?? {}).map(([key, pod]) => remaining('Pod', key, pod));
+  const others = Object.values(children).flatMap((objects) =>
+    Object.entries(objects).map(([key, child]) => remaining(child.kind, key, child)),
   );
+  return (pods.length === 0 ? others : [...pods, ...others.filter(({ kept }) => kept)]).map(({ text }) => text);
+}
+
+function remaining(kind: string, key: string, { metadata }: KubernetesObject): { text: string; kept: boolean } {
+  const foreign = foreignFinalizers(metadata);
+  const kept = foreign.length > 0;
+  return { text: kept ? `${kind} ${key} (finalizers: ${foreign.join(', ')})` : `${kind} ${key}`, kept };
 }

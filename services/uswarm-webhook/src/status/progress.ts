@@ -1,7 +1,13 @@
-import { type Condition, START_DEADLINE_S, SYNC_FAILURES, type SyncRequest } from '@uswarm/contract/userswarm';
+import {
+  type Condition,
+  foreignFinalizers,
+  START_DEADLINE_S,
+  SYNC_FAILURES,
+  type SyncRequest,
+} from '@uswarm/contract/userswarm';
 import { REVISION } from '../render/revision.js';
 import type { DatabaseState } from '../render/settings.js';
-import { evicted, lossCause } from './lost-reason.js';
+import { evicted, lossCause, type RuntimeHistory } from './lost-reason.js';
 import { type Deployment, livePods, namespaceState, type Observed, type Pod, podsOf, sinceOf } from './observed.js';
 import { podCause } from './pod-reason.js';
 import { stuckCause } from './stuck-reason.js';
@@ -46,7 +52,7 @@ function runtimeProblem({ request, namespace, observed, image, now }: ProgressIn
     lossCause(livePods(request, namespace)) ??
     deadline(deployment) ??
     overdue(request, namespace, deployment, now) ??
-    evicted(podsOf(request, namespace), runsSince(request))
+    evicted(podsOf(request, namespace), historyOf(request))
   );
 }
 
@@ -68,10 +74,10 @@ function startProblem(
   return replicaProblem(deployment) ?? podCause(pods, image) ?? stuckCause(pods, request);
 }
 
-/** When it was created or last resumed. */
-function runsSince({ parent: { metadata, status } }: SyncRequest): string {
+function historyOf({ parent: { metadata, status } }: SyncRequest): RuntimeHistory {
   const running = status?.conditions?.find(({ type, status: is }) => type === 'Suspended' && is === 'False');
-  return running?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return { since: running?.lastTransitionTime ?? metadata.creationTimestamp ?? '', ready };
 }
 
 const QUEUED: Progress = { reason: 'Queued', message: 'The start concurrency limit is reached.' };
@@ -101,15 +107,12 @@ function applyProblem(conditions: readonly Condition[] = []): Progress | undefin
   return { reason: known ? synced.reason : 'ApplyFailed', message: synced.message };
 }
 
-/** Kubernetes removes them when the objects that depend on the child are deleted or orphaned. */
-const OWN_FINALIZERS: ReadonlySet<string> = new Set(['foregroundDeletion', 'orphan']);
-
 /** A deleted child that the runtime needs, and that another program keeps: until then, it cannot be created again. */
 function heldChild({ deployment, service }: Observed): Progress | undefined {
   for (const child of [deployment, service]) {
     if (child?.metadata.deletionTimestamp === undefined) continue;
-    const { namespace, name, finalizers = [] } = child.metadata;
-    const foreign = finalizers.filter((finalizer) => !OWN_FINALIZERS.has(finalizer));
+    const { namespace, name } = child.metadata;
+    const foreign = foreignFinalizers(child.metadata);
     if (foreign.length === 0) continue;
     const what = `${child.kind} ${namespace}/${name}`;
     const message = `The ${what} is being deleted and waits for its finalizers: ${foreign.join(', ')}.`;

@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Condition, SyncRequest } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
-import { pod, settledRequest, testFacts, testSettings, userSwarm, type World } from '../../test/webhook-input.js';
+import {
+  pod,
+  settledRequest,
+  syncRequest,
+  testFacts,
+  testSettings,
+  userSwarm,
+  type World,
+} from '../../test/webhook-input.js';
 import { render } from '../render/render.js';
 import type { RenderFacts } from '../render/settings.js';
 
@@ -314,6 +322,24 @@ describe('phases other than Ready', () => {
     const settled = await settledRequest(userSwarm(), { pods: [pod({})] });
     const { ready } = await statusOf({ ...settled, finalizing: true });
     expect(ready.message).toBe('Waiting for the deletion of Pod agent-runtime-workspace-a-1.');
+  });
+
+  it('Deleting names the finalizers with which other programs keep the UserSwarm, a pod or a child', async () => {
+    const settled = await settledRequest(userSwarm(), {
+      pods: [pod({}, { metadata: { finalizers: ['a.test/pod'] } })],
+    });
+    const key = 'userswarms/agent-runtime-workspace-a';
+    const service = settled.children['Service.v1'][key]!;
+    const metadata = { ...service.metadata, finalizers: ['foregroundDeletion', 'a.test/hold', 'b.test/hold'] };
+    const children = { ...settled.children, 'Service.v1': { [key]: { ...service, metadata } } };
+    const held = await statusOf({ ...settled, children, finalizing: true });
+    expect(held.ready.message).toBe(
+      `Waiting for the deletion of Pod agent-runtime-workspace-a-1 (finalizers: a.test/pod), Service ${key} (finalizers: a.test/hold, b.test/hold).`,
+    );
+    const parent = userSwarm();
+    parent.metadata.finalizers = ['metacontroller.io/compositecontroller-userswarm-controller', 'example.com/hold'];
+    const { ready } = await statusOf({ ...syncRequest(parent), finalizing: true });
+    expect(ready.message).toBe('All objects are deleted. Waits for the finalizers: example.com/hold.');
   });
 
   it('the phase is Deleting from the deletionTimestamp on, also during garbage collection', async () => {

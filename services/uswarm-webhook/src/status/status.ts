@@ -1,7 +1,10 @@
 import {
   childName,
   type Condition,
+  deletionMessage,
   type FailureReason,
+  foreignFinalizers,
+  FRAMEWORK_FINALIZERS,
   readyUntil,
   runtimeAddress,
   type SyncRequest,
@@ -97,7 +100,7 @@ function summarise(
   rendering: Rendering,
   { suspend, available, blocked, facts }: Availability,
 ): Pick<View, 'phase' | 'summary'> {
-  if (isDeleting(request)) return { phase: 'Deleting', summary: { reason: 'Deleting', message: remains(request) } };
+  if (isDeleting(request)) return { phase: 'Deleting', summary: { reason: 'Deleting', message: deletion(request) } };
   if ('failure' in rendering) return { phase: 'Error', summary: rendering.failure };
   if (suspend) return { phase: 'Suspended', summary: SUSPENDED };
   if (available && !blocked) return { phase: 'Ready', summary: AVAILABLE };
@@ -122,10 +125,8 @@ function withHistory<T extends { message: string }>(progress: T, { parent: { sta
   return { ...progress, message: `${cause} It was Ready until ${until}.` };
 }
 
-function remains(request: SyncRequest): string {
-  const left = remainingObjects(request);
-  return left.length === 0 ? 'All objects are deleted.' : `Waiting for the deletion of ${left.join(', ')}.`;
-}
+const deletion = (request: SyncRequest): string =>
+  deletionMessage(remainingObjects(request), foreignFinalizers(request.parent.metadata, FRAMEWORK_FINALIZERS));
 
 function availability(request: SyncRequest, rendering: Rendering): boolean {
   if (isDeleting(request)) return false;
