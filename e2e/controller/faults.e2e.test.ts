@@ -213,14 +213,14 @@ describe('the controller on a real API server', () => {
     await expect(hasEvent(name, 'Synced')).resolves.toMatchObject({ type: 'Normal' });
   });
 
-  it.each<[mode: HookMode, outcome: string]>([
-    ['down', 'unreachable'],
-    ['error', 'refused'],
-    ['malformed', 'invalid'],
-    ['slow', 'timeout'],
+  it.each<[mode: HookMode, outcome: string, reason: string]>([
+    ['down', 'unreachable', 'WebhookUnavailable'],
+    ['error', 'refused', 'WebhookUnavailable'],
+    ['malformed', 'invalid', 'WebhookInvalid'],
+    ['slow', 'timeout', 'WebhookUnavailable'],
   ])(
     'reports a webhook in mode %s as reason, Event and metric only if it is needed, and recovers',
-    async (mode, outcome) => {
+    async (mode, outcome, reason) => {
       const [healthy, deleted] = [await settledSwarm(), await settledSwarm()];
       const before = await outcomes(outcome);
       const untouched = await fixture.get(userSwarm(healthy));
@@ -235,14 +235,14 @@ describe('the controller on a real API server', () => {
       ] as const) {
         const waiting = await shows(
           name,
-          'has the reason WebhookUnavailable',
-          (object) => condition(object, 'Ready')?.reason === 'WebhookUnavailable',
+          `has the reason ${reason}`,
+          (object) => condition(object, 'Ready')?.reason === reason,
           OUTAGE_SHOWN_WITHIN_MS,
         );
         expect(status(waiting).phase).toBe(phase);
-        expect(condition(waiting, 'Synced')).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
+        expect(condition(waiting, 'Synced')).toMatchObject({ status: 'False', reason });
       }
-      await expect(hasEvent(created, 'WebhookUnavailable')).resolves.toMatchObject({ type: 'Warning' });
+      await expect(hasEvent(created, reason)).resolves.toMatchObject({ type: 'Warning' });
       expect(await outcomes(outcome)).toBeGreaterThan(before);
       // A UserSwarm without changes is not written, even after several resyncs.
       expect((await fixture.get(userSwarm(healthy)))?.metadata.resourceVersion).toBe(
@@ -257,6 +257,27 @@ describe('the controller on a real API server', () => {
       });
     },
   );
+
+  it('recovers when its resource kind is deleted and created again', async () => {
+    const name = await settledSwarm();
+    const crd = await fixture.deleteCrd();
+    await eventually(async () => (await fixture.list('Service', fixture.namespace)).length === 0, {
+      description: 'the children of the deleted UserSwarms are deleted',
+      timeoutMs: RECOVERED_WITHIN_MS,
+    });
+    await eventually(async () => !controller.ready(), {
+      description: 'the controller reports that it cannot read the cluster',
+      timeoutMs: RECOVERED_WITHIN_MS,
+    });
+    await fixture.createCrd(crd);
+    await apply(name);
+    await suspended(name, RECOVERED_WITHIN_MS);
+    await eventually(async () => controller.ready(), {
+      description: 'the controller is ready',
+      timeoutMs: RECOVERED_WITHIN_MS,
+    });
+    await expect(settledSwarm()).resolves.toEqual(expect.any(String));
+  });
 
   it('PHASE-004 CTRL-002: reports RenderingFailed for an internal error of the webhook and keeps the children', async () => {
     const name = await settledSwarm();

@@ -30,6 +30,8 @@ export interface ControllerFixture {
   api: KubeApi;
   proxy: FaultProxy;
   hook: HookServer;
+  /** The token of the webhook. */
+  token: string;
   /** The apiVersion of the UserSwarms of this fixture. */
   apiVersion: string;
   namespace: string;
@@ -45,6 +47,9 @@ export interface ControllerFixture {
   /** Merge patch. */
   patch(key: ObjectKey, patch: object): Promise<KubernetesObject>;
   delete(key: ObjectKey): Promise<void>;
+  /** Deletes the resource kind with its objects. @returns what `createCrd` creates again */
+  deleteCrd(): Promise<object>;
+  createCrd(crd: object): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -75,25 +80,37 @@ export async function openFixture(spares = 0, runtimePods: object = {}): Promise
   const running: Controller[] = [];
   const objects = createObjects(api, group);
 
-  await api.request(HttpMethod.POST, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-    body: await lenientCrd(group),
-  });
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const crdName = `userswarms.${group}`;
+  const createCrd = async (crd: object): Promise<void> => {
+    await api.request(HttpMethod.POST, crds, { body: crd });
+    await eventually(() => objects.list('UserSwarm'), {
+      description: 'the API server serves the kind of this fixture',
+      timeoutMs: 30_000,
+    });
+  };
+  await createCrd(await lenientCrd(group));
   await api.create('Namespace', { metadata: { name: namespace } });
-  await eventually(() => objects.list('UserSwarm'), {
-    description: 'the API server serves the kind of this fixture',
-    timeoutMs: 30_000,
-  });
 
   return {
     settings,
     api,
     proxy,
     hook,
+    token: TOKEN,
     apiVersion: `${group}/v1alpha1`,
     namespace,
     spareNamespaces,
     setRenderingFault: (broken) => void (rendering.broken = broken),
     ...objects,
+    createCrd,
+    async deleteCrd() {
+      await api.request(HttpMethod.DELETE, `${crds}/${crdName}`);
+      const isGone = async (): Promise<boolean> =>
+        (await unlessNotFound(api.request(HttpMethod.GET, `${crds}/${crdName}`))) === undefined;
+      await eventually(isGone, { description: 'the kind is deleted with its objects', timeoutMs: 120_000 });
+      return lenientCrd(group);
+    },
     async start(overrides = {}) {
       const registry = new Registry();
       const controller = await createController({
@@ -119,8 +136,7 @@ export async function openFixture(spares = 0, runtimePods: object = {}): Promise
       await removeUserSwarms(objects);
       for (const controller of running) await controller.stop();
       for (const name of [namespace, ...spareNamespaces]) await objects.delete({ kind: 'Namespace', name });
-      const crd = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/userswarms.${group}`;
-      await api.request(HttpMethod.DELETE, crd);
+      await unlessNotFound(api.request(HttpMethod.DELETE, `${crds}/${crdName}`));
       await Promise.all([proxy.close(), hook.close()]);
     },
   };

@@ -18,7 +18,7 @@ export const userSwarm = (metadata: object = {}, fields: object = {}): Kubernete
 export const account = (namespace = 'ns') => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
-  metadata: { name: 's', namespace },
+  metadata: { name: 'agent-runtime-workspace-a', namespace },
 });
 export const deployment = (replicas: number) => ({
   apiVersion: 'apps/v1',
@@ -29,7 +29,7 @@ export const deployment = (replicas: number) => ({
 export const owned = (uid = 'u1'): KubernetesObject => ({
   ...account(),
   metadata: {
-    name: 's',
+    name: 'agent-runtime-workspace-a',
     namespace: 'ns',
     uid: 's1',
     resourceVersion: '3',

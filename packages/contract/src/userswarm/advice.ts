@@ -7,6 +7,7 @@ export type Reason =
   | 'Deleting'
   | 'Starting'
   | 'Queued'
+  | 'Unreachable'
   | 'NotYetSynced'
   | FailureReason
   | SyncFailure;
@@ -23,14 +24,20 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     cause: 'The runtime is ready.',
     advice: 'Nothing.',
   },
+  Unreachable: {
+    cause: 'The pod is ready, but the orchestrator has not reached the runtime for 30 s.',
+    advice:
+      'Check NetworkPolicies between `uswarm-orchestrator` and the runtime namespace. If the alert `UswarmRuntimesUnreachable` counts many, check the orchestrator and its network first. Messages wait.',
+  },
   Suspended: {
     cause: 'Suspended for idleness or by an operator.',
     advice:
       'Nothing: a message resumes an idle runtime. To end a suspension by an operator, see "Holding a runtime" in docs/userswarm.md.',
   },
   Deleting: {
-    cause: 'Pods or children are being deleted; the message lists them.',
-    advice: 'If it lasts for minutes, check the finalizers of these objects and their node.',
+    cause:
+      'Pods or children are being deleted, or other programs keep them or the UserSwarm; the message lists objects and finalizers.',
+    advice: 'If it lasts for minutes, check the owners of the finalizers, and the nodes of the pods.',
   },
   Starting: {
     cause: 'The pod is being created or is starting.',
@@ -129,8 +136,14 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     advice: 'Restore the database or correct the settings. Runtimes that were Ready stay Ready.',
   },
   WebhookUnavailable: {
-    cause: 'The webhook is unreachable or returned an invalid response for 10 s, and this UserSwarm needs it.',
+    cause:
+      'The webhook is unreachable, slow, or returned an HTTP error for 10 s, and this UserSwarm needs it. The message has the present cause.',
     advice: 'Check the pods of `uswarm-webhook` and their logs. Runtimes keep running; changes are pending.',
+  },
+  WebhookInvalid: {
+    cause: 'For 10 s, the responses of the webhook cannot be used; the message names the first rule that they violate.',
+    advice:
+      'Nothing of such a response is applied. Check that the Service `uswarm-webhook` selects only its own pods, and that the versions of webhook and controller match.',
   },
   NotYetSynced: {
     cause: 'The controller has not written the children yet.',

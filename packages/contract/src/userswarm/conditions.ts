@@ -48,6 +48,10 @@ export const SYNC_FAILURES = [
   'NamespaceMissing',
   'Forbidden',
   'WebhookUnavailable',
+  'WebhookInvalid',
   'ApplyFailed',
 ] as const;
 export type SyncFailure = (typeof SYNC_FAILURES)[number];
+
+/** Failures of the webhook itself. They end when it responds. */
+export const WEBHOOK_FAILURES: ReadonlySet<string> = new Set<SyncFailure>(['WebhookUnavailable', 'WebhookInvalid']);

@@ -34,6 +34,7 @@ export {
   SYNC_FAILURES,
   type SyncFailure,
   type UserSwarmPhase,
+  WEBHOOK_FAILURES,
 } from './conditions.js';
 export { deletionMessage, foreignFinalizers, FRAMEWORK_FINALIZERS } from './deletion.js';
 export { adviceFor, REASON_ADVICE } from './advice.js';
@@ -49,5 +50,6 @@ export {
   WEBHOOK_STARTED_HEADER,
 } from './hook.js';
 export { ROLLOUT, type RolloutGrant, rolloutGrantOf, START, START_QUEUED } from './rollout.js';
+export { REACHABLE_CONDITION, UNREACHABLE_SINCE, unreachableSince } from './reachability.js';
 export { readyUntil, START_DEADLINE_S } from './readiness.js';
 export { type DrainFlagData, drainFlagExpiry } from './drain-flag.js';

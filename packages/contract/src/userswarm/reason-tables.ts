@@ -7,11 +7,13 @@ export const REASONS_DOCUMENT = 'docs/userswarm.md';
 /** Phases of the reasons that are not in FAILURE_REASONS. Reasons without a phase appear only in `Synced`. */
 const OTHER_PHASES: Readonly<Partial<Record<Reason, readonly string[]>>> = {
   Available: ['Ready'],
+  Unreachable: ['Ready'],
   Suspended: ['Suspended'],
   Deleting: ['Deleting'],
   Starting: ['Progressing'],
   Queued: ['Progressing'],
   WebhookUnavailable: ['Progressing', 'Deleting'],
+  WebhookInvalid: ['Progressing', 'Deleting'],
 };
 
 const phasesOf = (reason: Reason): readonly string[] =>

@@ -193,11 +193,11 @@ describe('the hook client', () => {
         response.setHeader('uswarm-webhook-revision', revision);
         response.setHeader('uswarm-webhook-started', new Date(started).toISOString());
       }
-      response.end(JSON.stringify({ status: { phase: revision ?? 'unversioned' }, children: [] }));
+      response.end(JSON.stringify({ status: { revision: revision ?? 'unversioned' }, children: [] }));
     };
-    const phases = async (hook: Hook, times: number): Promise<unknown[]> => {
+    const revisions = async (hook: Hook, times: number): Promise<unknown[]> => {
       const answers = await Promise.all(Array.from({ length: times }, () => hook.call(REQUEST, never)));
-      return [...new Set(answers.map(({ status }) => status['phase']))];
+      return [...new Set(answers.map(({ status }) => status['revision']))];
     };
     beforeEach(() => {
       connections = 0;
@@ -209,29 +209,29 @@ describe('the hook client', () => {
     ])('uses only the newest revision after its first response, beside %s', async (_what, older, name) => {
       pods = [older];
       const hook = await hookTo(service);
-      expect(await phases(hook, 8)).toEqual([name]);
+      expect(await revisions(hook, 8)).toEqual([name]);
       pods = [older, older, NEW];
       const seen: unknown[] = [];
       for (let round = 0; round < 40; round += 1) {
         // A stopping pod closes its connections; until then, the client does not know of a newer pod.
         if (round % 5 === 0) for (const { drop } of open) drop?.();
-        seen.push((await hook.call(REQUEST, never)).status['phase']);
+        seen.push((await hook.call(REQUEST, never)).status['revision']);
       }
       const first = seen.indexOf('new');
       expect(first).toBeGreaterThanOrEqual(0);
       expect(new Set(seen.slice(first))).toEqual(new Set(['new']));
-      expect(await phases(hook, 16)).toEqual(['new']);
+      expect(await revisions(hook, 16)).toEqual(['new']);
     });
 
     it('returns to an older revision when the newest no longer responds', async () => {
       pods = [NEW];
       const hook = await hookTo(service, { revisionGoneMs: 300 });
-      expect(await phases(hook, 1)).toEqual(['new']);
+      expect(await revisions(hook, 1)).toEqual(['new']);
       pods = [OLD];
       // The connections of the newest pod are closed.
       const before = connections;
       for (const { drop } of open) drop?.();
-      expect(await phases(hook, 4)).toEqual(['old']);
+      expect(await revisions(hook, 4)).toEqual(['old']);
       expect(connections).toBeGreaterThan(before);
     });
   });

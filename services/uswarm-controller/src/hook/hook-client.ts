@@ -40,6 +40,7 @@ const SEARCH_PAUSE_MS = 200;
 interface Answer {
   status: number;
   text: string;
+  contentType: string | undefined;
   retryAfterS: number | undefined;
   version: WebhookVersion;
   accepted: boolean;
@@ -58,6 +59,12 @@ export function createHook(options: HookOptions): Hook {
     if (answer.status === 429) throw new HookBusy(answer.retryAfterS);
     if (answer.status !== 200) throw new HookError('refused', `the webhook returned HTTP ${answer.status}`);
     if (!answer.accepted) return undefined;
+    if (!isJson(answer.contentType)) {
+      throw new HookError(
+        'invalid',
+        `the webhook returned an invalid response: its content type is ${answer.contentType}`,
+      );
+    }
     const result = validateResponse(parseJson(answer.text));
     if ('problem' in result)
       throw new HookError('invalid', `the webhook returned an invalid response: ${result.problem}`);
@@ -141,12 +148,20 @@ function createPost(
       try {
         const given = await client.request({ ...call, body, signal: deadline.signal });
         const { statusCode: status, headers } = given;
-        const text = await readText(given.body);
+        const text = await readText(given.body, Number(headers['content-length'] ?? 0));
         const version = versionOf(headers);
+        const contentType = [headers['content-type']].flat()[0];
         const accepted = accepts({ status, version });
         if (accepted) connections.giveBack(client);
         else connections.drop(client);
-        return { status, text, version, accepted, retryAfterS: retryAfterSeconds(headers['retry-after'], Date.now()) };
+        return {
+          status,
+          text,
+          contentType,
+          version,
+          accepted,
+          retryAfterS: retryAfterSeconds(headers['retry-after'], Date.now()),
+        };
       } catch (cause) {
         connections.drop(client);
         if (cause instanceof HookError) throw cause;
@@ -154,7 +169,12 @@ function createPost(
         if (deadline.expired()) {
           throw new HookError('timeout', `the webhook did not respond within ${timeoutMs} ms`, cause);
         }
-        throw new HookError('unreachable', `the webhook is unreachable (${codeOf(cause)})`, cause);
+        const code = codeOf(cause);
+        // Bytes arrived, but not those of HTTP: for example TLS at a plain port.
+        if (/^HPE_|^HTTPParserError$/.test(code)) {
+          throw new HookError('invalid', 'the response of the webhook is not HTTP', cause);
+        }
+        throw new HookError('unreachable', `the webhook is unreachable (${code})`, cause);
       } finally {
         deadline.end();
       }
@@ -163,12 +183,18 @@ function createPost(
   };
 }
 
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** Whether the body may be JSON. A missing type is accepted, as Metacontroller does. */
+const isJson = (contentType: string | undefined): boolean =>
+  contentType === undefined || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
+
+async function readText(body: AsyncIterable<Uint8Array>, announced: number): Promise<string> {
+  const tooLarge = () => new HookError('invalid', `the response of the webhook exceeds ${MAX_ANSWER} bytes`);
+  if (announced > MAX_ANSWER) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_ANSWER) throw new HookError('invalid', `the response of the webhook exceeds ${MAX_ANSWER} bytes`);
+    if (size > MAX_ANSWER) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -1,3 +1,5 @@
+import type { SyncFailure } from '@uswarm/contract/userswarm';
+
 /** Outcome of a call of the webhook; `busy`: it returned Retry-After. */
 export const HOOK_OUTCOMES = ['ok', 'refused', 'timeout', 'unreachable', 'invalid', 'busy'] as const;
 export type HookOutcome = (typeof HOOK_OUTCOMES)[number];
@@ -13,16 +15,21 @@ export class HookError extends Error {
     super(message, { cause });
     this.outcome = outcome;
   }
+
+  /** The reason that a UserSwarm shows. */
+  get reason(): SyncFailure {
+    return this.outcome === 'invalid' ? 'WebhookInvalid' : 'WebhookUnavailable';
+  }
 }
 
-/** The webhook asks to be called later. This is not a failure and is not reported. */
+/** The webhook asks to be called later. It is reported only if it lasts. */
 export class HookBusy extends HookError {
   override name = 'HookBusy';
   /** Seconds of `Retry-After`, if present. */
   readonly retryAfterS: number | undefined;
 
   constructor(retryAfterS: number | undefined) {
-    super('busy', 'the webhook asks to be called later');
+    super('busy', 'the webhook returns HTTP 429');
     this.retryAfterS = retryAfterS;
   }
 }

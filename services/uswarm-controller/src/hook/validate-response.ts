@@ -1,5 +1,6 @@
-import { CHILD_GROUPS, type ChildGroup, SyncResponse } from '@uswarm/contract/userswarm';
+import { CHILD_GROUPS, type ChildGroup, Condition, SyncResponse, UserSwarmStatus } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
+import { z } from 'zod';
 
 const KINDS: ReadonlySet<string> = new Set(CHILD_GROUPS);
 
@@ -15,10 +16,9 @@ export function validateResponse(value: unknown): { answer: SyncResponse } | { p
   const fields = knownFields(value);
   if (fields === undefined) return { problem: 'not an object with status or children' };
   const parsed = SyncResponse.safeParse(fields);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return { problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'malformed'}`.replace(/^: /, '') };
-  }
+  if (!parsed.success) return { problem: problemOf(parsed.error) };
+  const status = ReceivedStatus.safeParse(parsed.data.status);
+  if (!status.success) return { problem: problemOf(status.error, 'status') };
   const seen = new Set<string>();
   for (const child of parsed.data.children as KubernetesObject[]) {
     const { name, namespace } = child.metadata;
@@ -28,11 +28,42 @@ export function validateResponse(value: unknown): { answer: SyncResponse } | { p
     if (namespace === undefined) return { problem: `${label} has no namespace` };
     if (seen.has(label)) return { problem: `${label} is listed twice` };
     seen.add(label);
+    const checked = ReceivedChild.safeParse(child);
+    if (!checked.success) return { problem: `${label}: ${problemOf(checked.error)}` };
   }
   return { answer: parsed.data };
 }
 
+/** A status that the API server stores; unknown keys are ignored, because a newer webhook may send them. */
+const ReceivedStatus = UserSwarmStatus.extend({
+  conditions: z
+    .array(Condition.loose())
+    .max(16)
+    .refine(
+      (conditions) => new Set(conditions.map(({ type }) => type)).size === conditions.length,
+      'types are listed twice',
+    )
+    .optional(),
+}).loose();
+
+const Texts = z.record(z.string(), z.string()).nullish();
+/** The parts of a child that the controller itself reads. The API server judges the rest. */
+const ReceivedChild = z.looseObject({
+  metadata: z.looseObject({ labels: Texts, annotations: Texts, finalizers: z.array(z.string()).nullish() }),
+  spec: z.looseObject({}).nullish(),
+});
+
+function problemOf({ issues: [issue] }: z.ZodError, within?: string): string {
+  const path = [...(within === undefined ? [] : [within]), ...(issue?.path ?? [])].join('.');
+  return `${path}: ${issue?.message ?? 'malformed'}`.replace(/^: /, '');
+}
+
 const KEYS = ['status', 'children', 'resyncAfterSeconds', 'finalized'] as const;
+
+const withoutNulls = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
+    : value;
 
 function knownFields(value: unknown): object | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
@@ -40,6 +71,7 @@ function knownFields(value: unknown): object | undefined {
   if (!('status' in given || 'children' in given)) return undefined;
   const fields = KEYS.filter((key) => given[key] !== null && given[key] !== undefined).map((key) => [key, given[key]]);
   const { resyncAfterSeconds, ...known } = { status: {}, children: [], ...Object.fromEntries(fields) };
+  known.status = withoutNulls(known.status);
   // Metacontroller ignores values that are not positive.
   const ignored = typeof resyncAfterSeconds === 'number' && resyncAfterSeconds < 0;
   return ignored || resyncAfterSeconds === undefined ? known : { ...known, resyncAfterSeconds };

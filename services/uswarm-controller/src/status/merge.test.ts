@@ -45,9 +45,34 @@ describe('the status after a reconcile', () => {
     expect(syncedOf(after)).toMatchObject({ status: 'False', reason: 'NameConflict' });
   });
 
-  it('has only Synced without a response and a stored status', () => {
+  it('names the failure as Ready and Synced without a response and a stored status', () => {
     const after = nextStatus(parent(), undefined, FAILED, NOW);
-    expect(after).toEqual({ conditions: [expect.objectContaining({ type: 'Synced', status: 'False' })] });
+    const { reason, message } = FAILED;
+    expect(after).toMatchObject({
+      phase: 'Progressing',
+      conditions: [
+        { type: 'Ready', status: 'False', reason, message },
+        { type: 'Synced', status: 'False', reason, message },
+      ],
+    });
+  });
+
+  it.each<[what: string, answered: Status, synced: Synced, reason: string]>([
+    ['no status', {}, SYNCED, 'WebhookInvalid'],
+    [
+      'no condition Ready',
+      { phase: 'Progressing', conditions: [condition('Other', 'True')] },
+      SYNCED,
+      'WebhookInvalid',
+    ],
+    ['no status, and the children cannot be applied', {}, FAILED, 'NameConflict'],
+  ])('has phase and Ready although the webhook returns %s', (_what, given, synced, reason) => {
+    const after = nextStatus(parent(), given, synced, NOW);
+    const ready = (after['conditions'] as Condition[]).find(({ type }) => type === 'Ready');
+    expect({ phase: after['phase'], ready }).toMatchObject({
+      phase: 'Progressing',
+      ready: { status: 'False', reason },
+    });
   });
 
   it('is unchanged without a response and without a verdict', () => {
@@ -70,7 +95,10 @@ describe('the status after a reconcile', () => {
   });
 
   it('handles a status whose conditions are not a list', () => {
-    expect(nextStatus(parent({ conditions: 'none' }), { conditions: 7 }, SYNCED, NOW)['conditions']).toHaveLength(1);
+    expect(nextStatus(parent({ conditions: 'none' }), { conditions: 7 }, SYNCED, NOW)['conditions']).toMatchObject([
+      { type: 'Ready', reason: 'WebhookInvalid' },
+      { type: 'Synced' },
+    ]);
   });
 });
 

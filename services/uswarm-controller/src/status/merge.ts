@@ -61,8 +61,38 @@ export function nextStatus(
     answered === undefined
       ? { ...stored }
       : { ...answered, ...(generation === undefined ? {} : { observedGeneration: generation }) };
-  return synced === undefined ? base : withSynced(base, synced, { stored, generation, now });
+  const status = synced === undefined ? base : withSynced(base, synced, { stored, generation, now });
+  return answered === undefined && synced?.status !== 'False' ? status : complete(status, parent, synced, now);
 }
+
+/** Adds a missing phase and condition `Ready`, so that no UserSwarm is shown without them. */
+function complete(
+  status: Status,
+  { metadata, status: stored }: Pick<UserSwarm, 'metadata' | 'status'>,
+  synced: Synced | undefined,
+  now: Date,
+): Status {
+  const conditions = conditionsOf(status);
+  const isDeleting = metadata.deletionTimestamp !== undefined;
+  const phase = status['phase'] ?? (isDeleting ? 'Deleting' : 'Progressing');
+  if (conditions.some(({ type }) => type === 'Ready')) return { ...status, phase };
+  const shown = phase === 'Ready' ? 'True' : 'False';
+  const before = conditionsOf(stored as Status | undefined).find(({ type }) => type === 'Ready');
+  const { reason, message } = synced?.status === 'False' ? synced : isDeleting ? DELETING : NO_CONDITION;
+  const ready: Condition = {
+    type: 'Ready',
+    status: shown,
+    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+    lastTransitionTime:
+      before?.status === shown ? before.lastTransitionTime : now.toISOString().replace(/\.\d+Z$/, 'Z'),
+    reason,
+    message: message.slice(0, MAX_MESSAGE),
+  };
+  return { ...status, phase, conditions: [ready, ...conditions] };
+}
+
+const DELETING = { reason: 'Deleting', message: 'The runtime is being deleted.' };
+const NO_CONDITION = { reason: 'WebhookInvalid', message: 'The webhook returned no condition Ready.' };
 
 /**
  * Whether the condition changed, times apart. The webhook must be called again in that case. A new UserSwarm counts as

@@ -4,7 +4,7 @@ import type { Status } from './merge.js';
 
 /**
  * The status of a UserSwarm in deletion after the controller has removed its finalizer: the last status would name
- * objects that are gone. Undefined if no other program keeps it.
+ * objects that no longer exist. Undefined if no other program keeps it.
  */
 export function statusWithoutFinalizer(
   parent: KubernetesObject,

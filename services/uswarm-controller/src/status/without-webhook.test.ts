@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Condition } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import type { Observed } from '../sync/request.js';
+import { HookError } from '../hook/hook-error.js';
 import { needsWebhook, statusWithoutWebhook } from './without-webhook.js';
 
 const NOW = new Date('2030-01-01T00:01:00Z');
@@ -54,7 +55,10 @@ describe('the status during an outage of the webhook', () => {
   });
 
   const outageStatus = (parent: KubernetesObject, observed: Observed) => {
-    const status = statusWithoutWebhook(parent, observed, { cause: 'connection refused', now: NOW });
+    const status = statusWithoutWebhook(parent, observed, {
+      error: new HookError('unreachable', 'connection refused'),
+      now: NOW,
+    });
     const conditions = status['conditions'] as Condition[];
     return { status, ready: conditions.find(({ type }) => type === 'Ready'), conditions };
   };
@@ -95,9 +99,17 @@ describe('the status during an outage of the webhook', () => {
     expect(outageStatus(userSwarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
   });
 
-  it('keeps the first cause to save writes', () => {
+  it('has the present cause, and another reason for an invalid response', () => {
     const first = outageStatus(userSwarm(undefined), none).status;
-    const again = statusWithoutWebhook(userSwarm(first), none, { cause: 'a timeout', now: NOW });
-    expect(again).toEqual(first);
+    const error = new HookError('invalid', 'the webhook returned an invalid response: children: not a list');
+    const { conditions } = statusWithoutWebhook(userSwarm(first), none, { error, now: NOW });
+    const shown = {
+      reason: 'WebhookInvalid',
+      message: 'The webhook returned an invalid response: children: not a list.',
+    };
+    expect(conditions).toMatchObject([
+      { type: 'Ready', ...shown },
+      { type: 'Synced', ...shown },
+    ]);
   });
 });

@@ -2,6 +2,7 @@ import { type Condition, childName, type UserSwarmPhase } from '@uswarm/contract
 import type { UserSwarm } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
+import type { HookError } from '../hook/hook-error.js';
 import type { Observed } from '../sync/request.js';
 import { type Status, withSynced } from './merge.js';
 
@@ -21,8 +22,8 @@ export function needsWebhook(parent: KubernetesObject, observed: Observed): bool
 }
 
 export interface Unanswered {
-  /** Why there is no response. */
-  cause: string;
+  /** Why there is no usable response. */
+  error: Pick<HookError, 'reason' | 'message'>;
   now: Date;
 }
 
@@ -30,12 +31,11 @@ export interface Unanswered {
  * The status of a UserSwarm that needs the webhook during an outage. `Ready` and `Synced` report the reason, and the
  * phase is at best that of the running children. All other fields stay as the webhook last returned them.
  */
-export function statusWithoutWebhook(parent: KubernetesObject, observed: Observed, { cause, now }: Unanswered): Status {
+export function statusWithoutWebhook(parent: KubernetesObject, observed: Observed, { error, now }: Unanswered): Status {
   const stored = statusOf(parent);
   const { generation } = parent.metadata;
   const before = stored.conditions?.find(({ type }) => type === 'Ready');
-  // The message of the first failure is kept, because each new message would be another write.
-  const message = before?.reason === REASON ? before.message : `The webhook is unavailable: ${cause}.`;
+  const { reason } = error;
   const phase = phaseNow(parent, observed);
   const ready = phase === 'Ready' ? 'True' : 'False';
   const condition: Condition = {
@@ -43,16 +43,20 @@ export function statusWithoutWebhook(parent: KubernetesObject, observed: Observe
     status: ready,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     lastTransitionTime: before?.status === ready ? before.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`,
-    reason: REASON,
-    message: message.slice(0, MAX_MESSAGE),
+    reason,
+    message: sentenceOf(error).slice(0, MAX_MESSAGE),
   };
   const others = (stored.conditions ?? []).filter(({ type }) => type !== 'Ready');
   const status: Status = { ...stored, phase, conditions: [condition, ...others] };
-  const synced = { status: 'False', reason: REASON, message: condition.message } as const;
+  const synced = { status: 'False', reason, message: condition.message } as const;
   return withSynced(status, synced, { stored: stored as Status, generation, now });
 }
 
-const REASON = 'WebhookUnavailable';
+const sentenceOf = ({ reason, message }: Unanswered['error']): string =>
+  reason === 'WebhookUnavailable'
+    ? `The webhook is unavailable: ${message}.`
+    : `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+
 const MAX_MESSAGE = 1_024;
 
 function phaseNow(parent: KubernetesObject, observed: Observed): UserSwarmPhase {

@@ -35,7 +35,9 @@ describe('one reconcile', () => {
     fixture.calls.length = 0;
     expect(await fixture.sync()).toEqual({ outcome: 'synced', requeue: false });
     expect(fixture.calls).toEqual(['hook']);
-    expect(Object.keys(fixture.requests[1]?.children['ServiceAccount.v1'] ?? {})).toEqual(['ns/s']);
+    expect(Object.keys(fixture.requests[1]?.children['ServiceAccount.v1'] ?? {})).toEqual([
+      'ns/agent-runtime-workspace-a',
+    ]);
   });
 
   it('waits for the pod of a new Deployment, but observes again if it can adopt one', async () => {
@@ -80,15 +82,16 @@ describe('one reconcile', () => {
 
   it.each([
     ['another namespace', { children: [account('other')] }],
+    ['another name', { children: [{ ...deployment(1), metadata: { name: 'other', namespace: 'ns' } }] }],
     ['a namespace of other UserSwarms', { children: [account(), account('kube-system')] }],
-  ])('applies nothing from a response with a child in %s', async (_what, response) => {
+  ])('applies nothing from a response whose child has %s', async (_what, response) => {
     fixture.parents.put(userSwarm({}, { status: { phase: 'Error', observedGeneration: 0 } }));
     fixture.accounts.put(owned());
     fixture.respond = () => ({ status: { phase: 'Ready' }, ...response });
-    expect(await fixture.sync(1)).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
+    expect(await fixture.sync(1)).toMatchObject({ outcome: 'failed', reason: 'WebhookInvalid' });
     expect(fixture.calls).toEqual(['hook']);
     fixture.elapsed += 10_000;
-    expect(await fixture.sync(2)).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
+    expect(await fixture.sync(2)).toMatchObject({ outcome: 'failed', reason: 'WebhookInvalid' });
     expect(fixture.calls).toEqual(['hook', 'hook', 'status']);
     expect(fixture.stored()['phase']).toBe('Progressing');
   });

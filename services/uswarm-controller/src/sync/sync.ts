@@ -1,9 +1,10 @@
-import type { SyncFailure, SyncResponse, UserSwarm } from '@uswarm/contract/userswarm';
+import { childName, type SyncFailure, type SyncResponse, type UserSwarm } from '@uswarm/contract/userswarm';
 import {
   isConflict,
   isNotFound,
   keyOf,
   type KubeClient,
+  KubeError,
   type KubernetesObject,
   type Resource,
 } from '@uswarm/kube-client';
@@ -59,6 +60,8 @@ export interface Memory {
   status: SentStatus | undefined;
   /** Start of the webhook outage for this UserSwarm, in monotonic milliseconds. */
   outageSince: number | undefined;
+  /** The failure of the webhook that the status names, and when it was written, in monotonic milliseconds. */
+  outageShown: { cause: string; at: number } | undefined;
   /** When the API server first refused the children as busy, in monotonic milliseconds. */
   busySince: number | undefined;
 }
@@ -68,6 +71,7 @@ export const emptyMemory = (): Memory => ({
   contests: new Map(),
   status: undefined,
   outageSince: undefined,
+  outageShown: undefined,
   busySince: undefined,
 });
 
@@ -169,13 +173,14 @@ async function reconcile(
   let response: SyncResponse;
   try {
     const request = { controller: deps.controller, parent: userSwarm, children: observed, related, finalizing };
-    response = requireOwnNamespace(await deps.hook.call(request, options.signal), parent, scope);
+    response = requireOwnChildren(await deps.hook.call(request, options.signal), parent, scope);
   } catch (error) {
     if (!(error instanceof HookError)) throw error;
     if (!queued) deps.starts.forget(key);
     return handleHookFailure(deps, parent, observed, { error, startedAt }, options);
   }
   options.memory.outageSince = undefined;
+  options.memory.outageShown = undefined;
   let failure: ApplyError | RequeueError | undefined;
   let done: Applied = { requeue: false, waitMs: undefined };
   try {
@@ -185,8 +190,7 @@ async function reconcile(
       await removePods({ client, pods: scope.pods }, parent.metadata.name, podsOf(parent, scope), options.signal);
     }
   } catch (error) {
-    if (!(error instanceof ApplyError || error instanceof RequeueError)) throw error;
-    failure = error;
+    failure = failureOf(error, options.signal);
   }
   // A runtime that did not start releases its start slot.
   if (starts && !queued && (failure !== undefined || !response.children.some(runsPod))) deps.starts.forget(key);
@@ -210,6 +214,17 @@ async function reconcile(
   };
 }
 
+/** A response that no rule foresees fails somewhere within: it is reported, and not only logged. */
+function failureOf(error: unknown, signal: AbortSignal): ApplyError | RequeueError {
+  if (error instanceof ApplyError || error instanceof RequeueError) return error;
+  if (signal.aborted || error instanceof KubeError || !(error instanceof Error)) throw error;
+  return new ApplyError(
+    'ApplyFailed',
+    `the children in the response of the webhook cannot be applied (${error.name})`,
+    error,
+  );
+}
+
 /**
  * An overloaded API server is not loaded further with a status or an Event. Only a lasting server error, such as an
  * unavailable admission webhook, is reported.
@@ -228,19 +243,22 @@ const busy = (error: ServerBusy): SyncResult => ({ outcome: 'again', error, retr
 
 const monotonic = (): number => performance.now();
 
-/** @throws HookError if a child is outside the namespace of this UserSwarm; no part of such a response is applied */
-function requireOwnNamespace(
+/** @throws HookError if an object is not a child of this UserSwarm; no part of such a response is applied */
+function requireOwnChildren(
   response: SyncResponse,
   parent: KubernetesObject,
   scope: NamespaceScope | undefined,
 ): SyncResponse {
   const namespace = runtimeNamespaceOf(parent);
-  const foreign = response.children.find((child) => scope === undefined || child.metadata.namespace !== namespace);
-  if (foreign === undefined) return response;
-  const { kind, metadata } = foreign;
-  const what = `${kind} ${metadata.namespace}/${metadata.name}`;
-  const message = `the webhook returned an invalid response: ${what} is not in a namespace that this UserSwarm may use`;
-  throw new HookError('invalid', message);
+  const name = childName(parent.metadata.name);
+  for (const { kind, metadata } of response.children) {
+    const isOutside = scope === undefined || metadata.namespace !== namespace;
+    if (!isOutside && metadata.name === name) continue;
+    const what = `${kind} ${metadata.namespace}/${metadata.name}`;
+    const why = isOutside ? 'is not in a namespace that this UserSwarm may use' : `is not named ${name}`;
+    throw new HookError('invalid', `the webhook returned an invalid response: ${what} ${why}`);
+  }
+  return response;
 }
 
 /**
@@ -254,23 +272,37 @@ async function handleHookFailure(
   { error, startedAt }: { error: HookError; startedAt: number },
   options: SyncOptions,
 ): Promise<SyncResult> {
-  if (error instanceof HookBusy) {
-    const { retryAfterS } = error;
-    return retryAfterS === undefined
-      ? { outcome: 'again', error }
-      : { outcome: 'waiting', resyncAfterS: Math.max(retryAfterS, MIN_BUSY_S) };
-  }
   const { outageShownMs = OUTAGE_SHOWN_MS, elapsed = monotonic, clock } = deps;
-  options.memory.outageSince ??= startedAt;
-  const lastedMs = Math.max(error.outageMs, elapsed() - options.memory.outageSince);
-  const failed: SyncResult = { outcome: 'failed', reason: 'WebhookUnavailable', error };
-  if (lastedMs < outageShownMs) return { ...failed, resyncAfterS: (outageShownMs - lastedMs) / 1_000 };
+  const { memory } = options;
+  memory.outageSince ??= startedAt;
+  const now = elapsed();
+  const lastedMs = Math.max(error.outageMs, now - memory.outageSince);
+  const failed = failedCall(error);
+  if (lastedMs < outageShownMs) return sooner(failed, outageShownMs - lastedMs);
   if (!needsWebhook(parent, observed)) return failed;
-  const after = statusWithoutWebhook(parent, observed, { cause: error.message, now: clock.now() });
+  // A webhook that fails in turns in two ways does not cause a write for each.
+  const shown = memory.outageShown?.cause === error.message ? undefined : memory.outageShown;
+  if (shown !== undefined && now - shown.at < outageShownMs) return sooner(failed, outageShownMs - (now - shown.at));
+  const after = statusWithoutWebhook(parent, observed, { error, now: clock.now() });
   const { outcome, resyncAfterS } = await store(deps, parent, after, options);
   if (outcome === 'again') return { outcome, requeue: true };
-  return resyncAfterS === undefined ? failed : { ...failed, resyncAfterS };
+  if (memory.outageShown?.cause !== error.message) memory.outageShown = { cause: error.message, at: now };
+  return resyncAfterS === undefined ? failed : sooner(failed, resyncAfterS * 1_000);
 }
+
+/** The result of a failed call: a busy webhook is called again when it asks for it. */
+function failedCall(error: HookError): SyncResult {
+  if (!(error instanceof HookBusy)) return { outcome: 'failed', reason: error.reason, error };
+  const { retryAfterS } = error;
+  return retryAfterS === undefined
+    ? { outcome: 'again', error }
+    : { outcome: 'waiting', resyncAfterS: Math.max(retryAfterS, MIN_BUSY_S) };
+}
+
+const sooner = (result: SyncResult, ms: number): SyncResult => ({
+  ...result,
+  resyncAfterS: Math.min(result.resyncAfterS ?? Infinity, ms / 1_000),
+});
 
 /** Minimum delay in seconds, so that `Retry-After: 0` does not cause a busy loop. */
 const MIN_BUSY_S = 0.2;

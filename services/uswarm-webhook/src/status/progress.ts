@@ -4,6 +4,7 @@ import {
   START_DEADLINE_S,
   SYNC_FAILURES,
   type SyncRequest,
+  WEBHOOK_FAILURES,
 } from '@uswarm/contract/userswarm';
 import { REVISION } from '../render/revision.js';
 import type { DatabaseState } from '../render/settings.js';
@@ -102,7 +103,7 @@ function namespaceProblem(request: SyncRequest, namespace: string): Progress | u
 function applyProblem(conditions: readonly Condition[] = []): Progress | undefined {
   const synced = conditions.find(({ type }) => type === 'Synced');
   // The webhook is reachable now.
-  if (synced?.status !== 'False' || synced.reason === 'WebhookUnavailable') return undefined;
+  if (synced?.status !== 'False' || WEBHOOK_FAILURES.has(synced.reason)) return undefined;
   const known = (SYNC_FAILURES as readonly string[]).includes(synced.reason);
   return { reason: known ? synced.reason : 'ApplyFailed', message: synced.message };
 }
