@@ -58,6 +58,8 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     revisionPending: false,
     rolloutRequested: false,
     rolloutGranted: false,
+    /** Since when the platform shows the runtime as unreachable. */
+    unreachableSince: null as Date | null,
   };
   const recorded = {
     queuedTurns: 0,
@@ -71,6 +73,8 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     events: 0,
     statuses: [] as string[],
     turnsMadeDue: 0,
+    /** Changes of `unreachableSince`. */
+    reports: [] as (Date | null)[],
     /** Updates of the runtime row. */
     writes: 0,
   };
@@ -101,7 +105,8 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
   const observe = (): RuntimeObservation => {
     const { revisionPending, rolloutRequested: requested, rolloutGranted } = platform;
     const rollout = { requested, granted: requested && rolloutGranted };
-    return { ...observeRuntime(), ...(revisionPending ? { rollout } : {}) };
+    const unreachable = platform.unreachableSince === null ? {} : { unreachable: true as const };
+    return { ...observeRuntime(), ...(revisionPending ? { rollout } : {}), ...unreachable };
   };
   const observeRuntime = (): RuntimeObservation => {
     if (!runs()) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.running };
@@ -125,7 +130,9 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     if (!platform.reachable) throw new PlatformUnreachable('unreachable');
     if (!platform.exists) return new Map();
     const isApplied = (spec: RuntimeSpec): boolean =>
-      spec.suspended === platform.suspended && requestedAfter(spec) === platform.rolloutRequested;
+      spec.suspended === platform.suspended &&
+      requestedAfter(spec) === platform.rolloutRequested &&
+      (spec.unreachableSince === undefined || spec.unreachableSince === platform.unreachableSince);
     return new Map(specs.map((spec) => [spec.workspaceId, { ...observe(), outdated: !isApplied(spec) }]));
   };
   const reconciler = createRuntimeReconciler({
@@ -148,6 +155,9 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
         signal?.throwIfAborted();
         if (!platform.reachable) throw new PlatformUnreachable('unreachable');
         Object.assign(platform, { suspended: spec.suspended, exists: true, rolloutRequested: requestedAfter(spec) });
+        const { unreachableSince = platform.unreachableSince } = spec;
+        if (unreachableSince !== platform.unreachableSince) recorded.reports.push(unreachableSince);
+        platform.unreachableSince = unreachableSince;
         return observe();
       },
       remove: async () => {

@@ -87,6 +87,16 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="queued"}`]: becomes(3, 900) },
   ],
   [
+    'a network policy blocks one runtime',
+    ['UswarmRuntimesUnreachable'],
+    { [`uswarm_runtimes_unreachable{${ORCHESTRATOR}}`]: becomes(0, 1) },
+  ],
+  [
+    'the orchestrator is cut off from the runtimes',
+    ['UswarmRuntimesUnreachable', 'UswarmRuntimesUnreachable'],
+    { [`uswarm_runtimes_unreachable{${ORCHESTRATOR}}`]: becomes(0, 17) },
+  ],
+  [
     'runtimes die during turns',
     ['UswarmTurnsFailing'],
     {

@@ -74,6 +74,10 @@ const realtime: Figures = {
 const replies: Figures = {
   [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="queued"}`]: always(3),
   [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="held"}`]: always(90_000),
+  [`uswarm_runtimes{${ORCHESTRATOR},phase="Ready"}`]: always(18),
+  [`uswarm_runtimes{${ORCHESTRATOR},phase="Progressing"}`]: always(2),
+  [`uswarm_runtimes{${ORCHESTRATOR},phase="Suspended"}`]: always(400),
+  [`uswarm_runtimes_unreachable{${ORCHESTRATOR}}`]: none,
   [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="running"}`]: always(900),
   [`uswarm_turns_total{${ORCHESTRATOR},status="done"}`]: rises(30),
   [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5),

@@ -82,6 +82,15 @@ describe('createBacklogStore', () => {
     expect(events.oldestAgeS).toBeLessThan(400);
   });
 
+  it('counts runtimes that have not responded for 30 s', async () => {
+    await insertWorkspaces(db.database, 3);
+    await run(`
+      UPDATE runtimes SET phase = 'Ready', silent_since = now() - rank * interval '20 seconds'
+      FROM (SELECT workspace_id AS id, row_number() OVER () AS rank FROM runtimes) AS ranked WHERE id = workspace_id`);
+    const { runtimes } = await read();
+    expect(runtimes).toEqual([{ phase: 'Ready', count: 3, unreachable: 2 }]);
+  });
+
   describe('registerBacklog', () => {
     const scrape = async (store: BacklogStore, deadlineMs = 10_000): Promise<string> => {
       const registry = new Registry();
@@ -100,6 +109,7 @@ describe('createBacklogStore', () => {
         'uswarm_relay_unpublished_events 0',
         'uswarm_runtimes{phase="Pending"} 3',
         'uswarm_runtimes{phase="Error"} 0',
+        'uswarm_runtimes_unreachable 0',
       ]) {
         expect(text).toContain(`${line}\n`);
       }

@@ -86,6 +86,11 @@ const gaugesOf = (kinds: readonly string[]): BacklogGauge[] => [
     label: 'phase',
     series: ({ runtimes }) => each('phase', INTERNAL_PHASES, runtimes, ({ phase, count }) => [phase, count]),
   },
+  {
+    name: 'uswarm_runtimes_unreachable',
+    help: 'Runtimes that the platform finds ready and that have not responded to the orchestrator for 30 s.',
+    series: ({ runtimes }) => plain(runtimes.reduce((sum, { unreachable }) => sum + unreachable, 0)),
+  },
 ];
 
 /** Registers the backlog metrics. All replicas report the same values, and none while Postgres is unavailable. */

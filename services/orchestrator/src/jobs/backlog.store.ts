@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import type { InternalPhase } from '../database/schema.js';
-import { SUSPENDED_BY_OPERATOR } from '../features/runtimes/runtime-state.js';
+import { SUSPENDED_BY_OPERATOR, UNREACHABLE_AFTER_MS } from '../features/runtimes/runtime-state.js';
 import { TURN_JOB } from '../features/turns/turn-queue.js';
 
 /** `held`: an operator suspended the runtime. */
@@ -13,7 +13,8 @@ export interface Backlog {
   turns: { state: TurnState; count: number; oldestAgeS: number }[];
   jobs: { kind: string; due: number; leased: number; oldestDueAgeS: number }[];
   events: { unpublished: number; oldestAgeS: number };
-  runtimes: { phase: InternalPhase; count: number }[];
+  /** `unreachable`: those that the platform finds ready and that have not responded for 30 s. */
+  runtimes: { phase: InternalPhase; count: number; unreachable: number }[];
 }
 
 export interface BacklogStore {
@@ -28,11 +29,7 @@ export function createBacklogStore(database: Database): BacklogStore {
       const turns = await readTurns(database);
       const jobs = await readJobs(kinds, database);
       const events = await readEvents(database);
-      const runtimes = await database
-        .selectFrom('runtimes')
-        .select(({ fn }) => ['phase', fn.countAll<number>().as('count')])
-        .groupBy('phase')
-        .execute();
+      const runtimes = await readRuntimes(database);
       return { turns, jobs, events, runtimes };
     },
   };
@@ -73,6 +70,15 @@ async function readJobs(kinds: readonly string[], database: Database): Promise<B
       FROM work WHERE kind = ANY(${[...kinds]}) AND run_at <= now()
     ) AS due
     GROUP BY kind`.execute(database);
+  return rows;
+}
+
+async function readRuntimes(database: Database): Promise<Backlog['runtimes']> {
+  const { rows } = await sql<Backlog['runtimes'][number]>`
+    SELECT phase, count(*),
+      count(*) FILTER (WHERE silent_since <= now() - make_interval(secs => ${UNREACHABLE_AFTER_MS / 1_000})) AS unreachable
+    FROM runtimes
+    GROUP BY phase`.execute(database);
   return rows;
 }
 

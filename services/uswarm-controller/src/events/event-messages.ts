@@ -86,7 +86,9 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
  */
 function causeEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   const ready = readyOf(after);
-  if (ready === undefined || ready.reason === readyOf(before)?.reason || !CAUSES.has(ready.reason)) return [];
+  const reason = readyOf(before)?.reason;
+  if (reason === 'Unreachable' && ready?.reason === 'Available') return [REACHED];
+  if (ready === undefined || ready.reason === reason || !CAUSES.has(ready.reason)) return [];
   const covered = [before, after].some((status) => {
     const synced = syncedOf(status);
     return synced?.status === 'False' && synced.reason === ready.reason;
@@ -94,7 +96,13 @@ function causeEvents(before: Status | undefined, after: Status): RecordedEvent[]
   return covered ? [] : [{ type: 'Warning', reason: ready.reason, message: ready.message }];
 }
 
-const CAUSES = new Set(Object.keys(FAILURE_REASONS));
+const CAUSES = new Set([...Object.keys(FAILURE_REASONS), 'Unreachable']);
+
+const REACHED: RecordedEvent = {
+  type: 'Normal',
+  reason: 'Reachable',
+  message: 'The orchestrator reaches the runtime again.',
+};
 
 const readyOf = (status: Status | undefined): Condition | undefined =>
   ((status?.['conditions'] ?? []) as Condition[]).find(({ type }) => type === 'Ready');

@@ -143,6 +143,10 @@ describe('the Events of a UserSwarm', () => {
       { type: 'Synced', status: 'True', reason: 'Synced', message: '', ...synced },
     ],
   });
+  const ready = (reason: string): Status => ({
+    phase: 'Ready',
+    conditions: [{ type: 'Ready', status: 'True', reason, message: 'Why.' }],
+  });
   const conflict = { status: 'False', reason: 'NameConflict', message: 'taken' };
   const statusEvents = (before: Status | undefined, after: Status) =>
     createStatusEvents()
@@ -166,6 +170,10 @@ describe('the Events of a UserSwarm', () => {
     [progressing('ImagePullBackOff'), progressing('ImagePullBackOff'), []],
     [progressing('ImagePullBackOff'), progressing('CrashLoopBackOff'), ['Warning CrashLoopBackOff Why.']],
     [progressing('CrashLoopBackOff'), progressing('Starting'), []],
+    [ready('Available'), ready('Unreachable'), ['Warning Unreachable Why.']],
+    [ready('Unreachable'), ready('Unreachable'), []],
+    [ready('Unreachable'), ready('Available'), ['Normal Reachable The orchestrator reaches the runtime again.']],
+    [ready('Unreachable'), progressing('OOMKilled'), ['Warning OOMKilled Ready → Progressing: Why.']],
     [progressing('Starting', conflict), progressing('NameConflict', conflict), []],
     [progressing('Starting', conflict), progressing('NameConflict', { message: 'Done.' }), ['Normal Synced Done.']],
   ])('records status changes (case %#)', (before, after, expected) => {

@@ -1,4 +1,4 @@
-import { type Condition, type ConditionType, CONDITIONS } from '@uswarm/contract/userswarm';
+import { type Condition, type ConditionType, CONDITIONS, REACHABLE_CONDITION } from '@uswarm/contract/userswarm';
 import { shortened } from './shortened.js';
 
 export interface Finding {
@@ -14,21 +14,25 @@ export interface RevisionStamp {
   now: Date;
 }
 
+type Optional = typeof REACHABLE_CONDITION;
+
 const MAX_MESSAGE = 1024;
 
 /** The time format of conditions: RFC 3339 in whole seconds. */
 export const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
-/** All conditions in a fixed order. A transition time changes only with the status of its condition. */
+/** All conditions in a fixed order, `Reachable` only if it is found. A transition time changes only with the status of its condition. */
 export function stampConditions(
-  findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding>>,
+  findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding> & Partial<Record<Optional, Finding>>>,
   { previous, generation, now }: RevisionStamp,
 ): Condition[] {
   const time = timeOf(now);
-  return CONDITIONS.map((type) => {
+  const optional: Optional[] = findings[REACHABLE_CONDITION] === undefined ? [] : [REACHABLE_CONDITION];
+  return [...CONDITIONS, ...optional].map((type) => {
     const before = previous.find((condition) => condition.type === type);
-    if (type === 'Synced') return before ?? notYetSynced(time, generation);
-    const { status, reason, message } = findings[type];
+    const finding = type === 'Synced' ? undefined : findings[type];
+    if (finding === undefined) return before ?? notYetSynced(time, generation);
+    const { status, reason, message } = finding;
     return {
       type,
       status,

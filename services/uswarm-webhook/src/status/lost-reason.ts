@@ -88,8 +88,8 @@ export function evicted(pods: readonly Pod[], { since, ready }: RuntimeHistory):
 const endOf = (pod: Pod): string => sinceOf(pod, 'DisruptionTarget', 'True') ?? pod.metadata.creationTimestamp ?? '';
 
 /**
- * Whether the pod is or was ready: its condition changed after the kubelet first wrote it, together with `Initialized`. The
- * start of the container says nothing, because a restart renews it.
+ * Whether the pod is or was ready: its condition changed after the kubelet first wrote it, together with `Initialized`. A
+ * restart renews the start of the container, which therefore cannot be compared.
  */
 function wasReady(pod: Pod): boolean {
   if (sinceOf(pod, 'Ready', 'True') !== undefined) return true;
@@ -101,7 +101,7 @@ function wasReady(pod: Pod): boolean {
 const SEEN_WITHIN_S = 10;
 
 /**
- * Whether the UserSwarm was Ready after the eviction, also if the pod that followed is gone: it became Ready later, or
+ * Whether the UserSwarm was Ready after the eviction, also if the pod that followed no longer exists: it became Ready later, or
  * lost readiness later than the evicted pod could.
  */
 function wasReadyAfter(ended: Pod, ready: Condition | undefined): boolean {

@@ -311,6 +311,44 @@ describe('phases other than Ready', () => {
     expect(conditions.find(({ type }) => type === 'Suspended')?.status).toBe('True');
   });
 
+  describe('a report of the orchestrator that it cannot reach the runtime', () => {
+    const reported = (): ReturnType<typeof userSwarm> => {
+      const parent = userSwarm();
+      parent.metadata.annotations = { 'uswarm.dev/unreachable-since': '2030-01-01T00:00:30.250Z' };
+      return parent;
+    };
+    const ALL = 'The pod is ready, but the orchestrator has not reached the runtime since 2030-01-01T00:00:30Z.';
+
+    it('is the reason of a Ready UserSwarm and the condition Reachable', async () => {
+      const { phase, ready, conditions } = await statusOf(await settledRequest(reported()));
+      expect({ phase, ready }).toMatchObject({
+        phase: 'Ready',
+        ready: { status: 'True', reason: 'Unreachable', message: ALL },
+      });
+      expect(conditions.at(-1)).toMatchObject({
+        type: 'Reachable',
+        status: 'False',
+        reason: 'Unreachable',
+        message: ALL,
+      });
+    });
+
+    it('is not shown when the runtime is not Ready for a cause in Kubernetes, or is reached again', async () => {
+      const deployment = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, unavailableReplicas: 1 };
+      for (const request of [settledRequest(reported(), { deployment }), settledRequest(userSwarm())]) {
+        const { ready, conditions } = await statusOf(await request);
+        expect(ready.reason).not.toBe('Unreachable');
+        expect(conditions.map(({ type }) => type)).not.toContain('Reachable');
+      }
+    });
+
+    it('is ignored if its time is malformed', async () => {
+      const parent = reported();
+      parent.metadata.annotations = { 'uswarm.dev/unreachable-since': 'yesterday' };
+      expect((await statusOf(await settledRequest(parent))).ready.reason).toBe('Available');
+    });
+  });
+
   it('Deleting takes precedence over all phases, and the message names the remaining objects', async () => {
     const request = { ...(await settledRequest(userSwarm({ suspend: true }))), finalizing: true };
     const { phase, ready } = await statusOf(request);

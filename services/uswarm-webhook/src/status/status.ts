@@ -8,6 +8,7 @@ import {
   readyUntil,
   runtimeAddress,
   type SyncRequest,
+  unreachableSince,
   type UserSwarmPhase,
   type UserSwarmSpec,
 } from '@uswarm/contract/userswarm';
@@ -45,6 +46,7 @@ export function deriveStatus(request: SyncRequest, rendering: Rendering, facts: 
       RuntimeAvailable: view.runtime,
       Suspended: view.suspended,
       UpToDate: upToDate(rendering),
+      ...(view.summary.reason === 'Unreachable' ? { Reachable: { ...view.summary, status: 'False' } } : {}),
     },
     { previous, generation: metadata.generation, now: facts.now },
   );
@@ -103,7 +105,7 @@ function summarise(
   if (isDeleting(request)) return { phase: 'Deleting', summary: { reason: 'Deleting', message: deletion(request) } };
   if ('failure' in rendering) return { phase: 'Error', summary: rendering.failure };
   if (suspend) return { phase: 'Suspended', summary: SUSPENDED };
-  if (available && !blocked) return { phase: 'Ready', summary: AVAILABLE };
+  if (available && !blocked) return { phase: 'Ready', summary: unreachable(request) ?? AVAILABLE };
   if (available) return { phase: 'Progressing', summary: DATABASE_UNREACHABLE };
   const namespace = rendering.spec.placement.runtimeNamespace;
   const observed = observe(request, namespace);
@@ -123,6 +125,13 @@ function withHistory<T extends { message: string }>(progress: T, { parent: { sta
   const { message } = progress;
   const cause = message.length > MAX_CAUSE ? shortened(message, MAX_CAUSE + 1) : message.replace(/\.?$/, '.');
   return { ...progress, message: `${cause} It was Ready until ${until}.` };
+}
+
+/** What the orchestrator reports about a runtime that Kubernetes finds ready. */
+function unreachable({ parent }: SyncRequest): View['summary'] | undefined {
+  const since = unreachableSince(parent.metadata);
+  const message = `The pod is ready, but the orchestrator has not reached the runtime since ${since}.`;
+  return since === undefined ? undefined : { reason: 'Unreachable', message };
 }
 
 const deletion = (request: SyncRequest): string =>

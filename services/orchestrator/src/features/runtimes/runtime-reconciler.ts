@@ -44,7 +44,7 @@ const SLOW_RETRY_MS = 15_000;
 /** The handler of runtime jobs: brings one runtime to its desired state, and stores and publishes what changed. */
 export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
   const { store, jobs, driver, client, pool, clock, logger, metrics, idleSuspendAfterMs } = deps;
-  const observer = createRuntimeObserver({ driver, client, jobs, metrics, logger });
+  const observer = createRuntimeObserver({ driver, client, jobs, metrics, clock, logger });
   const updates = createRuntimeUpdates(deps);
   const suspension = createRuntimeSuspension({
     store,

@@ -47,8 +47,10 @@ describe('the next state of a runtime', () => {
       reason: 'NotAnswering',
       address: ADDRESS,
       failures: 1,
-      silent_since: null,
+      silent_since: NOW,
     });
+    const silent = row({ phase: 'Progressing', reason: 'NotAnswering', failures: 4, silent_since: ago(9) });
+    expect(nextState(silent, ready, null, NOW)).toMatchObject({ failures: 5, silent_since: ago(9) });
   });
 
   it('stays Ready when the runtime stops responding, and stores since when', () => {
@@ -139,7 +141,7 @@ describe('the next state of a runtime', () => {
 
 describe('while the platform is unreachable', () => {
   it('a Ready runtime is assumed to be Ready', () => {
-    expect(assumeObservation(row(READY))).toEqual(ready);
+    expect(assumeObservation(row(READY))).toEqual({ ...ready, assumed: true });
   });
 
   it.each(['Pending', 'Progressing', 'Suspended', 'Error', 'Deleting'] as const)(

@@ -26,7 +26,9 @@ function countObservations(row: RuntimeRow, phase: RuntimeRow['phase'], reason: 
  * nothing is known about any other.
  */
 export function assumeObservation({ phase, address }: RuntimeRow): RuntimeObservation | undefined {
-  return phase === 'Ready' && address !== null ? { phase, reason: '', address, current: true } : undefined;
+  return phase === 'Ready' && address !== null
+    ? { phase, reason: '', address, current: true, assumed: true }
+    : undefined;
 }
 
 export const isSuspendedForRollout = ({ desired, reason }: RuntimeRow): boolean =>
@@ -77,6 +79,7 @@ function observedState(
     };
   }
   const { address, reason } = observed;
+  const silentSince = row.silent_since ?? now;
   const unhealthy = (phase: RuntimeRow['phase'], cause: string): RuntimeUpdate => ({
     phase,
     reason: cause,
@@ -102,9 +105,9 @@ function observedState(
   // A Ready runtime that does not respond stays Ready. Clients see it as offline after a delay.
   if (wasReady) {
     const failures = countObservations(row, 'Ready', NOT_RESPONDING);
-    return { failures, reason: NOT_RESPONDING, silent_since: row.silent_since ?? now };
+    return { failures, reason: NOT_RESPONDING, silent_since: silentSince };
   }
-  return unhealthy('Progressing', NOT_RESPONDING);
+  return { ...unhealthy('Progressing', NOT_RESPONDING), silent_since: silentSince };
 }
 
 /** The desired state for the driver. */
@@ -113,8 +116,22 @@ export function specOf(row: RuntimeRow): RuntimeSpec {
   const suspended = desired === 'suspended';
   // A runtime that is suspended for idleness must not be resumed by a rollout.
   const staysSuspended = suspended && !isSuspendedForRollout(row);
-  return { workspaceId, userId, suspended, ...(staysSuspended ? { rollout: { requested: false } } : {}) };
+  return {
+    workspaceId,
+    userId,
+    suspended,
+    ...(staysSuspended ? { rollout: { requested: false } } : {}),
+    // A runtime that does not respond is reported by the check that finds it, and not before some time has passed.
+    ...(row.silent_since === null ? { unreachableSince: null } : {}),
+  };
 }
+
+/** Milliseconds without a response after which a runtime that the platform finds ready is reported as unreachable. */
+export const UNREACHABLE_AFTER_MS = 30_000;
+
+/** Whether the runtime has not responded for so long that the platform is to show it. */
+export const isLongSilent = ({ silent_since: since }: RuntimeRow, now: Date): boolean =>
+  since !== null && now.getTime() - since.getTime() >= UNREACHABLE_AFTER_MS;
 
 /**
  * Whether a reconcile would change nothing while the runtime responds.

@@ -149,7 +149,7 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
         metrics.suspendedForRollout();
         return 0;
       }
-      if (requested !== observed.rollout.requested) await observer.ensure(row, signal, { requested });
+      if (requested !== observed.rollout.requested) await observer.ensure(row, signal, { rollout: { requested } });
       // The platform reports a grant. It does not report that the runtime becomes inactive.
       return requested ? Infinity : CHECK_MS;
     },

@@ -13,7 +13,7 @@ export interface RuntimeRow {
   address: string | null;
   instance_id: string | null;
   identified_at: Date | null;
-  /** Since when the Ready runtime does not respond; null while it responds. */
+  /** Since when the runtime does not respond although the platform finds it ready; else null. */
   silent_since: Date | null;
   /** Until then the runtime is identified as often as by release 0.2. */
   polled_until: Date | null;

@@ -8,6 +8,11 @@ export interface RuntimeSpec {
   suspended: boolean;
   /** Whether the rollout of a pending revision is requested; undefined keeps the current request. */
   rollout?: { requested: boolean } | undefined;
+  /**
+   * Since when the runtime does not respond although the platform finds it ready, to be shown on the platform; null removes
+   * that, undefined keeps it.
+   */
+  unreachableSince?: Date | null | undefined;
 }
 
 /** The observed state of a runtime. */
@@ -28,6 +33,10 @@ export interface RuntimeObservation {
   outdated?: boolean;
   /** Present if a revision is pending: whether its rollout is requested, and whether it is granted. */
   rollout?: { requested: boolean; granted: boolean };
+  /** The platform is unreachable, and this is the last known state. */
+  assumed?: true;
+  /** Present if the platform shows that the runtime is unreachable. */
+  unreachable?: true;
 }
 
 /** The platform is unreachable: nothing is known about the runtime. */

@@ -308,6 +308,21 @@ describe('the rollout request', () => {
   });
 });
 
+describe('the report of an unreachable runtime', () => {
+  const SINCE = new Date('2026-11-21T10:00:00.500Z');
+  const reporting = { ...SPEC, unreachableSince: SINCE };
+
+  it('is written once, kept by checks that report nothing, and removed when the runtime responds', () => {
+    const reported = applied(reporting, applied(SPEC));
+    expect(reported.metadata.annotations).toEqual({ 'uswarm.dev/unreachable-since': '2026-11-21T10:00:00.500Z' });
+    expect(plan(reporting, reported)).toBeUndefined();
+    expect(plan(SPEC, reported)).toBeUndefined();
+    const healed = applied({ ...SPEC, unreachableSince: null }, reported);
+    expect(healed.metadata.annotations).toBeUndefined();
+    expect(plan({ ...SPEC, unreachableSince: null }, healed)).toBeUndefined();
+  });
+});
+
 it('fields of other managers keep their values and cause no writes', () => {
   const theirs = patched(applied(SPEC), { config: { defaultModel: 'theirs', envSecretRef: { name: 'theirs' } } });
   expect(plan(SPEC, theirs)).toBeUndefined();

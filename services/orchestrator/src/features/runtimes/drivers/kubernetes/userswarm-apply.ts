@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LABEL, ORCHESTRATOR_MANAGER, ROLLOUT, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
+import {
+  LABEL,
+  ORCHESTRATOR_MANAGER,
+  ROLLOUT,
+  UNREACHABLE_SINCE,
+  type UserSwarmSpec,
+  userSwarmName,
+} from '@uswarm/contract/userswarm';
 import { apiVersionOf, type ManagedFields, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from '../driver.js';
 import { observe, type StoredUserSwarm } from './userswarm.js';
@@ -42,7 +49,7 @@ export function planApply(
   const suspend = desiredSuspend(desired, stored);
   const config =
     stored !== undefined && isActive(desired, stored) ? ownConfig(stored) : desiredConfig(settings, stored);
-  const rollout = desiredRollout(desired, stored);
+  const annotations = desiredAnnotations(desired, stored);
   const object: AppliedUserSwarm = {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
@@ -51,7 +58,7 @@ export function planApply(
       // Applies to this object only: a new object with the same name is reconciled first.
       ...(stored?.metadata.uid === undefined ? {} : { uid: stored.metadata.uid }),
       labels: { [LABEL.managedBy]: ORCHESTRATOR_MANAGER },
-      ...(rollout === undefined ? {} : { annotations: { [ROLLOUT.wanted]: rollout } }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     spec: {
       userId: desired.userId,
@@ -69,6 +76,16 @@ export function planApply(
 function desiredSuspend({ suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): boolean | undefined {
   const suspendedByOperator = stored?.spec.suspend === true && ownedByOthers(stored, SUSPEND);
   return suspendedByOperator && !suspended ? undefined : suspended;
+}
+
+function desiredAnnotations(desired: RuntimeSpec, stored: StoredUserSwarm | undefined): Record<string, string> {
+  const rollout = desiredRollout(desired, stored);
+  const since = desired.unreachableSince;
+  const unreachable = since === undefined ? stored?.metadata.annotations?.[UNREACHABLE_SINCE] : since?.toISOString();
+  return {
+    ...(rollout === undefined ? {} : { [ROLLOUT.wanted]: rollout }),
+    ...(unreachable === undefined ? {} : { [UNREACHABLE_SINCE]: unreachable }),
+  };
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   ORCHESTRATOR_MANAGER,
   ROLLOUT,
   runtimeAddress,
+  UNREACHABLE_SINCE,
   type UserSwarm,
 } from '@uswarm/contract/userswarm';
 import type { RuntimeObservation } from '../driver.js';
@@ -31,7 +32,11 @@ export const isStarting = ({ phase, reason, current }: RuntimeObservation): bool
 /** Derives the observed state of a runtime from its UserSwarm. */
 export function observe(userSwarm: StoredUserSwarm): RuntimeObservation {
   const rollout = rolloutOf(userSwarm);
-  return { ...observeRuntime(userSwarm), ...(rollout === undefined ? {} : { rollout }) };
+  return {
+    ...observeRuntime(userSwarm),
+    ...(rollout === undefined ? {} : { rollout }),
+    ...(userSwarm.metadata.annotations?.[UNREACHABLE_SINCE] === undefined ? {} : { unreachable: true }),
+  };
 }
 
 function rolloutOf({ metadata, status }: StoredUserSwarm): RuntimeObservation['rollout'] {
