@@ -188,6 +188,19 @@ it.each([
   expect(message).toBe(expected);
 });
 
+it('CTRL-003: reports ImagePullBackOff when the kubelet finds the name of the image malformed', async () => {
+  const pod = await podOf('workspace-malformed');
+  await mergeStatus(pathOf(pod), {
+    ...withoutSandbox(),
+    conditions: conditions('False', 'True'),
+    containerStatuses: [
+      container({ waiting: { reason: 'InvalidImageName', message: 'couldn\'t parse image name "x y"' } }, false),
+    ],
+  });
+  const { message } = await shows('workspace-malformed', 'ImagePullBackOff', SHOWN_WITHIN_MS);
+  expect(message).toMatch(/cannot be pulled: its name is malformed\./);
+});
+
 it('CTRL-003: reports ReadinessFailed when the running container of a Ready runtime is no longer ready', async () => {
   const { pod, running } = await availablePod('workspace-unready');
   await mergeStatus(pathOf(pod), {
@@ -236,6 +249,40 @@ it('CTRL-003: reports Evicted when the node evicts the pod of a Ready runtime', 
   expect(message).toMatch(/^The node evicted the pod: The node was low on resource: memory\./);
 });
 
+it('does not report an eviction again when the pod that followed becomes Ready and crashes', async () => {
+  const evicted = await fixture.get({ kind: 'UserSwarm', name: 'workspace-evicted' });
+  expect(evicted).toBeDefined();
+  const next = await eventually(
+    async () =>
+      (await fixture.list('Pod', fixture.namespace)).find(
+        ({ metadata, ...pod }) =>
+          metadata.labels?.['app.kubernetes.io/instance'] === 'workspace-evicted' &&
+          (pod['status'] as { phase?: string }).phase === 'Pending' &&
+          (pod['spec'] as { nodeName?: string }).nodeName === node,
+      ),
+    { description: 'the pod that follows is on the simulated node', timeoutMs: DONE_WITHIN_MS },
+  );
+  const running = { running: { startedAt: time(STARTED_AGO_MS) } };
+  const initialized = (conditions('True', 'True') as { type: string }[]).map((each) => ({
+    ...each,
+    lastTransitionTime: time(STARTED_AGO_MS),
+  }));
+  await mergeStatus(pathOf(next), {
+    phase: 'Running',
+    startTime: time(STARTED_AGO_MS),
+    conditions: initialized,
+    containerStatuses: [container(running, true)],
+  });
+  await shows('workspace-evicted', 'Available', DONE_WITHIN_MS);
+  const lost = initialized.map((each) =>
+    ['Ready', 'ContainersReady'].includes(each.type) ? { ...each, status: 'False', lastTransitionTime: time() } : each,
+  );
+  const restarted = { ...container({ running: { startedAt: time() } }, false), restartCount: 1 };
+  await mergeStatus(pathOf(next), { conditions: lost, containerStatuses: [restarted] });
+  const { message } = await shows('workspace-evicted', 'Starting', SHOWN_WITHIN_MS);
+  expect(message).not.toContain('evicted');
+});
+
 it('CTRL-003: reports NodeLost with the last Ready time when the node of a Ready runtime stops responding', async () => {
   const { pod } = await availablePod('workspace-lost');
   clearInterval(heartbeat);
@@ -249,4 +296,16 @@ it('CTRL-003: reports NodeLost with the last Ready time when the node of a Ready
   );
   const { message } = await shows('workspace-lost', 'NodeLost', SHOWN_WITHIN_MS);
   expect(message).toMatch(/It was Ready until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.$/);
+});
+
+it('CTRL-003: reports Unschedulable with the taint when a new UserSwarm fits only a node that is lost', async () => {
+  const name = 'workspace-nowhere';
+  await fixture.apply({
+    apiVersion: fixture.apiVersion,
+    kind: 'UserSwarm',
+    metadata: { name },
+    spec: { userId: 'user-1', placement: { runtimeNamespace: fixture.namespace } },
+  } as KubernetesObject);
+  const { message } = await shows(name, 'Unschedulable', DONE_WITHIN_MS);
+  expect(message).toContain('node.kubernetes.io/unreachable');
 });

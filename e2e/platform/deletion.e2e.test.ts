@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { childName } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
 import { childrenDeleted, messageOf, NAMESPACE, openSession, type Session, SHOWN_WITHIN_MS } from '../support/index.js';
 
 const DOOMED_NAMESPACE = 'e2e-doomed';
+/** The finalizer of another program. */
+const HOLD = 'e2e.uswarm.dev/hold';
 
 let session: Session;
 beforeAll(async () => {
@@ -23,27 +26,61 @@ describe('a UserSwarm that is deleted', () => {
     expect([deployment, service, serviceAccount, ...pods].filter(Boolean)).toEqual([]);
   });
 
-  it('CTRL-004: is kept while a child exists, names the child, and is deleted with it', async () => {
+  it.each(['Service', 'Deployment', 'Pod'] as const)(
+    'CTRL-004: is kept while a %s has a foreign finalizer, names both, and is deleted with it',
+    async (kind) => {
+      const name = await session.create();
+      await session.ready(name);
+      const [pod] = (await session.children(name)).pods;
+      const place = { name: kind === 'Pod' ? pod!.metadata!.name! : childName(name), namespace: NAMESPACE.runtime };
+      await session.api.merge(kind, place, { metadata: { finalizers: [HOLD] } });
+      try {
+        await session.api.delete('UserSwarm', { name });
+        const held = await session.swarms.until(
+          name,
+          'names only the object that is kept',
+          (swarm) =>
+            swarm?.status?.phase === 'Deleting' &&
+            messageOf(swarm) ===
+              `Waiting for the deletion of ${kind} ${place.namespace}/${place.name} (finalizers: ${HOLD}).`,
+          60_000,
+        );
+        expect(held.object?.metadata.finalizers).toHaveLength(1);
+      } finally {
+        await session.api.merge(kind, place, { metadata: { finalizers: null } });
+      }
+      await session.deleted(name);
+      await childrenDeleted(session.api, name);
+    },
+  );
+
+  it('CTRL-004: names the finalizer of another program that keeps it after its objects are deleted', async () => {
     const name = await session.create();
-    await session.ready(name);
-    const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
-    await session.api.merge('Service', place, { metadata: { finalizers: ['e2e.uswarm.dev/hold'] } });
-    const release = () => session.api.merge('Service', place, { metadata: { finalizers: null } });
+    const { metadata } = await session.ready(name);
+    await session.api.merge(
+      'UserSwarm',
+      { name },
+      { metadata: { finalizers: [...(metadata.finalizers ?? []), HOLD] } },
+    );
     try {
       await session.api.delete('UserSwarm', { name });
-      const held = await session.swarms.until(
+      await session.swarms.until(
         name,
-        'names the remaining child',
-        (swarm) => swarm?.status?.phase === 'Deleting' && /^(?!.*Deployment).*Service /.test(messageOf(swarm)),
+        'has lost the finalizer of the controller',
+        (swarm) => swarm?.metadata.finalizers?.length === 1,
         60_000,
       );
-      expect(messageOf(held.object!)).toContain(place.name);
-      expect(session.swarms.current(name)?.metadata.finalizers).toHaveLength(1);
+      await session.swarms.until(
+        name,
+        'names the finalizer',
+        (swarm) => messageOf(swarm!) === `All objects are deleted. Waits for the finalizers: ${HOLD}.`,
+        SHOWN_WITHIN_MS,
+      );
+      expect(await childrenDeleted(session.api, name)).toBe(true);
     } finally {
-      await release();
+      await session.api.merge('UserSwarm', { name }, { metadata: { finalizers: null } });
     }
     await session.deleted(name);
-    await childrenDeleted(session.api, name);
   });
 
   it('can be created again under its name immediately', async () => {

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
-import { evaluateInPod, type Kinds, NAMESPACE, openSession, phasesSeen, type Session } from '../support/index.js';
+import {
+  evaluateInPod,
+  type Kinds,
+  NAMESPACE,
+  openSession,
+  phasesSeen,
+  readyCondition,
+  type Session,
+} from '../support/index.js';
 
 let session: Session;
 let name: string;
@@ -201,6 +209,15 @@ describe('a runtime pod that fills its cache', () => {
       { description: 'the pod evicted', timeoutMs: 150_000, intervalMs: 2_000 },
     );
     expect(message).toContain('volume "cache" exceeds the limit "512Mi"');
+    await session.swarms.until(
+      greedy,
+      'has shown Evicted',
+      () =>
+        session.swarms
+          .history(greedy)
+          .some(({ object }) => object !== undefined && readyCondition(object)?.reason === 'Evicted'),
+      60_000,
+    );
     const { object } = await session.pod(
       greedy,
       'replaced',

@@ -5,6 +5,7 @@ import {
   fixtureObjects,
   GENERATED_SECRET,
   imageOf,
+  messageOf,
   NAMESPACE,
   openSession,
   type Session,
@@ -94,6 +95,17 @@ describe('a release with a database for runtimes', () => {
       valueFrom: { secretKeyRef: { name: 'uswarm-runtime-stores', key: 'SVC_DATABASE_PASSWORD' } },
     });
     expect(JSON.stringify(deployment)).not.toContain(PASSWORD);
+  });
+
+  it('CTRL-003: reports SecretMissing with the key that the Secret of the stores does not have, until it has it', async () => {
+    const place = { name: 'uswarm-runtime-stores', namespace: NAMESPACE.runtime };
+    const { data = {} } = await session.api.get('Secret', place);
+    await session.api.merge('Secret', place, { data: { SVC_DATABASE_PASSWORD: null } });
+    const name = await session.create();
+    const missing = await session.shows(name, 'Progressing', 'SecretMissing', NOTICED_WITHIN_MS);
+    expect(messageOf(missing)).toMatch(/^The Secret \S*uswarm-runtime-stores has no key SVC_DATABASE_PASSWORD\./);
+    await session.api.merge('Secret', place, { data });
+    await session.ready(name);
   });
 
   it('CTRL-003: reports DatabaseUnreachable during an outage, only for runtimes that are not Ready yet', async () => {

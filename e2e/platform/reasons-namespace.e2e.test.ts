@@ -40,6 +40,7 @@ const typesOfEvents = (name: string, reason: string): Promise<(string | undefine
 
 it.each([
   ['Deployments', { 'count/deployments.apps': '0' }],
+  ['Services', { services: '0' }],
   ['pods', { pods: '0' }],
 ])('CTRL-003: reports QuotaExceeded while the quota allows no %s', async (_what, hard) => {
   const removeQuota = await withQuota(hard as unknown as Record<string, string>);
@@ -69,17 +70,42 @@ it('CTRL-003: reports Forbidden with an Event while a LimitRange rejects the pod
   await session.deleted(name);
 });
 
-it('reports NameConflict while a foreign object has the name of a child', async () => {
+/** A Deployment without pods. */
+const NO_PODS = {
+  replicas: 0,
+  selector: { matchLabels: { owner: 'other' } },
+  template: {
+    metadata: { labels: { owner: 'other' } },
+    spec: { containers: [{ name: 'other', image: 'localhost/other:1' }] },
+  },
+};
+
+it.each([
+  ['Service', { ports: [{ port: 80 }] }],
+  ['Deployment', NO_PODS],
+] as const)('reports NameConflict while a foreign object has the name of a child: %s', async (kind, spec) => {
   const name = session.newName();
   const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
-  const foreign = { metadata: { ...place, labels: { owner: 'other' } }, spec: { ports: [{ port: 80 }] } };
-  const { metadata } = await session.api.create('Service', foreign);
+  await session.api.create(kind, { metadata: { ...place, labels: { owner: 'other' } }, spec } as object);
   await session.create({}, name);
   const conflicting = await session.shows(name, 'Progressing', 'NameConflict');
-  expect(messageOf(conflicting)).toContain(place.name);
-  const untouched = await session.api.get('Service', place);
-  expect(untouched.metadata).toEqual(metadata);
+  expect(messageOf(conflicting)).toContain(`${kind} ${place.namespace}/${place.name}`);
+  const { metadata } = await session.api.get(kind, place);
+  expect(metadata).toMatchObject({ generation: kind === 'Deployment' ? 1 : undefined, labels: { owner: 'other' } });
+  expect(metadata?.ownerReferences).toBeUndefined();
+  await session.api.delete(kind, place);
+  await session.ready(name);
+});
+
+it('reports ApplyFailed while a foreign finalizer keeps a deleted child that the runtime needs', async () => {
+  const name = await session.create();
+  await session.ready(name);
+  const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
+  await session.api.merge('Service', place, { metadata: { finalizers: ['e2e.uswarm.dev/hold'] } });
   await session.api.delete('Service', place);
+  const held = await session.shows(name, 'Progressing', 'ApplyFailed');
+  expect(messageOf(held)).toContain('waits for its finalizers: e2e.uswarm.dev/hold');
+  await session.api.merge('Service', place, { metadata: { finalizers: null } });
   await session.ready(name);
 });
 

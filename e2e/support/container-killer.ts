@@ -12,6 +12,10 @@ export interface Target {
 }
 
 export interface ContainerKiller {
+  /** Stops all processes of a container with SIGSTOP. */
+  freeze(target: Target): Promise<void>;
+  /** Stops all processes of a container for 1.5 of every 2 seconds. Resolves after the given time. */
+  pulse(target: Target, forMs: number): Promise<void>;
   /** Kills all processes of a container with SIGKILL. */
   kill(target: Target): Promise<KilledContainer>;
 }
@@ -22,7 +26,7 @@ export interface KilledContainer {
 }
 
 /** Runs as root in the PID namespace of the node; the argument is the id of a container. */
-const SCRIPT = `
+const FIND = `
 const { readdirSync, readFileSync } = require('node:fs');
 const inContainer = (pid) => {
   try {
@@ -33,14 +37,30 @@ const inContainer = (pid) => {
 };
 const found = readdirSync('/proc').map(Number).filter((pid) => pid > 1 && inContainer(pid));
 if (found.length === 0) throw new Error('no process of ' + process.argv[1]);
-for (const pid of found) {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // The other processes end with the first one.
-    if (error.code !== 'ESRCH') throw error;
+const signal = (name) => {
+  for (const pid of found) {
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      // The other processes end with the first one.
+      if (error.code !== 'ESRCH') throw error;
+    }
   }
-}
+};
+`;
+const KILL = `${FIND} signal('SIGKILL');`;
+const FREEZE = `${FIND} signal('SIGSTOP');`;
+/** Runs in the pod, because each command goes through the API server, which may be the target or need it. */
+const PULSE = `${FIND}
+const { setTimeout: sleep } = require('node:timers/promises');
+(async () => {
+  for (const end = Date.now() + Number(process.argv[2]); Date.now() < end;) {
+    signal('SIGSTOP');
+    await sleep(1500);
+    signal('SIGCONT');
+    await sleep(500);
+  }
+})().finally(() => signal('SIGCONT'));
 `;
 
 const POD = { name: 'container-killer', namespace: NAMESPACE.edge };
@@ -70,14 +90,35 @@ export async function openContainerKiller({ api, onClose, settings, tools }: Ses
   });
   onClose(() => kubectl(['delete', 'pod', POD.name, ...where, '--ignore-not-found']));
   await kubectl(['wait', `pod/${POD.name}`, ...where, '--for=condition=Ready', '--timeout=60s'], { timeoutMs: 70_000 });
+  const find = async (target: Target) => {
+    const found = containerOf(await api.get('Pod', { name: target.pod, namespace: target.namespace }), target);
+    const id = found.containerID?.split('//')[1] ?? '';
+    // A shorter id would match other paths.
+    if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`${target.container} of ${target.pod} does not run`);
+    return { before: found, id };
+  };
+  const exec = (script: string, ...args: string[]): string[] => [
+    'exec',
+    POD.name,
+    ...where,
+    '--',
+    'node',
+    '-e',
+    script,
+    ...args,
+  ];
   return {
+    async freeze(target) {
+      await kubectl(exec(FREEZE, (await find(target)).id));
+    },
+    async pulse(target, forMs) {
+      const { id } = await find(target);
+      await kubectl(exec(PULSE, id, String(forMs)), { mayFail: true, timeoutMs: forMs + 60_000 });
+    },
     async kill(target) {
-      const before = containerOf(await api.get('Pod', { name: target.pod, namespace: target.namespace }), target);
-      const id = before.containerID?.split('//')[1] ?? '';
-      // A shorter id would match other paths.
-      if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`${target.container} of ${target.pod} does not run`);
+      const { before, id } = await find(target);
       // The exec goes through the API server, which may be the target, so its result is ignored.
-      const ran = await kubectl(['exec', POD.name, ...where, '--', 'node', '-e', SCRIPT, id], { mayFail: true });
+      const ran = await kubectl(exec(KILL, id), { mayFail: true });
       const replaced = async (): Promise<true> => {
         const pod = await api.find('Pod', { name: target.pod, namespace: target.namespace });
         if (pod === undefined || containerOf(pod, target).containerID !== before.containerID) return true;

@@ -5,7 +5,7 @@ import { repositoryRoot } from './environment.mjs';
 
 /** Pages whose tables name tests, and their number of rows. */
 const PAGES = [
-  ['docs/faults.md', 25],
+  ['docs/faults.md', 70],
   ['docs/realtime.md', 33],
 ];
 
@@ -47,4 +47,13 @@ describe.each(PAGES)('%s', (path, leastRows) => {
     expect(rows.length).toBeGreaterThanOrEqual(leastRows);
     expect(rows.filter((row) => ![...files.keys()].some((name) => row.includes(`\`${name}\``)))).toEqual([]);
   });
+});
+
+it('docs/faults.md names a test of the cluster suite for each fault of the cluster, and at least 30 faults', () => {
+  const page = readFileSync(join(repositoryRoot, 'docs/faults.md'), 'utf8');
+  const [, section = ''] = /\n## Faults of the cluster\n([\s\S]*?)\n## /.exec(page) ?? [];
+  const suite = [...page.matchAll(/^\| `([\w-]+)` +\| `e2e\/[^`]+\.e2e\.test\.ts`/gm)].map(([, name]) => name);
+  const rows = section.split('\n').filter((line) => line.startsWith('|') && !/^\| (fault|-)/.test(line));
+  expect(rows.length).toBeGreaterThanOrEqual(30);
+  expect(rows.filter((row) => !suite.some((name) => row.includes(`\`${name}\` “`)))).toEqual([]);
 });
