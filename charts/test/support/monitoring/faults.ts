@@ -93,7 +93,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   ],
   [
     'the orchestrator is cut off from the runtimes',
-    ['UswarmRuntimesUnreachable', 'UswarmRuntimesUnreachable'],
+    ['UswarmRuntimesUnreachable'],
     { [`uswarm_runtimes_unreachable{${ORCHESTRATOR}}`]: becomes(0, 17) },
   ],
   [
