@@ -180,7 +180,7 @@ describe('the model gateway', () => {
     });
     expect(internalApi).toEqual({
       url: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
-      key: parseSigningKey(generated['INTERNAL_API_KEY']!),
+      key: parseSigningKey(generated['MODEL_CALLS_KEY']!),
     });
     expect(tokenKeys.map(({ id }) => id)).toEqual(['k1', 'default']);
   });

@@ -3,13 +3,14 @@ import { loadConfig } from '@uswarm/service-kit';
 import { readConfig } from '@uswarm/orchestrator/config';
 import { GatewayConfig } from '@uswarm/realtime-gateway/config';
 import { loadControllerConfig } from '@uswarm/controller/config';
-import { container, environmentOf, evaluation, type Manifest, render } from './support/rendering.js';
+import { container, environmentOf, evaluation, type Manifest, modelProvider, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 
 /** Uses another key of the generated Secret as the previous one. */
-const rotating = merge(evaluation, {
+const rotating = merge(merge(evaluation, modelProvider), {
   secrets: {
     internalApi: { previousKey: 'sync-token' },
+    modelCalls: { previousKey: 'cursor-key' },
     cursor: { previousKey: 'identity-hash-key' },
     identityHash: { previousKey: 'cursor-key' },
     signature: { previousKey: 'cursor-key' },
@@ -32,12 +33,14 @@ describe('during a rotation', () => {
     const config = readConfig(env);
     expect({
       internal: config.INTERNAL_API_KEY_PREVIOUS,
+      modelCalls: config.MODEL_CALLS_KEY_PREVIOUS,
       cursor: config.CURSOR_KEY_PREVIOUS,
       identity: config.IDENTITY_HASH_KEY_PREVIOUS,
       signature: config.SIGNATURE_SECRET_PREVIOUS,
       admin: config.ADMIN_API_KEY_PREVIOUS,
     }).toEqual({
       internal: [environment(manifests, 'webhook')['SYNC_TOKEN']],
+      modelCalls: [env['CURSOR_KEY']],
       cursor: [env['IDENTITY_HASH_KEY']],
       identity: [env['CURSOR_KEY']],
       signature: [env['CURSOR_KEY']],

@@ -97,11 +97,8 @@ describe('existing Secrets', () => {
     expect(holders('my-mcpsigning', 'mcp-signing-key')).toEqual(['orchestrator', 'searxng-client']);
     expect(holders('my-modeltoken', 'model-token-signing-key')).toEqual(['model-gateway', 'orchestrator']);
     expect(holders('my-modelproviders', 'OPENAI_API_KEY')).toEqual(['model-gateway']);
-    expect(holders('my-internalapi', 'internal-api-key')).toEqual([
-      'model-gateway',
-      'orchestrator',
-      'realtime-gateway',
-    ]);
+    expect(holders('my-internalapi', 'internal-api-key')).toEqual(['orchestrator', 'realtime-gateway']);
+    expect(holders('my-modelcalls', 'model-calls-key')).toEqual(['model-gateway', 'orchestrator']);
     expect(holders('my-sync', 'sync-token')).toEqual(['controller', 'test', 'webhook']);
   });
 
@@ -181,8 +178,8 @@ describe('a missing Secret', () => {
     expect(await rejection({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
   });
 
-  it('is not required for model tokens without a model gateway', async () => {
-    const values = { ...without('modelToken'), modelGateway: {}, runtime: { modelEnv: { enabled: false } } };
+  it.each(['modelToken', 'modelCalls'])('is not required without a model gateway (%s)', async (name) => {
+    const values = { ...without(name), modelGateway: {}, runtime: { modelEnv: { enabled: false } } };
     expect(ofKind(await render(values), 'Deployment')).not.toEqual([]);
   });
 });

@@ -55,8 +55,17 @@ describe('an upgrade of an evaluation', () => {
 });
 
 describe('a rotation of the generated keys of an evaluation', () => {
-  const ROTATED = ['internalApi', 'cursor', 'identityHash', 'signature', 'mcpSigning', 'modelToken', 'sync'] as const;
-  const WITH_ID: ReadonlySet<string> = new Set(['internalApi', 'mcpSigning', 'modelToken']);
+  const ROTATED = [
+    'internalApi',
+    'cursor',
+    'identityHash',
+    'signature',
+    'mcpSigning',
+    'modelToken',
+    'modelCalls',
+    'sync',
+  ] as const;
+  const WITH_ID: ReadonlySet<string> = new Set(['internalApi', 'mcpSigning', 'modelToken', 'modelCalls']);
   const base = merge(evaluation, modelProvider);
   const named = (key: string, previousKey: string): object =>
     merge(base, {

@@ -22,6 +22,7 @@ export async function createExternalKeys({ api, onClose }: Session): Promise<obj
     'callKey',
     'mcpSigning',
     'modelToken',
+    'modelCalls',
     'sync',
     'searxng',
   ];

@@ -123,7 +123,7 @@ export async function startGateway(modelUrl: string, folder: string, stack: Clos
     HTTP_PORT: String(port),
     OPS_PORT: '0',
     INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
-    INTERNAL_API_KEY: environment['INTERNAL_API_KEY'] ?? '',
+    MODEL_CALLS_KEY: environment['MODEL_CALLS_KEY'] ?? '',
     MODEL_TOKEN_SIGNING_KEY: key,
     MODEL_CALLS_PER_MINUTE: '100000',
     SHUTDOWN_GRACE_S: '0',

@@ -33,6 +33,7 @@ export function orchestratorEnvironment(given: Surroundings): Record<string, str
     SIGNATURE_MODE: 'required',
     SIGNATURE_SECRET: given.signatureSecret,
     INTERNAL_API_KEY: `bench:${secret()}`,
+    MODEL_CALLS_KEY: `bench:${secret()}`,
     CURSOR_KEY: secret(),
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,

@@ -12,6 +12,7 @@ export const FULL = merge(evaluation, {
     mcpSigning: { previousKey: 'cursor-key' },
     modelProviders: { existingSecret: 'uswarm-evaluation', openai: 'cursor-key', anthropic: 'sync-token' },
     modelToken: { previousKey: 'cursor-key' },
+    modelCalls: { previousKey: 'cursor-key' },
     callKey: { previousPrivateKey: 'call-private-key' },
   },
   rollout: { maxConcurrent: 2, deadlineSeconds: 3_600, maxFailures: 1 },

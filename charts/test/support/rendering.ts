@@ -59,6 +59,7 @@ const SECRETS = [
   'mcpSigning',
   'modelProviders',
   'modelToken',
+  'modelCalls',
   'sync',
   'searxng',
   'objectStorage',

@@ -54,6 +54,7 @@ export {
   signCallToken,
   type SigningKey,
   signInternalToken,
+  signModelCallsToken,
   signMcpToken,
   signModelToken,
   TokenError,
@@ -61,6 +62,7 @@ export {
   type ToolTokenTurn,
   verifyAdminToken,
   verifyInternalToken,
+  verifyModelCallsToken,
   verifyMcpToken,
   verifyModelToken,
 } from './tokens.js';

@@ -9,10 +9,12 @@ import {
   parseSigningKey,
   signCallToken,
   signInternalToken,
+  signModelCallsToken,
   signMcpToken,
   signModelToken,
   TokenError,
   verifyInternalToken,
+  verifyModelCallsToken,
   verifyMcpToken,
   verifyModelToken,
 } from './tokens.js';
@@ -190,6 +192,23 @@ describe('the token of the internal API', () => {
       .setSubject('user-1')
       .setAudience(aud ?? '');
     expect(await refusal(verifyInternalToken([key], await forever.sign(key.secret)))).toBeInstanceOf(TokenError);
+  });
+});
+
+describe('the token of the model gateway', () => {
+  it('authenticates it for 60 seconds, with each key during a rotation', async () => {
+    const token = await signModelCallsToken(older, 'model-gateway');
+    jest.advanceTimersByTime(59 * SECOND);
+    expect(await verifyModelCallsToken([key, older], token)).toBe('model-gateway');
+    expect(await refusal(verifyModelCallsToken([key], token))).toBeInstanceOf(TokenError);
+    jest.advanceTimersByTime(SECOND);
+    expect(await refusal(verifyModelCallsToken([key, older], token))).toBeInstanceOf(TokenError);
+  });
+
+  it('is no token of a realtime gateway, and the other way round', async () => {
+    const [ofModels, ofSockets] = [await signModelCallsToken(key, 'a'), await signInternalToken(key, 'a')];
+    expect(await refusal(verifyInternalToken([key], ofModels))).toBeInstanceOf(TokenError);
+    expect(await refusal(verifyModelCallsToken([key], ofSockets))).toBeInstanceOf(TokenError);
   });
 });
 

@@ -168,9 +168,24 @@ export async function verifyModelToken(keys: readonly SigningKey[], token: strin
 
 const INTERNAL_AUDIENCE = 'orchestrator-internal';
 
-/** Signs a service token for the internal API that is valid for 60 s. `subject` is a user id or the service. */
+/** Signs a service token of a realtime gateway for the internal API, valid for 60 s. `subject` is a user id or the service. */
 export function signInternalToken(key: SigningKey, subject: string): Promise<string> {
   return signShortLivedToken(key, subject, INTERNAL_AUDIENCE);
+}
+
+const MODEL_CALLS_AUDIENCE = 'orchestrator-model-calls';
+
+/**
+ * Signs the token of the model gateway for `/internal/v1/model-calls`, valid for 60 s. It has a key and an audience of its own, because
+ * the model gateway is the only service that untrusted pods call: a leak must not open the rest of the internal API.
+ */
+export function signModelCallsToken(key: SigningKey, subject: string): Promise<string> {
+  return signShortLivedToken(key, subject, MODEL_CALLS_AUDIENCE);
+}
+
+/** @returns the subject of the token. @throws TokenError */
+export function verifyModelCallsToken(keys: readonly SigningKey[], token: string): Promise<string> {
+  return verifySharedKeyToken(keys, token, MODEL_CALLS_AUDIENCE, ['exp']);
 }
 
 const ADMIN_AUDIENCE = 'orchestrator-admin';

@@ -35,8 +35,9 @@ describe('a pod that runs the code of an attacker', () => {
     servers = await startAppServers(() => []);
     const port = await freePort();
     gatewayUrl = `http://127.0.0.1:${port}`;
-    const tokenKey = `test:${randomBytes(32).toString('hex')}`;
-    const shared = { ...modelSettings(servers.model), OPENAI_API_KEY: API_KEY, MODEL_TOKEN_SIGNING_KEY: tokenKey };
+    const key = () => `test:${randomBytes(32).toString('hex')}`;
+    const keys = { MODEL_TOKEN_SIGNING_KEY: key(), MODEL_CALLS_KEY: key() };
+    const shared = { ...modelSettings(servers.model), OPENAI_API_KEY: API_KEY, ...keys };
     services = await startSeparateServices({
       ...servers.env,
       ...shared,
@@ -48,7 +49,6 @@ describe('a pod that runs the code of an attacker', () => {
       runProgram('services/model-gateway/dist/main.js', [], {
         ...shared,
         INTERNAL_API_URL: services.internal.url,
-        INTERNAL_API_KEY: services.internal.key,
         HTTP_HOST: '127.0.0.1',
         HTTP_PORT: String(port),
         OPS_PORT: '0',

@@ -253,7 +253,11 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     SVC_MCP_ENDPOINT: toolServer.endpoint,
     ...(modelGatewayUrl === undefined
       ? {}
-      : { MODEL_GATEWAY_URL: modelGatewayUrl, MODEL_TOKEN_SIGNING_KEY: secrets.model_token_key }),
+      : {
+          MODEL_GATEWAY_URL: modelGatewayUrl,
+          MODEL_TOKEN_SIGNING_KEY: secrets.model_token_key,
+          MODEL_CALLS_KEY: secrets.model_calls_key,
+        }),
     MODEL_PROVIDER: settings.modelProvider,
     MODELS_FILE: settings.environment['MODELS_FILE'],
     PLANS_FILE: settings.environment['PLANS_FILE'],

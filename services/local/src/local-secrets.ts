@@ -13,6 +13,8 @@ const secrets = z.object({
   mcp_signing_key: z.string().min(1),
   /** `<id>:<secret>`, for the tokens of runtimes for the model gateway. */
   model_token_key: z.string().min(1),
+  /** `<id>:<secret>`, with which the model gateway reports model calls. */
+  model_calls_key: z.string().min(1),
   /** PEM of the Ed25519 key that signs calls to runtimes. */
   call_private_key: z.string().min(1),
   /** Signs page cursors. */
@@ -34,6 +36,7 @@ function generate(): LocalSecrets {
     admin_api_key: `local:${random()}`,
     mcp_signing_key: `local:${random()}`,
     model_token_key: `local:${random()}`,
+    model_calls_key: `local:${random()}`,
     call_private_key: generateCallKeys().privateKey,
     cursor_key: random(),
     identity_key: random(),

@@ -11,7 +11,7 @@ import type { LocalSecrets } from './local-secrets.js';
 export interface ModelGatewayPartOptions {
   /** The environment of the user, with the settings of model providers. */
   environment: Record<string, string | undefined>;
-  secrets: Pick<LocalSecrets, 'internal_api_key' | 'model_token_key'>;
+  secrets: Pick<LocalSecrets, 'model_calls_key' | 'model_token_key'>;
   host: string;
   metrics: Registry;
   logger: Logger;
@@ -47,7 +47,7 @@ export async function startModelGatewayPart(options: ModelGatewayPartOptions): P
         ...environment,
         MODEL_TOKEN_SIGNING_KEY: secrets.model_token_key,
         INTERNAL_API_URL: internalUrl,
-        INTERNAL_API_KEY: secrets.internal_api_key,
+        MODEL_CALLS_KEY: secrets.model_calls_key,
       });
       const calls = createModelCallClient(config.internalApi);
       stack.defer('client for model calls', () => calls.close());

@@ -12,7 +12,7 @@ const lines = modelLines(page);
 const GATEWAY_SECRETS = {
   MODEL_TOKEN_SIGNING_KEY: `m1:${'m'.repeat(32)}`,
   INTERNAL_API_URL: 'http://127.0.0.1:8082',
-  INTERNAL_API_KEY: `k1:${'s'.repeat(32)}`,
+  MODEL_CALLS_KEY: `k1:${'s'.repeat(32)}`,
 };
 
 describe('docs/models.md', () => {

@@ -126,20 +126,19 @@ export function gatewayEnvironment({
 }
 
 /** @param env the settings of the model provider. @returns it, and the settings of orchestrators whose runtimes use it */
-async function startModelGateway(env: Record<string, string>, internalUrl: string, internalKey: string) {
+async function startModelGateway(env: Record<string, string>, internalUrl: string) {
   const port = await freePort();
-  const MODEL_TOKEN_SIGNING_KEY = `test:${secret()}`;
+  const keys = { MODEL_TOKEN_SIGNING_KEY: `test:${secret()}`, MODEL_CALLS_KEY: `test:${secret()}` };
   const program = runProgram('services/model-gateway/dist/main.js', [], {
     ...env,
-    MODEL_TOKEN_SIGNING_KEY,
+    ...keys,
     INTERNAL_API_URL: internalUrl,
-    INTERNAL_API_KEY: internalKey,
     HTTP_HOST: '127.0.0.1',
     HTTP_PORT: String(port),
     OPS_PORT: '0',
   });
   await listening(program, 'listening');
-  return { program, settings: { MODEL_GATEWAY_URL: `http://127.0.0.1:${port}`, MODEL_TOKEN_SIGNING_KEY } };
+  return { program, settings: { MODEL_GATEWAY_URL: `http://127.0.0.1:${port}`, ...keys } };
 }
 
 export interface SeparateOptions {
@@ -161,8 +160,7 @@ export async function startSeparateServices(
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];
   const secrets = createServiceSecrets();
   const internalUrl = `http://127.0.0.1:${internalPort}`;
-  const modelGateway =
-    options.modelGateway === true ? await startModelGateway(env, internalUrl, secrets.internalKey) : undefined;
+  const modelGateway = options.modelGateway === true ? await startModelGateway(env, internalUrl) : undefined;
   const orchestratorEnv = {
     ...orchestratorEnvironment({ databaseUrl: databaseProxy.redirect(database.url), issuer, redis, secrets }),
     ...env,

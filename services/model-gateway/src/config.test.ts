@@ -8,7 +8,7 @@ import { loadModelGatewayConfig } from './config.js';
 const MINIMUM = {
   MODEL_TOKEN_SIGNING_KEY: `m1:${'m'.repeat(32)}`,
   INTERNAL_API_URL: 'http://orchestrator:8082',
-  INTERNAL_API_KEY: `k1:${'s'.repeat(32)}`,
+  MODEL_CALLS_KEY: `k1:${'s'.repeat(32)}`,
   OPENAI_API_KEY: 'key',
 };
 const load = (more: Record<string, string | undefined> = {}) => loadModelGatewayConfig({ ...MINIMUM, ...more });
@@ -64,7 +64,7 @@ describe('the configuration of the model gateway', () => {
     ['no provider', { OPENAI_API_KEY: undefined }, 'no model provider'],
     ['a base URL without http', { OPENAI_BASE_URL: 'file:///etc/passwd' }, 'OPENAI_BASE_URL'],
     ['no key for model tokens', { MODEL_TOKEN_SIGNING_KEY: undefined }, 'MODEL_TOKEN_SIGNING_KEY'],
-    ['a short internal key', { INTERNAL_API_KEY: 'short' }, 'INTERNAL_API_KEY'],
+    ['a short key for model calls', { MODEL_CALLS_KEY: 'short' }, 'MODEL_CALLS_KEY'],
   ])('is rejected with %s', (_what, change, message) => {
     expect(() => load(change)).toThrow(message);
   });

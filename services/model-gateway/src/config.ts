@@ -25,8 +25,8 @@ const schema = z.object({
   MODEL_TOKEN_SIGNING_KEY_PREVIOUS: secret(signingKey.optional()),
   /** Origin of the orchestrator's internal API. */
   INTERNAL_API_URL: httpUrl,
-  /** `<id>:<secret>`, shared with the orchestrator. */
-  INTERNAL_API_KEY: secret(secretText(32)),
+  /** `<id>:<secret>`, shared with the orchestrator. Only opens the routes for model calls. */
+  MODEL_CALLS_KEY: secret(secretText(32)),
 
   // A provider is configured if its key or its base URL is set.
   OPENAI_BASE_URL: httpUrl.optional(),
@@ -96,7 +96,7 @@ export function loadModelGatewayConfig(env: Record<string, string | undefined>):
   }
   return {
     tokenKeys: previous === undefined ? [current] : [current, previous],
-    internalApi: { url: settings.INTERNAL_API_URL, key: parseSigningKey(settings.INTERNAL_API_KEY) },
+    internalApi: { url: settings.INTERNAL_API_URL, key: parseSigningKey(settings.MODEL_CALLS_KEY) },
     providers,
     outputLimit: settings.USWARM_MODEL_OUTPUT_LIMIT,
     limits: { perMinute: settings.MODEL_CALLS_PER_MINUTE, concurrent: settings.MODEL_CALLS_CONCURRENT },

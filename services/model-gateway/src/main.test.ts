@@ -10,7 +10,7 @@ it('the model gateway is ready, serves its documented metrics, and stops on SIGT
     env: {
       MODEL_TOKEN_SIGNING_KEY: `m1:${'m'.repeat(32)}`,
       INTERNAL_API_URL: 'http://127.0.0.1:1',
-      INTERNAL_API_KEY: `k1:${'s'.repeat(32)}`,
+      MODEL_CALLS_KEY: `k1:${'s'.repeat(32)}`,
       OPENAI_API_KEY: 'key-of-this-test',
       HTTP_PORT: '0',
       OPS_PORT: '0',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MODEL_GATEWAY } from '@uswarm/contract';
-import { parseSigningKey, verifyInternalToken } from '@uswarm/service-kit';
+import { parseSigningKey, verifyModelCallsToken } from '@uswarm/service-kit';
 import { createServiceToken } from './service-token.js';
 
 const key = parseSigningKey(`test:${'k'.repeat(32)}`);
@@ -11,7 +11,7 @@ describe('the service token of the model gateway', () => {
     let now = Date.now();
     const token = createServiceToken(key, () => now);
     const first = await token();
-    expect(await verifyInternalToken([key], first)).toBe(MODEL_GATEWAY);
+    expect(await verifyModelCallsToken([key], first)).toBe(MODEL_GATEWAY);
     now += 29 * SECOND_MS;
     expect(await token()).toBe(first);
   });

@@ -52,7 +52,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const config = loadModelGatewayConfig({
     MODEL_TOKEN_SIGNING_KEY: TOKEN_KEY,
     INTERNAL_API_URL: 'http://127.0.0.1:1',
-    INTERNAL_API_KEY: `k1:${'s'.repeat(32)}`,
+    MODEL_CALLS_KEY: `k1:${'s'.repeat(32)}`,
     OPENAI_BASE_URL: `${provider}/v1`,
     OPENAI_API_KEY: PROVIDER_KEY,
     OPENAI_MODEL: 'gpt-default',

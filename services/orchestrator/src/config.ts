@@ -8,11 +8,14 @@ import {
   json,
   loadConfig,
   namespacedName,
+  parseSigningKey,
+  parseSigningKeys,
   port,
   previousSecrets,
   proxyList,
   secret,
   secretText,
+  type SigningKey,
   signingKey,
   SOURCE_ADDRESSES,
 } from '@uswarm/service-kit';
@@ -130,9 +133,12 @@ export const OrchestratorConfig = z.object({
   /** Secrets of other versions of the app. */
   SIGNATURE_SECRET_PREVIOUS: secret(previousSecrets(16).default([])),
 
-  /** `<id>:<secret>`; gateways have the same one. */
+  /** `<id>:<secret>`; realtime gateways have the same one. */
   INTERNAL_API_KEY: secret(secretText(32)),
   INTERNAL_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
+  /** `<id>:<secret>`; the model gateway has the same one. Required with MODEL_TOKEN_SIGNING_KEY. */
+  MODEL_CALLS_KEY: secret(secretText(32).optional()),
+  MODEL_CALLS_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** `<id>:<secret>` of operators, for uswarmctl. Without a key the admin API is disabled. */
   ADMIN_API_KEY: secret(secretText(32).optional()),
   ADMIN_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
@@ -332,11 +338,37 @@ export function readConfig(environment: Record<string, string | undefined>): Orc
   return checkConfig(environment['RUNTIME_ENV_SECRET'] === '' ? { ...config, RUNTIME_ENV_SECRET: '' } : config);
 }
 
+/** A model gateway whose key is also one of the other keys would open the routes of those. */
+function checkModelCallsKey(config: OrchestratorConfig): void {
+  if (config.MODEL_TOKEN_SIGNING_KEY !== undefined && config.MODEL_CALLS_KEY === undefined) {
+    throw new Error('MODEL_CALLS_KEY is not set; MODEL_TOKEN_SIGNING_KEY needs it');
+  }
+  const secretsOf = (texts: readonly (string | undefined)[]): string[] =>
+    texts.flatMap((text) => (text === undefined ? [] : Buffer.from(parseSigningKey(text).secret).toString('hex')));
+  const own = new Set(secretsOf([config.MODEL_CALLS_KEY, ...config.MODEL_CALLS_KEY_PREVIOUS]));
+  const others = {
+    INTERNAL_API_KEY: [config.INTERNAL_API_KEY, ...config.INTERNAL_API_KEY_PREVIOUS],
+    ADMIN_API_KEY: [config.ADMIN_API_KEY, ...config.ADMIN_API_KEY_PREVIOUS],
+  };
+  for (const [name, texts] of Object.entries(others)) {
+    if (secretsOf(texts).some((each) => own.has(each))) {
+      throw new Error(`MODEL_CALLS_KEY has the secret of ${name}; it must be a separate key`);
+    }
+  }
+}
+
+/** Keys with which the model gateway calls the internal API: the current one, and previous ones during a rotation. */
+export const modelCallsKeys = (
+  config: Pick<OrchestratorConfig, 'MODEL_CALLS_KEY' | 'MODEL_CALLS_KEY_PREVIOUS'>,
+): SigningKey[] =>
+  config.MODEL_CALLS_KEY === undefined ? [] : parseSigningKeys(config.MODEL_CALLS_KEY, config.MODEL_CALLS_KEY_PREVIOUS);
+
 /** Checks rules between settings. @throws Error naming the settings */
 export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   if (config.SIGNATURE_MODE === 'required' && config.SIGNATURE_SECRET === undefined) {
     throw new Error('SIGNATURE_SECRET is not set; SIGNATURE_MODE=required needs it');
   }
+  checkModelCallsKey(config);
   if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
   }

@@ -65,6 +65,8 @@ export interface TestOrchestrator {
   url: string;
   internalUrl: string;
   internalKey: string;
+  /** The key of the model gateway. */
+  modelCallsKey: string;
   issuer: OidcIssuer;
   bus: EventBus;
   database: Database;
@@ -106,6 +108,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     OIDC_JWKS_COOLDOWN_MS: '0',
     SIGNATURE_MODE: 'off',
     INTERNAL_API_KEY: `test:${secret()}`,
+    MODEL_CALLS_KEY: `test:${secret()}`,
     CURSOR_KEY: secret(),
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,
@@ -191,6 +194,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     url: http.url,
     internalUrl: internal.url,
     internalKey: environment['INTERNAL_API_KEY'] ?? '',
+    modelCallsKey: environment['MODEL_CALLS_KEY'] ?? '',
     issuer,
     bus,
     database,

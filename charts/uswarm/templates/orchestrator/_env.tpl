@@ -29,6 +29,10 @@
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "mcpSigning" "variable" "SVC_MCP_SIGNING_KEY") }}
 {{- if include "uswarm.gatewayProviders" .root }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "modelToken" "variable" "MODEL_TOKEN_SIGNING_KEY") }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "modelCalls" "variable" "MODEL_CALLS_KEY") }}
+{{- if $values.secrets.modelCalls.previousKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "modelCalls" "variable" "MODEL_CALLS_KEY_PREVIOUS" "field" "previousKey") }}
+{{- end }}
 {{- end }}
 - name: SIGNATURE_MODE
   value: {{ $values.signature.mode | quote }}

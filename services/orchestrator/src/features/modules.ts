@@ -1,13 +1,6 @@
 import type { EventBus } from '@uswarm/event-bus';
-import {
-  createSecurityLog,
-  createSourceName,
-  type Logger,
-  parseSigningKeys,
-  type Registry,
-  systemClock,
-} from '@uswarm/service-kit';
-import { connectionsOf, type OrchestratorConfig } from '../config.js';
+import { createSecurityLog, createSourceName, type Logger, type Registry, systemClock } from '@uswarm/service-kit';
+import { connectionsOf, modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../database/bounded-read.js';
 import { createConnections } from '../database/connections.js';
 import { openDatabases } from '../database/databases.js';
@@ -296,7 +289,7 @@ function createChatModules(
     createViewContext,
   });
   const modelCalls = createModelCallsModule({
-    keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
+    keys: modelCallsKeys(config),
     connections: requests,
     limits: usage.limits,
     models,

@@ -37,6 +37,21 @@ describe('the configuration', () => {
     );
   });
 
+  it('requires a key of the model gateway if runtimes use one', () => {
+    const settings = { ...environment, MODEL_TOKEN_SIGNING_KEY: `k1:${'t'.repeat(32)}`, SIGNATURE_MODE: 'off' };
+    expect(() => readConfig(settings)).toThrow('MODEL_CALLS_KEY is not set');
+    expect(() => readConfig({ ...settings, MODEL_CALLS_KEY: `k1:${'m'.repeat(32)}` })).not.toThrow();
+  });
+
+  it.each(['INTERNAL_API_KEY', 'INTERNAL_API_KEY_PREVIOUS', 'ADMIN_API_KEY', 'ADMIN_API_KEY_PREVIOUS'])(
+    'rejects a key of the model gateway with the secret of %s, also under another id',
+    (name) => {
+      const settings = { ...environment, SIGNATURE_MODE: 'off', [name]: `k2:${'s'.repeat(32)}` };
+      expect(() => readConfig({ ...settings, MODEL_CALLS_KEY: `m1:${'s'.repeat(32)}` })).toThrow('a separate key');
+      expect(() => readConfig({ ...settings, MODEL_CALLS_KEY: `m1:${'t'.repeat(32)}` })).not.toThrow();
+    },
+  );
+
   it.each([
     ['that are not JSON', 'https://idp.example.com'],
     ['that are empty', '[]'],

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   INTERNAL_PATHS,
+  MODEL_CALLS_PATH,
   type Receipt,
   type ReceiptKeySet,
   type ReceiptPage,
@@ -12,6 +13,7 @@ import {
   parseSigningKey,
   signAdminToken,
   signInternalToken,
+  signModelCallsToken,
   systemClock,
   verifyReceiptSignature,
 } from '@uswarm/service-kit';
@@ -31,6 +33,7 @@ const secret = (generation: string, what: string): string => `${what}-of-the-${g
 interface Keys {
   signature: string;
   internal: string;
+  modelCalls: string;
   admin: string;
   cursor: string;
   identity: string;
@@ -38,6 +41,7 @@ interface Keys {
 const keysOf = (generation: string): Keys => ({
   signature: secret(generation, 'signature'),
   internal: `${generation}:${secret(generation, 'internal')}`,
+  modelCalls: `${generation}:${secret(generation, 'model calls')}`,
   admin: `${generation}:${secret(generation, 'admin')}`,
   cursor: secret(generation, 'cursor'),
   identity: secret(generation, 'identity'),
@@ -50,6 +54,7 @@ const settings = (keys: Keys): Record<string, string> => ({
   SIGNATURE_MODE: 'required',
   SIGNATURE_SECRET: keys.signature,
   INTERNAL_API_KEY: keys.internal,
+  MODEL_CALLS_KEY: keys.modelCalls,
   ADMIN_API_KEY: keys.admin,
   CURSOR_KEY: keys.cursor,
   IDENTITY_HASH_KEY: keys.identity,
@@ -87,6 +92,17 @@ async function startFixture(environment: Record<string, string>, current: Keys) 
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
         body: JSON.stringify({ workspace_ids: [home.workspaceId] }),
+      });
+      await answer.body.dump();
+      return answer.statusCode;
+    },
+    /** The status of a request of a model gateway with an invalid body. */
+    modelGateway: async (keys: Keys) => {
+      const token = await signModelCallsToken(parseSigningKey(keys.modelCalls), 'model-gateway');
+      const answer = await request(`${uswarm.internalUrl}${MODEL_CALLS_PATH}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: '{}',
       });
       await answer.body.dump();
       return answer.statusCode;
@@ -143,6 +159,7 @@ type Fixture = Awaited<ReturnType<typeof startFixture>>;
 const CASES = [
   ['SIGNATURE_SECRET', 'app', 200, 401],
   ['INTERNAL_API_KEY', 'gateway', 200, 401],
+  ['MODEL_CALLS_KEY', 'modelGateway', 400, 401],
   ['ADMIN_API_KEY', 'operator', 'validation_failed', 'token_invalid'],
   ['CURSOR_KEY, for pages', 'page', 200, 400],
   ['CURSOR_KEY, for links to files', 'link', 200, 403],

@@ -9,7 +9,7 @@ import { createModelCallService } from './model-calls.service.js';
 import { createModelCallStore } from './model-calls.store.js';
 
 export interface ModelCallsModuleDeps {
-  /** Keys of the internal API. */
+  /** Keys of the model gateway. */
   keys: readonly SigningKey[];
   connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
   limits: UsageLimits;

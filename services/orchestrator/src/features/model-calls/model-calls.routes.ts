@@ -1,12 +1,11 @@
 import {
   ApiError,
   MODEL_CALLS_PATH,
-  MODEL_GATEWAY,
   ModelCallReservation,
   ModelCallUsage,
   TURN_BUDGET_REACHED,
 } from '@uswarm/contract';
-import type { SigningKey } from '@uswarm/service-kit';
+import { type SigningKey, verifyModelCallsToken } from '@uswarm/service-kit';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { isId } from '../../database/id.js';
 import { errorBody } from '../../http/errors.js';
@@ -15,6 +14,7 @@ import { serviceTokenSubject } from '../../http/service-token.js';
 import type { ModelCallService } from './model-calls.service.js';
 
 export interface ModelCallRouterDeps {
+  /** Keys of the model gateway, which open only these routes. Without one, each call is refused. */
   keys: readonly SigningKey[];
   service: ModelCallService;
 }
@@ -23,9 +23,8 @@ export interface ModelCallRouterDeps {
 export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): Router {
   const router = Router();
 
-  async function requireGateway(request: Request): Promise<void> {
-    if ((await serviceTokenSubject(request, keys)) !== MODEL_GATEWAY) throw new ApiError('token_invalid');
-  }
+  const requireGateway = (request: Request): Promise<string> =>
+    serviceTokenSubject(request, keys, verifyModelCallsToken);
 
   router.post(MODEL_CALLS_PATH, named('internalReserveModelCall'), async (request, response) => {
     await requireGateway(request);

@@ -68,7 +68,7 @@ describe('the model gateway with an orchestrator', () => {
   const environment = () => ({
     MODEL_TOKEN_SIGNING_KEY: TOKEN_KEY,
     INTERNAL_API_URL: uswarm.internalUrl,
-    INTERNAL_API_KEY: uswarm.internalKey,
+    MODEL_CALLS_KEY: uswarm.modelCallsKey,
     OPENAI_BASE_URL: model.baseUrl,
     OPENAI_API_KEY: 'key-of-this-test',
     OPENAI_MODEL: 'scripted',
