@@ -1,6 +1,17 @@
+import { ApiError } from '@uswarm/contract';
 import { DECEPTIVE_IN_NAMES } from '@uswarm/service-kit';
 
 /** Removes characters from a name that are invisible or misleading. */
 export function visibleText(sent: string): string {
   return sent.toWellFormed().replaceAll(DECEPTIVE_IN_NAMES, '').normalize('NFC').trim();
+}
+
+/** The cleaner of every text of one line that clients or identity providers choose freely: names, titles, categories. */
+export const visibleLine = (sent: string): string => visibleText(sent.replaceAll(/\s+/gu, ' '));
+
+/** As `visibleLine`, for a text that must not be empty. @throws ApiError `validation_failed` if it has no visible text */
+export function requiredLine(path: string, sent: string): string {
+  const line = visibleLine(sent);
+  if (line !== '') return line;
+  throw new ApiError('validation_failed', { extra: { fields: [{ path, message: 'must have a visible character' }] } });
 }

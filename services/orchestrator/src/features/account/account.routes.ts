@@ -1,4 +1,5 @@
 import type { Handler } from '../../http/handlers.js';
+import { visibleLine } from '../../http/visible-text.js';
 import type { AccountService } from './account.service.js';
 
 /** REST-006 to REST-009 */
@@ -21,7 +22,7 @@ export function accountHandlers(service: AccountService) {
   };
   const deleteAccount: Handler<'deleteAccount'> = async ({ actor, body }) => {
     const { reason = '', description = '' } = body;
-    await service.delete(actor.identity, actor.session, { reason, description });
+    await service.delete(actor.identity, actor.session, { reason: visibleLine(reason), description });
     return { status: 204 };
   };
   return { signIn, signUp, logout, logoutEverywhere, deleteAccount };

@@ -5,6 +5,7 @@ import {
   type UpdateAgentSettingsBody,
   type UpdateAgentToolBody,
 } from '@uswarm/contract';
+import { visibleLine } from '../../http/visible-text.js';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsRow, AgentSettingsStore } from './agent-settings.store.js';
 import { type ToolSetting, toolOf, toolsOf } from './agent-tools.js';
@@ -43,7 +44,10 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
   return {
     settings,
 
-    async update(userId, agentId, change) {
+    async update(userId, agentId, sent) {
+      const { prompts } = sent;
+      const cleaned = prompts?.map((prompt) => ({ ...prompt, name: visibleLine(prompt.name) }));
+      const change = cleaned === undefined ? sent : { ...sent, prompts: cleaned };
       const changes = Object.values(change).some((value) => value !== undefined);
       if (changes && !(await store.update(userId, agentId, change))) throw new ApiError('agent_not_found');
       return settings(userId, agentId);

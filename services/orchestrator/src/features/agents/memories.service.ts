@@ -5,6 +5,7 @@ import {
   type CreateMemoryBody,
   type UpdateMemoryBody,
 } from '@uswarm/contract';
+import { requiredLine, visibleLine } from '../../http/visible-text.js';
 import type { WithTransaction } from '../../database/database.js';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { AgentAccess } from './agent-access.js';
@@ -76,8 +77,9 @@ export function createMemoryService({
   }
 
   return {
-    async list(userId, agentId, { category, scrollId }) {
+    async list(userId, agentId, { category: sent, scrollId }) {
       await access.require(userId, agentId);
+      const category = sent === undefined ? undefined : visibleLine(sent);
       const scope = [userId, agentId, category ?? null];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
       const rows = await store.list(agentId, category, after);
@@ -91,7 +93,8 @@ export function createMemoryService({
       };
     },
 
-    async remember(userId, agentId, { key, content, category }) {
+    async remember(userId, agentId, { key, content, category: sent }) {
+      const category = requiredLine('category', sent);
       const row = await withTransaction(async (tx) => {
         // Serialize creations per agent, so that the count stays valid until the new memory is inserted.
         if ((await store.lock(userId, agentId, tx)) === undefined) throw new ApiError('agent_not_found');
@@ -104,7 +107,9 @@ export function createMemoryService({
       return memoryView(row);
     },
 
-    async edit(userId, { workspaceId, agentId, key }, change) {
+    async edit(userId, { workspaceId, agentId, key }, sent) {
+      const { category } = sent;
+      const change = category === undefined ? sent : { ...sent, category: requiredLine('category', category) };
       await workspaces.require(userId, workspaceId);
       const row = await withTransaction(async (tx) => {
         if ((await store.lock(userId, agentId, tx)) !== workspaceId) throw new ApiError('agent_not_found');

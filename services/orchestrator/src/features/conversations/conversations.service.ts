@@ -16,7 +16,8 @@ import type { ConversationCursorCodec } from './conversation-cursor.js';
 import { type ConversationQuery, readConversations } from './conversation-page.js';
 import { conversationView } from './conversation-view.js';
 import type { ConversationStore, NewTitle } from './conversations.store.js';
-import { checkedTitle, titleOf } from './title.js';
+import { requiredLine } from '../../http/visible-text.js';
+import { titleOf } from './title.js';
 
 export interface ConversationServiceDeps {
   withTransaction: WithTransaction;
@@ -88,7 +89,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
     async create(owner, workspaceId, body) {
       await access.require(owner.userId, workspaceId);
       const agentId = await checkedAgent(workspaceId, body);
-      const title = typeof body.title === 'string' ? checkedTitle(body.title) : undefined;
+      const title = typeof body.title === 'string' ? requiredLine('title', body.title) : undefined;
       const conversation = { workspaceId, type: body.type, agentId, title };
       const request = { ...owner, operation: 'createConversation', content: conversation } as const;
       const id = await deps.idempotency.once(request, async (claim) => {
@@ -112,7 +113,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       await access.require(userId, workspaceId);
       const before = await read(workspaceId, conversationId);
       if (title === undefined) return before;
-      const text = title === null ? null : checkedTitle(title);
+      const text = title === null ? null : requiredLine('title', title);
       await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
         const first = text === null ? titleOf((await store.firstText(conversationId, tx)) ?? '') : undefined;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkedTitle, titleOf } from './title.js';
+import { requiredLine } from '../../http/visible-text.js';
+import { titleOf } from './title.js';
 
 describe('the title from a message', () => {
   it.each([
@@ -19,10 +20,10 @@ describe('the title from a message', () => {
 
 describe('a title that a client sends', () => {
   it('has no line breaks, control characters or bidirectional characters', () => {
-    expect(checkedTitle(' My\u202E\u0000  \n plans ')).toBe('My plans');
+    expect(requiredLine('title', ' My\u202E\u0000  \n plans ')).toBe('My plans');
   });
 
   it.each([' ', '\u200b', '\u0000\n'])('is rejected if it has no visible characters: %j', (sent) => {
-    expect(() => checkedTitle(sent)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
+    expect(() => requiredLine('title', sent)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
   });
 });

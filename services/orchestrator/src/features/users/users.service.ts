@@ -8,6 +8,7 @@ import {
 } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
+import { visibleLine } from '../../http/visible-text.js';
 import type { EventStore } from '../events/events.store.js';
 import type { LegalStore, LegalVersions } from '../legal/legal.store.js';
 import type { Plans, Subscription } from '../plans/plans.js';
@@ -59,11 +60,16 @@ export function createUserService({
 
 /** @throws ApiError `validation_failed` */
 function changeOf({ date_of_birth: birth, preferences, time_zone: zone, ...patch }: UserPatch, now: Date): UserChange {
+  const { nickname, name, surname } = patch;
+  const names = Object.entries({ nickname, name, surname }).flatMap(([field, text]) =>
+    text === undefined ? [] : [[field, visibleLine(text)]],
+  );
   return {
     ...patch,
+    ...(Object.fromEntries(names) as Pick<UserChange, 'nickname' | 'name' | 'surname'>),
     ...(birth === undefined ? {} : { date_of_birth: birth === null ? null : instantOfBirth(birth, now) }),
     ...(zone === undefined ? {} : { time_zone: canonicalTimeZone(zone) ?? zone }),
-    ...(preferences === undefined ? {} : { preferences: withCanonicalLanguage(preferences) }),
+    ...(preferences === undefined ? {} : { preferences: cleanPreferences(preferences) }),
   };
 }
 
@@ -85,10 +91,13 @@ function instantOfBirth(text: string, now: Date): Date {
 const invalidBirth = (message: string): ApiError =>
   new ApiError('validation_failed', { extra: { fields: [{ path: 'date_of_birth', message }] } });
 
-function withCanonicalLanguage(preferences: NonNullable<UserPatch['preferences']>): UserChange['preferences'] {
-  const { platform_language: language } = preferences;
-  if (language === undefined) return preferences;
-  return { ...preferences, platform_language: canonicalLanguage(language) ?? language };
+function cleanPreferences(preferences: NonNullable<UserPatch['preferences']>): UserChange['preferences'] {
+  const { platform_language: language, platform_theme: theme } = preferences;
+  return {
+    ...preferences,
+    ...(theme === undefined ? {} : { platform_theme: visibleLine(theme) }),
+    ...(language === undefined ? {} : { platform_language: canonicalLanguage(language) ?? language }),
+  };
 }
 
 // RES-014 to RES-028

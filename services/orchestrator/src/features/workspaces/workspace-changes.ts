@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
+import { requiredLine } from '../../http/visible-text.js';
 import type { WithTransaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { EventStore } from '../events/events.store.js';
@@ -50,7 +51,8 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
   }
 
   return {
-    async create(owner, name) {
+    async create(owner, sent) {
+      const name = requiredLine('name', sent);
       const { userId } = owner;
       const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
       const id = await deps.idempotency.once(request, (claim) =>
@@ -70,7 +72,8 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       return workspace;
     },
 
-    async update(userId, workspaceId, { name }) {
+    async update(userId, workspaceId, patch) {
+      const name = patch.name === undefined ? undefined : requiredLine('name', patch.name);
       const before = await read(userId, workspaceId);
       if (name === undefined || name === before.name) return before;
       await withTransaction(async (tx) => {
