@@ -46,6 +46,7 @@ describe('the orchestrator', () => {
         {
           issuer: 'https://login.example.com',
           audience: ['app', 'web'],
+          authorized_parties: ['android'],
           jwks_uri: 'https://login.example.com/keys',
           id: 'main',
         },

@@ -22,6 +22,7 @@ export const FULL = merge(evaluation, {
       {
         issuer: 'https://login.example.com',
         audience: ['app', 'web'],
+        authorizedParties: ['android'],
         jwksUri: 'https://login.example.com/keys',
         id: 'main',
       },

@@ -28,7 +28,8 @@ import { TokenKeys } from './features/integrations/token-cipher.js';
 import { ServiceAccount } from './features/push/service-account.js';
 import { isSecureUrl } from './http/secure-url.js';
 
-const Issuer = z.object({
+/** Strict: without a misspelled restriction, more tokens would be accepted. */
+const Issuer = z.strictObject({
   /** The issuer of stored users; keep it when the issuer's URL changes. Default: the URL. */
   id: z
     .string()
@@ -37,6 +38,8 @@ const Issuer = z.object({
     .optional(),
   issuer: z.url(),
   audience: z.union([z.string(), z.array(z.string()).min(1)]),
+  /** Accepted values of `azp` besides the audience. */
+  authorized_parties: z.array(z.string().min(1)).optional(),
   jwks_uri: z.url().optional(),
   /** Accepted signature algorithms. Default: all asymmetric ones. */
   algorithms: z.array(z.enum(TOKEN_ALGORITHMS)).min(1).optional(),
@@ -233,6 +236,12 @@ export const OrchestratorConfig = z.object({
   UPLOADS_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadsPerUser),
   /** Milliseconds without data after which an upload is aborted. */
   UPLOAD_STALL_MS: z.coerce.number().int().min(100).max(600_000).default(10_000),
+  /** Minimum bytes of an upload in 20 seconds. The default is just below 8 KiB/s, at which the largest file fits the request timeout. */
+  UPLOAD_MIN_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(128 * 1024),
   /** Minimum seconds between two exports per user. */
   EXPORT_INTERVAL_S: z.coerce.number().int().min(0).default(LIMITS.exportIntervalS),
   /** Retention of archives in days. */

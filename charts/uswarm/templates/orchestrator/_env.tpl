@@ -191,6 +191,7 @@
 {{- $issuers := list }}
 {{- range .Values.oidc.issuers }}
 {{- $issuer := dict "issuer" .issuer "audience" .audience }}
+{{- with .authorizedParties }}{{ $_ := set $issuer "authorized_parties" . }}{{ end }}
 {{- with .jwksUri }}{{ $_ := set $issuer "jwks_uri" . }}{{ end }}
 {{- with .id }}{{ $_ := set $issuer "id" . }}{{ end }}
 {{- with .algorithms }}{{ $_ := set $issuer "algorithms" . }}{{ end }}

@@ -42,10 +42,11 @@ export function createAuthModule(deps: AuthModuleDeps) {
 }
 
 function createVerifier(config: OrchestratorConfig, registry: Registry) {
-  const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri, algorithms }) => ({
+  const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, authorized_parties, jwks_uri, algorithms }) => ({
     id: id ?? issuer,
     issuer,
     audience,
+    ...(authorized_parties === undefined ? {} : { authorizedParties: authorized_parties }),
     ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
     ...(algorithms === undefined ? {} : { algorithms }),
   }));

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Identity } from './actor.js';
 import type { Credentials } from './credentials.js';
+import { isSubject, profileEmail, profileName } from './id-token-claims.js';
 
 /**
  * The end-to-end bypass: a CI pipeline names the user to act as. Only `main.nonproduction.ts` and local mode import
@@ -24,14 +25,14 @@ export function createEndToEndBypass(token: string): EndToEndBypass {
       const actual = Buffer.from(sent);
       const subject = credentials['x-e2e-uid'];
       const matches = actual.length === expected.length && timingSafeEqual(actual, expected);
-      if (!matches || subject === undefined) throw new ApiError('token_invalid');
+      if (!matches || subject === undefined || !isSubject(subject)) throw new ApiError('token_invalid');
       return {
         token: sent,
         identity: {
           issuer: 'e2e',
           subject,
-          email: credentials['x-e2e-email'] ?? '',
-          name: credentials['x-e2e-name'] ?? '',
+          email: profileEmail(credentials['x-e2e-email'] ?? ''),
+          name: profileName(credentials['x-e2e-name'] ?? ''),
           expiresAt: null,
           issuedAt: null,
           authenticatedAt: null,

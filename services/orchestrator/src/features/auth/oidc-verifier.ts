@@ -1,9 +1,10 @@
 import { ApiError } from '@uswarm/contract';
-import { isCanonicalToken, storable } from '@uswarm/service-kit';
+import { isCanonicalToken } from '@uswarm/service-kit';
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { isSecureUrl } from '../../http/secure-url.js';
 import type { Identity } from './actor.js';
+import { IdTokenClaims, IdTokenHeader } from './id-token-claims.js';
 import { createKeySet } from './key-set.js';
 import { limitedFetch } from './limited-fetch.js';
 import { createVerifiedTokens } from './verified-tokens.js';
@@ -17,6 +18,8 @@ export interface OidcIssuer {
   id: string;
   issuer: string;
   audience: string | string[];
+  /** Accepted values of `azp` besides the audience: further clients of the same app. */
+  authorizedParties?: readonly string[];
   jwksUri?: string;
   /** Accepted signature algorithms. Default: all of `TOKEN_ALGORITHMS`. */
   algorithms?: readonly TokenAlgorithm[];
@@ -50,9 +53,8 @@ export const TOKEN_ALGORITHMS = [
 ] as const;
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
-const PICTURE_URL_CHARACTERS = 2_048;
-/** Types of JWTs that issuers sign for other purposes with the same audience. */
-const OTHER_TYPES: ReadonlySet<string> = new Set(['at+jwt', 'logout+jwt']);
+/** How far the clock of an issuer may be ahead. */
+const MAX_CLOCK_DIFFERENCE_S = 300;
 
 const DISCOVERY_RETRY_MS = 1_000;
 
@@ -80,8 +82,7 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
           clockTolerance: clockToleranceS,
           requiredClaims: ['exp', 'sub'],
         });
-        requireIdToken(issuer, protectedHeader, payload);
-        const identity = toIdentity(issuer, payload);
+        const identity = toIdentity(issuer, readIdToken(issuer, protectedHeader, payload));
         verified.add(token, { value: identity, payload, header: protectedHeader, key, keys: issuer.keys });
         return identity;
       } catch (error) {
@@ -91,15 +92,22 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
   };
 }
 
-/** Rejects other JWTs of the same issuer and audience. @throws ApiError `token_invalid` */
-function requireIdToken({ audience }: OidcIssuer, { typ }: JWTHeaderParameters, payload: JWTPayload): void {
-  const type = (typ ?? 'JWT').toLowerCase().replace(/^application\//, '');
-  // `events` marks logout tokens and other security events, even if `typ` is missing.
-  if (OTHER_TYPES.has(type) || (payload['events'] ?? undefined) !== undefined) throw new ApiError('token_invalid');
-  if (!Array.isArray(payload.aud) || payload.aud.length < 2) return;
-  // With several audiences, `azp` names the client, which must be an accepted one.
-  const { azp } = payload;
-  if (typeof azp !== 'string' || ![audience].flat().includes(azp)) throw new ApiError('token_invalid');
+/**
+ * Returns the claims of an ID token for this client, and rejects other JWTs of the same issuer.
+ *
+ * @throws ApiError `token_invalid`
+ */
+function readIdToken(issuer: OidcIssuer, header: JWTHeaderParameters, payload: JWTPayload): IdTokenClaims {
+  const { success, data: claims, error } = IdTokenClaims.safeParse(payload);
+  if (!success || !IdTokenHeader.safeParse(header).success) throw new ApiError('token_invalid', { cause: error });
+  // After a logout everywhere, older tokens are invalid: one from the future would stay valid.
+  if ((claims.iat ?? 0) > Date.now() / 1_000 + MAX_CLOCK_DIFFERENCE_S) throw new ApiError('token_invalid');
+  // `azp` names the client that the token was issued to. With several audiences it is required.
+  const { azp = null, aud } = claims;
+  const clients = [issuer.audience, issuer.authorizedParties ?? []].flat();
+  const needsParty = azp !== null || (Array.isArray(aud) && aud.length > 1);
+  if (needsParty && (azp === null || !clients.includes(azp))) throw new ApiError('token_invalid');
+  return claims;
 }
 
 function claimedIssuer(token: string): string | undefined {
@@ -160,39 +168,26 @@ async function discover(issuer: string): Promise<string> {
   return document.jwks_uri;
 }
 
-function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
-  const { sub, exp } = payload;
-  if (sub === undefined || sub === '' || sub !== storable(sub) || exp === undefined)
-    throw new ApiError('token_invalid');
-  // Users choose their names at the identity provider, which may accept other characters than Postgres.
-  const text = (claim: string): string => storable(typeof payload[claim] === 'string' ? payload[claim] : '');
+function toIdentity(issuer: OidcIssuer, claims: IdTokenClaims): Identity {
   return {
     issuer: issuer.id,
-    subject: sub,
-    email: text('email'),
-    name: text('name'),
-    ...optional('givenName', text('given_name')),
-    ...optional('familyName', text('family_name')),
-    ...optional('picture', pictureOf(text('picture'))),
-    expiresAt: new Date(exp * 1000),
-    issuedAt: timeOf(payload.iat),
-    authenticatedAt: timeOf(payload['auth_time']),
+    subject: claims.sub,
+    email: claims.email,
+    name: claims.name,
+    ...optional('givenName', claims.given_name),
+    ...optional('familyName', claims.family_name),
+    ...optional('picture', claims.picture),
+    expiresAt: new Date(claims.exp * 1_000),
+    issuedAt: timeOf(claims.iat),
+    authenticatedAt: timeOf(claims.auth_time),
   };
 }
 
-/** Parses a NumericDate; null for anything else. */
-function timeOf(claim: unknown): Date | null {
-  const date = new Date(typeof claim === 'number' ? claim * 1000 : NaN);
-  return Number.isNaN(date.getTime()) ? null : date;
-}
+const timeOf = (seconds: number | null | undefined): Date | null =>
+  typeof seconds === 'number' ? new Date(seconds * 1_000) : null;
 
 function optional<Key extends string>(key: Key, value: string): { [Name in Key]?: string } {
   return value === '' ? {} : ({ [key]: value } as { [Name in Key]?: string });
-}
-
-/** Apps load this URL, so only https and the length limit of other stored URLs are accepted. */
-function pictureOf(url: string): string {
-  return url.length <= PICTURE_URL_CHARACTERS && URL.parse(url)?.protocol === 'https:' ? url : '';
 }
 
 function verificationError(error: unknown): ApiError {
