@@ -14,6 +14,7 @@ const entry = (status: number, message: string, retryable = false): ErrorEntry =
 /** Every error code of the API. */
 export const ERRORS = {
   validation_failed: entry(400, 'The request is not valid; see extra.fields.'),
+  request_timeout: entry(408, 'The body stood still, or arrived too slowly.', true),
   malformed_json: entry(400, 'The body is not valid JSON.'),
   payload_too_large: entry(413, 'The body exceeds the size limit.'),
   unsupported_media_type: entry(415, 'The body must be application/json.'),
@@ -86,7 +87,7 @@ export const ERRORS = {
   upload_quota_exceeded: entry(409, 'Storage quota exceeded.'),
   export_limit_reached: entry(429, 'The last export is too recent; try again later.', true),
   upload_limit_reached: entry(409, 'File limit reached.'),
-  upload_stalled: entry(408, 'The upload timed out: no data was received.', true),
+  upload_stalled: entry(408, 'The upload stood still, or arrived too slowly.', true),
   malformed_form: entry(400, 'The body is not valid multipart/form-data, or it has two parts named file.'),
   upload_file_missing: entry(400, 'The form has no part named file.'),
   upload_link_invalid: entry(403, 'The link is not valid or has expired.'),

@@ -1,6 +1,6 @@
 /** Limits of the API: defaults of settings, and the bounds that schemas state. */
 export const LIMITS = {
-  /** UTF-16 code units of a message's text. */
+  /** Unicode code points of a message's text, as all limits of characters: what `maxLength` of JSON Schema counts. */
   messageText: 32_000,
   /** Bytes of a JSON body, over REST and over the socket. */
   bodyBytes: 256 * 1024,
@@ -20,7 +20,7 @@ export const LIMITS = {
     sends: { perSecond: 5, burst: 20 },
     search: { perSecond: 2, burst: 20 },
   },
-  /** UTF-16 code units of a search text, and its distinct words. */
+  /** Characters of a search text, and its distinct words. */
   searchText: 256,
   searchWords: 8,
   /** Milliseconds per search. */
@@ -50,6 +50,8 @@ export const LIMITS = {
   unreadBytesPerSocket: 1024 ** 2,
   /** Bytes per file, and per user. */
   uploadBytes: 25 * 1024 ** 2,
+  /** Milliseconds that a request may take to arrive: the largest file at 8 KiB/s. Other bodies are smaller, and bounded by a minimum rate. */
+  requestMs: 3_300_000,
   uploadBytesPerUser: 5 * 1024 ** 3,
   /** Files per user. */
   uploadsPerUser: 10_000,
@@ -81,13 +83,13 @@ export const LIMITS = {
   artifactTitle: 200,
   artifactPreview: 300,
   promptsPerAgent: 20,
-  /** UTF-16 code units of a prompt. */
+  /** Characters of a prompt. */
   promptText: 8_000,
   /** Unfinished tasks that one turn has given to other agents. */
   parallelDelegations: 5,
   /** 1: tasks of turns that answer the user. 2: tasks that these tasks give. */
   delegationDepth: 2,
-  /** UTF-16 code units of a task, with what is expected and its context. */
+  /** Characters of a task, with what is expected and its context. */
   taskText: 16_000,
   /** UTF-8 bytes of the result of a task. */
   taskResultBytes: 16 * 1024,

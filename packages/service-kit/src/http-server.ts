@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import { type BodyRules, endSlowBodies } from './slow-bodies.js';
 
 export interface ListenOptions {
   /** Default: all addresses, of IPv4 and of IPv6. */
@@ -9,10 +10,11 @@ export interface ListenOptions {
   headersTimeoutMs?: number;
   /** Milliseconds that a request may take to arrive with its body. Default: 5 min */
   requestTimeoutMs?: number;
+  /** How fast bodies must arrive. Default: see `BODY_RULES` */
+  bodies?: BodyRules;
 }
 
 const HEADERS_TIMEOUT_MS = 15_000;
-/** Long enough for large files over slow connections; upload handlers check the progress. */
 const REQUEST_TIMEOUT_MS = 300_000;
 /** The interval at which Node checks these timeouts. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -39,16 +41,15 @@ export function openPort(server: NetServer, { host, port }: Pick<ListenOptions, 
 }
 
 /** Starts listening and resolves when the port is open. @throws the listen error (`EADDRINUSE`, …) */
-export async function listen(
-  handler: RequestListener | Server,
-  { host, port, headersTimeoutMs = HEADERS_TIMEOUT_MS, requestTimeoutMs = REQUEST_TIMEOUT_MS }: ListenOptions,
-): Promise<RunningServer> {
+export async function listen(handler: RequestListener | Server, options: ListenOptions): Promise<RunningServer> {
+  const { host, port, headersTimeoutMs = HEADERS_TIMEOUT_MS, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
   const server =
     typeof handler === 'function' ? createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS }, handler) : handler;
   server.headersTimeout = headersTimeoutMs;
   server.requestTimeout = requestTimeoutMs;
   const connections = openConnections(server);
   const lastAnswers = endConnectionsWithAnswers(server);
+  server.once('close', endSlowBodies(server, options.bodies));
   const bound = await openPort(server, { host, port });
   const shownHost = host === undefined || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {

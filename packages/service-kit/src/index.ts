@@ -10,6 +10,8 @@ export { type Deadline, startDeadline } from './deadline.js';
 export { type Device, deviceLogFields, isDescribed, readDevice } from './device.js';
 export { isPromptFlagged } from './flagged-prompt.js';
 export { startHeartbeat } from './heartbeat.js';
+export { requireUtf8 } from './json-body.js';
+export { answerSlowBody, type BodyRules } from './slow-bodies.js';
 export { listen, type ListenOptions, openPort, type RunningServer } from './http-server.js';
 export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
 export { createLogger, type Logger, openOutput, silentLogger } from './logger.js';

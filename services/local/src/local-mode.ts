@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { LIMITS } from '@uswarm/contract';
 import { CONNECTION_VARIABLES, MODEL_PROVIDER_METADATA } from '@uswarm/contract/providers';
 import { createMemoryBus } from '@uswarm/event-bus';
 import { createOrchestrator } from '@uswarm/orchestrator';
@@ -134,11 +135,13 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     settings: { shutdownWindowMs: 0 },
     admit: ({ headers }) => isTrustedHost(headers.host),
   });
-  const http = await listen(httpServer, { host: HOST, port: settings.port }).catch(async (error: unknown) => {
-    // Another process took the port after the check.
-    await checkPortFree({ port: settings.port, host: HOST });
-    throw error;
-  });
+  const http = await listen(httpServer, { host: HOST, port: settings.port, requestTimeoutMs: LIMITS.requestMs }).catch(
+    async (error: unknown) => {
+      // Another process took the port after the check.
+      await checkPortFree({ port: settings.port, host: HOST });
+      throw error;
+    },
+  );
   stack.defer('public port', () => http.close(1_000));
   stack.defer('gateway', () => gateway.close());
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MAX_MODEL_REQUEST_BYTES, parseSigningKey, signMcpToken, signModelToken } from '@uswarm/service-kit';
+import { sendSlowBody } from '@uswarm/testkit/slow-request';
 import { type ProviderServer, startProviderServer, streamed } from '../test/provider-server.js';
 import { PROVIDER_KEY, startTestGateway, type TestGateway, TOKEN_KEY, TURN } from '../test/test-gateway.js';
 import { GatewayError } from './gateway-error.js';
@@ -26,6 +27,26 @@ const errorOf = async (response: Response) => ({ status: response.status, body: 
 /** What calls have caused: requests to the provider and reservations of tokens. */
 const effects = () => ({ sent: provider.requests, reserved: gateway.reserved });
 const NO_EFFECTS = { sent: [], reserved: [] };
+
+it('ends a call whose body stands still with 408, and frees what it held', async () => {
+  await gateway.close();
+  gateway = await startTestGateway({ provider: provider.url, bodies: { stallMs: 300, minBytesPerS: 1 } });
+  const headers = { authorization: `Bearer ${gateway.token}` };
+  const url = `${gateway.url}/openai/v1/chat/completions`;
+  const calls = await Promise.all(
+    Array.from({ length: 8 }, () => sendSlowBody({ method: 'POST', url, headers, start: '{"model":' })),
+  );
+  expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([408]));
+  expect(gateway.log).toEqual([]);
+  expect((await gateway.openai(CHAT)).status).toBe(200);
+});
+
+it('refuses a call whose body is not UTF-8', async () => {
+  const [start = '', end = ''] = JSON.stringify({ ...CHAT, user: '|' }).split('|');
+  const body = Buffer.concat([Buffer.from(start), Buffer.from([0xff]), Buffer.from(end)]);
+  const { status } = await gateway.openai(CHAT, { body });
+  expect({ status, ...effects() }).toEqual({ status: 400, ...NO_EFFECTS });
+});
 
 describe('a call that is not allowed', () => {
   const headersWith = (token: string) => ({ headers: { authorization: token } });

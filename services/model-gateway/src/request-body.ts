@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { MAX_MODEL_REQUEST_BYTES } from '@uswarm/service-kit';
 import { GatewayError } from './gateway-error.js';
@@ -12,7 +13,7 @@ export function declaredBytes({ headers }: IncomingMessage): number {
   return Number(declared);
 }
 
-/** Reads the body of a request as text. @throws GatewayError `body_too_large` */
+/** Reads the body of a request as text. @throws GatewayError `body_too_large`, `invalid_request` */
 export async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -22,5 +23,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
     if (size > MAX_MODEL_REQUEST_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const body = Buffer.concat(chunks);
+  if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not UTF-8.');
+  return body.toString('utf8');
 }

@@ -1,5 +1,6 @@
 import type { ModelCallReservation, ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import {
+  type BodyRules,
   createLogger,
   createMetrics,
   listen,
@@ -26,6 +27,8 @@ export interface TestGatewayOptions {
   /** Origin of the provider. */
   provider: string;
   environment?: Record<string, string>;
+  /** How fast bodies must arrive. */
+  bodies?: BodyRules;
   /** The entry of the catalogue for the model. */
   terms?: ModelCallTerms;
   /** Called for each reservation; throws to refuse it. */
@@ -84,7 +87,12 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     metrics: createModelGatewayMetrics(registry),
     logger: createLogger({ service: 'model-gateway', level: 'trace', destination }),
   });
-  const http = await listen(gateway.handler, { host: '127.0.0.1', port: 0 });
+  const { bodies } = options;
+  const http = await listen(gateway.handler, {
+    host: '127.0.0.1',
+    port: 0,
+    ...(bodies === undefined ? {} : { bodies }),
+  });
   const token = await signModelToken(parseSigningKey(TOKEN_KEY), TURN);
   const post = (path: string, headers: Record<string, string>, body: object, init: RequestInit = {}) =>
     fetch(`${http.url}${path}`, {

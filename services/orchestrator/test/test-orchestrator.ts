@@ -2,9 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentSummary, Conversation, OperationId, Workspace } from '@uswarm/contract';
+import { type AgentSummary, type Conversation, LIMITS, type OperationId, type Workspace } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import {
+  type BodyRules,
   createLogger,
   createMetrics,
   generateCallKeys,
@@ -35,6 +36,8 @@ export interface TestOrchestratorOptions {
   environment?: Record<string, string>;
   /** Enables the end-to-end bypass. */
   bypass?: boolean;
+  /** How fast bodies of requests must arrive. */
+  bodies?: BodyRules;
   /** Receives the log lines, at level debug. */
   logTo?: string[];
   /** Returns the database URL for the orchestrator, such as the URL of a proxy. */
@@ -177,8 +180,9 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   };
   const modules = await createModules(orchestratorOptions);
   const orchestrator = await startOrchestrator(orchestratorOptions, modules, mutate(handlersOf(modules)));
-  const http = await listen(orchestrator.app, { host: '127.0.0.1', port: 0 });
-  const internal = await listen(orchestrator.internalApp, { host: '127.0.0.1', port: 0 });
+  const anywhere = { host: '127.0.0.1', port: 0, ...(options.bodies === undefined ? {} : { bodies: options.bodies }) };
+  const http = await listen(orchestrator.app, { ...anywhere, requestTimeoutMs: LIMITS.requestMs });
+  const internal = await listen(orchestrator.internalApp, anywhere);
   const database = openDatabase({ url: testDatabase.url, maxConnections: 4, connectDeadlineMs: CONNECT_TIMEOUT_MS });
 
   async function newIdentity(): Promise<TestUser> {

@@ -1,5 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createMetrics, listen, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import {
+  type BodyRules,
+  createLogger,
+  createMetrics,
+  listen,
+  type RunningServer,
+  silentLogger,
+} from '@uswarm/service-kit';
+import { sendSlowBody } from '@uswarm/testkit/slow-request';
 import { settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../test/webhook-input.js';
 import { createWebhookApp, type WebhookDeps } from './app.js';
 import { createWebhookMetrics } from './metrics.js';
@@ -9,7 +17,7 @@ const TOKEN = 't'.repeat(32);
 const now = new Date('2030-01-01T00:00:00Z');
 let server: RunningServer | undefined;
 
-async function start(deps: Partial<WebhookDeps> = {}): Promise<string> {
+async function start(deps: Partial<WebhookDeps> = {}, bodies?: BodyRules): Promise<string> {
   const app = createWebhookApp({
     syncToken: TOKEN,
     settings: testSettings(),
@@ -17,7 +25,7 @@ async function start(deps: Partial<WebhookDeps> = {}): Promise<string> {
     clock: { now: () => now },
     ...deps,
   });
-  server = await listen(app, { host: '127.0.0.1', port: 0 });
+  server = await listen(app, { host: '127.0.0.1', port: 0, ...(bodies === undefined ? {} : { bodies }) });
   return server.url;
 }
 
@@ -32,6 +40,23 @@ const post = (url: string, body: unknown, headers: Record<string, string> = {}):
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
+
+it('ends a request whose body stands still with 408, and logs no error', async () => {
+  const log: string[] = [];
+  const logger = createLogger({ service: 'test', destination: { write: (line: string) => void log.push(line) } });
+  const url = await start({ logger }, { stallMs: 300, minBytesPerS: 1 });
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const { status } = await sendSlowBody({ method: 'POST', url: `${url}/sync`, headers, start: '{"parent":' });
+  await server?.close();
+  expect({ status, log }).toEqual({ status: 408, log: [] });
+});
+
+it('refuses a body that is not UTF-8 with 400', async () => {
+  const url = await start();
+  const body = Buffer.concat([Buffer.from('{"parent":"'), Buffer.from([0xff]), Buffer.from('"}')]);
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  expect((await fetch(`${url}/sync`, { method: 'POST', headers, body })).status).toBe(400);
+});
 
 describe('rotation of SYNC_TOKEN', () => {
   const NEXT = 'n'.repeat(32);

@@ -4,7 +4,7 @@ import {
   WEBHOOK_REVISION_HEADER,
   WEBHOOK_STARTED_HEADER,
 } from '@uswarm/contract/userswarm';
-import { type Clock, type Logger, systemClock } from '@uswarm/service-kit';
+import { requireUtf8, type Clock, type Logger, systemClock } from '@uswarm/service-kit';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { bearerCheck } from './http/bearer.js';
 import { readSyncRequest } from './http/sync-request.js';
@@ -47,7 +47,7 @@ export function createWebhookApp(deps: WebhookDeps): Express {
     measure(deps),
     authenticate(deps),
     setVersionHeaders(deps),
-    express.json({ limit: BODY_LIMIT, type: () => true }),
+    express.json({ limit: BODY_LIMIT, type: () => true, verify: requireUtf8 }),
     sync(deps),
   );
   app.use((_request, response) => {
@@ -111,7 +111,11 @@ function count({ status }: SyncResponse, metrics: WebhookMetrics | undefined): v
 
 function errors({ logger }: WebhookDeps): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
-    const { status } = (error ?? {}) as { status?: unknown };
+    // The body was too slow; see `endSlowBodies`.
+    if (response.headersSent) return;
+    const { status: stated, type } = (error ?? {}) as { status?: unknown; type?: unknown };
+    // The parser gives the errors of `verify` another status.
+    const status = type === 'entity.parse.failed' ? 400 : stated;
     if (typeof status === 'number' && status >= 400 && status < 500) {
       response.status(status).json({ error: status === 413 ? 'the body is too large' : 'the body is malformed' });
       return;

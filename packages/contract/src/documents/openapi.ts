@@ -13,9 +13,11 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes the realtime interface.
 
 - JSON names are snake_case; timestamps are ISO 8601.
-- Fields may be added to responses: ignore unknown ones. Unknown fields of a request body are ignored.
+- Fields may be added to responses: ignore unknown ones. Unknown fields of a request body are ignored,
+  except in bodies that set limits or permissions, whose descriptions say so: there they are \`validation_failed\`.
 - In a request body, null means the same as an absent field, also where a schema does not list it. The exceptions are fields
   with a null in their schema and its effect in their description. In a list, null is not an entry.
+- \`Accept\` is ignored: each resource has one media type. Limits of characters count Unicode code points, as \`maxLength\` does.
 - Most responses are wrapped as \`{data}\`; a mutation without a result returns 204.
 - Errors are \`{message, code, extra}\`; all codes are listed in \`x-error-catalogue\`. \`retryable\` states whether
   the same request may succeed later. An unknown path returns 404 \`route_not_found\`; an unsupported method returns

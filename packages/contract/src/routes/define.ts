@@ -100,7 +100,9 @@ export function commonErrors(route: RouteDefinition): ErrorCode[] {
   if (route.auth === 'user') codes.push('sign_up_required', 'user_banned', 'user_deleted');
   if (route.auth === 'identity') codes.push('token_header_required', 'user_banned');
   if (route.query !== undefined || route.body !== undefined) codes.push('validation_failed');
-  if (route.body !== undefined) codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');
+  if (route.body !== undefined) {
+    codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type', 'request_timeout');
+  }
   for (const parameter of Object.values(route.params ?? {})) {
     if (parameter.kind === 'id') codes.push(parameter.notFound);
   }

@@ -7,7 +7,7 @@ import type { IdentityHash } from '../features/auth/identity-hash.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import { compressJson } from './compression.js';
 import { allowOrigins } from './cors.js';
-import { createErrorHandler } from './errors.js';
+import { answerSlowBodies, createErrorHandler } from './errors.js';
 import type { Handlers } from './handlers.js';
 import { limitAddresses, limitCaller } from './rate-limit.js';
 import { createRoutes, type ReadPosition } from './routes.js';
@@ -56,6 +56,7 @@ export function createApp(deps: AppDeps): Express {
   });
   app.use(compressJson());
   app.use(requestContext);
+  app.use(answerSlowBodies);
   app.use((request, response, next) => {
     response.locals['source'] = deps.sourceName(addressOf(request));
     next();

@@ -65,6 +65,27 @@ describe('bad input', () => {
   it.each<[ErrorCode, string, Omit<RawRequest, 'method' | 'path'>]>([
     ['malformed_json', 'half a JSON text', { headers: JSON_TYPE, body: '{"content":' }],
     ['malformed_json', 'plain text', { headers: JSON_TYPE, body: 'hello' }],
+    [
+      'malformed_json',
+      'a text with a byte that is not UTF-8',
+      { headers: JSON_TYPE, body: Buffer.concat([Buffer.from('{"name":"a'), Buffer.from([0xff]), Buffer.from('b"}')]) },
+    ],
+    [
+      'malformed_json',
+      'a text with a surrogate in UTF-8',
+      {
+        headers: JSON_TYPE,
+        body: Buffer.concat([Buffer.from('{"name":"'), Buffer.from('eda080', 'hex'), Buffer.from('"}')]),
+      },
+    ],
+    [
+      'malformed_json',
+      'a text whose last character is cut',
+      {
+        headers: JSON_TYPE,
+        body: Buffer.concat([Buffer.from('{"name":"'), Buffer.from('f09f98', 'hex'), Buffer.from('"}')]),
+      },
+    ],
     ['malformed_json', 'bytes that are not UTF-8', { headers: JSON_TYPE, body: Buffer.from([0xff, 0xfe, 0x00]) }],
     ['malformed_json', 'single quotes', { headers: JSON_TYPE, body: "{'a':1}" }],
     [

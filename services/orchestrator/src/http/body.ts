@@ -1,10 +1,16 @@
 import { LIMITS, type RouteDefinition } from '@uswarm/contract';
+import { requireUtf8 } from '@uswarm/service-kit';
 import express, { type Request, type Response } from 'express';
 import { jsonContentType } from './content-type.js';
 import { parseInput } from './input.js';
 
 // The limit applies to the decompressed body.
-const parseJson = express.json({ limit: LIMITS.bodyBytes, type: 'application/json', strict: false });
+const parseJson = express.json({
+  limit: LIMITS.bodyBytes,
+  type: 'application/json',
+  strict: false,
+  verify: requireUtf8,
+});
 
 /** Parses and validates the body of a route that has one. @throws ApiError, and errors of the body parser */
 export async function readBody(route: RouteDefinition, request: Request, response: Response): Promise<unknown> {

@@ -1,6 +1,7 @@
-import { ApiError, type ErrorBody, type ErrorCode } from '@uswarm/contract';
-import { currentContext, type Logger } from '@uswarm/service-kit';
-import type { ErrorRequestHandler } from 'express';
+import { AsyncResource } from 'node:async_hooks';
+import { ApiError, type ErrorBody, type ErrorCode, type RouteDefinition } from '@uswarm/contract';
+import { answerSlowBody, currentContext, type Logger } from '@uswarm/service-kit';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { exhaustedField } from '../features/rate-limits/rate-headers.js';
 import { showLimit } from './rate-limit.js';
 
@@ -111,6 +112,18 @@ export function errorBody(error: ApiError): ErrorBody {
   };
 }
 
+/** Gives 408 responses the envelope of errors. Comes after the request has its id. */
+export const answerSlowBodies: RequestHandler = (request, response, next) => {
+  const answer = AsyncResource.bind(() => {
+    const { route } = response.locals as { route?: RouteDefinition };
+    const error = new ApiError(route?.multipart === undefined ? 'request_timeout' : 'upload_stalled');
+    response.locals['code'] = error.code;
+    return errorBody(error);
+  });
+  answerSlowBody(request, answer);
+  next();
+};
+
 /** Creates the error handler. Internal errors are logged with their cause, which is not sent to the client. */
 export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
@@ -123,6 +136,8 @@ export function createErrorHandler(logger: Logger): ErrorRequestHandler {
       // Also what a wrong id in our code looks like.
       logger.warn({ err: thrown, code: error.code }, 'a request referred to a deleted row');
     }
+    // Nothing is left to do for a body that was too slow; express would print the error.
+    if (response.writableFinished) return;
     if (response.headersSent) {
       next(thrown);
       return;

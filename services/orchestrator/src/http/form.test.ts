@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { incomingForm } from './form.js';
+import { incomingForm, RATE_WINDOW_MS } from './form.js';
 
 const STALL_MS = 10_000;
 const HEAD = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n';
@@ -19,12 +19,15 @@ function bodyOf(): { request: IncomingMessage; body: PassThrough } {
 describe('incomingForm', () => {
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
   afterEach(() => void jest.useRealTimers());
-  const receive = (request: IncomingMessage) =>
-    incomingForm(request).receiveFile({ maxBytes: 1_000, stallMs: STALL_MS }, async ({ content, complete }) => {
-      const received = await text(content);
-      await complete;
-      return received;
-    });
+  const receive = (request: IncomingMessage, minBytes = 0) =>
+    incomingForm(request).receiveFile(
+      { maxBytes: 1_000_000, stallMs: STALL_MS, minBytes },
+      async ({ content, complete }) => {
+        const received = await text(content);
+        await complete;
+        return received;
+      },
+    );
   const arrived = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
   it('accepts a form that takes longer than the stall timeout while data keeps arriving', async () => {
@@ -54,5 +57,48 @@ describe('incomingForm', () => {
     await arrived();
     jest.advanceTimersByTime(STALL_MS);
     expect(await refused).toBe('upload_stalled');
+  });
+
+  const SECOND_MS = 1_000;
+  /** Sends pieces of this size, one a second, for this time. */
+  async function sendSteadily(body: PassThrough, bytes: number, ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += SECOND_MS) {
+      body.write('x'.repeat(bytes));
+      await arrived();
+      jest.advanceTimersByTime(SECOND_MS);
+    }
+    await arrived();
+  }
+  const MIN_BYTES = 20_000;
+  const codeOf = (received: Promise<string>): Promise<string> =>
+    received.then(
+      () => 'received',
+      (error: { code: string }) => error.code,
+    );
+
+  it('rejects a form that drips with upload_stalled, although data keeps arriving', async () => {
+    const { request, body } = bodyOf();
+    const result = codeOf(receive(request, MIN_BYTES));
+    body.write(HEAD);
+    await sendSteadily(body, 1, RATE_WINDOW_MS);
+    expect(await result).toBe('upload_stalled');
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('rejects a form that drips after a fast beginning', async () => {
+    const { request, body } = bodyOf();
+    const result = codeOf(receive(request, MIN_BYTES));
+    body.write(HEAD + 'x'.repeat(500_000));
+    await sendSteadily(body, 1, RATE_WINDOW_MS + RATE_WINDOW_MS / 4);
+    expect(await result).toBe('upload_stalled');
+  });
+
+  it('accepts a form at the minimum rate, for as long as it takes', async () => {
+    const { request, body } = bodyOf();
+    const result = codeOf(receive(request, MIN_BYTES));
+    body.write(HEAD);
+    await sendSteadily(body, (MIN_BYTES / RATE_WINDOW_MS) * SECOND_MS, 10 * RATE_WINDOW_MS);
+    body.end(END);
+    expect(await result).toBe('received');
   });
 });

@@ -13,6 +13,10 @@ export interface FormFile {
   content: Readable;
   /** Settles at the end of the form, after the end of the file. Rejects if the form is malformed or incomplete. */
   complete: Promise<void>;
+  /** Bytes of the request so far. */
+  received(): number;
+  /** Ends the request with this error. */
+  abort(error: ApiError): void;
 }
 
 export interface FormLimits {
@@ -20,7 +24,14 @@ export interface FormLimits {
   maxBytes: number;
   /** Milliseconds without data from the client after which the upload is aborted. */
   stallMs: number;
+  /** Minimum bytes in `RATE_WINDOW_MS`. */
+  minBytes: number;
 }
+
+/** The time in which an upload must make the minimum progress; long enough for gaps of mobile networks. */
+export const RATE_WINDOW_MS = 20_000;
+/** The window moves in steps, so that a fast beginning does not cover for a slow rest. */
+const RATE_STEPS = 4;
 
 /** A multipart/form-data body that is not yet read. */
 export interface IncomingForm {
@@ -42,12 +53,12 @@ const HEADER_LIMITS = { maxHeaderPairs: 20, maxHeaderSize: 8 * 1024 };
 
 export function incomingForm(request: IncomingMessage): IncomingForm {
   return {
-    async receiveFile({ maxBytes, stallMs }, take) {
+    async receiveFile({ maxBytes, ...progress }, take) {
       const bodyBytes = maxBytes + OVERHEAD_BYTES;
       try {
         const form = createParser(request);
         if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
-        return await parse(request, form, { maxBytes, bodyBytes, stallMs }, take);
+        return await parse(request, form, { maxBytes, bodyBytes, ...progress }, take);
       } catch (error) {
         discard(request, DISCARDED_TIMES * bodyBytes);
         throw error;
@@ -81,10 +92,8 @@ function boundaryOf(type: string): string | null {
   }
 }
 
-interface BodyLimits {
-  maxBytes: number;
+interface BodyLimits extends FormLimits {
   bodyBytes: number;
-  stallMs: number;
 }
 
 async function parse<T>(
@@ -107,7 +116,7 @@ async function parse<T>(
     content = part.pipe(limited(limits.maxBytes, fail));
     // An error without a listener would end the process.
     content.on('error', () => undefined);
-    taken = take({ name, content, complete: complete.promise });
+    taken = take({ name, content, complete: complete.promise, received: watched.received, abort: fail });
     void taken.catch(fail);
   };
   let parts = 0;
@@ -123,10 +132,10 @@ async function parse<T>(
   });
   form.once('finish', complete.resolve);
   form.on('error', (error) => fail(malformed(error)));
-  const unwatch = watch(request, form, limits, fail);
+  const watched = watch(request, form, limits, fail);
   request.pipe(form);
   await complete.promise.catch(() => undefined);
-  unwatch();
+  watched.end();
   request.unpipe(form);
   // `take` must end before the response is sent.
   const result = await taken?.catch(() => undefined);
@@ -147,19 +156,34 @@ function limited(maxBytes: number, fail: (error: ApiError) => void): Transform {
   });
 }
 
-/** Fails a request that is aborted, stalls, or exceeds the size limit. @returns a function that ends the stall timer */
+interface Watched {
+  /** Bytes so far. */
+  received(): number;
+  /** Ends the timers. */
+  end(): void;
+}
+
+/** Fails a request that is aborted, stalls, is too slow, or exceeds the size limit. */
 function watch(
   request: IncomingMessage,
   form: Dicer,
-  { bodyBytes, stallMs }: BodyLimits,
+  { bodyBytes, stallMs, minBytes }: BodyLimits,
   fail: (error: ApiError) => void,
-): () => void {
+): Watched {
   let seen = 0;
   const stalled = setTimeout(() => {
     // The store is slow, not the client.
     if (form.writableNeedDrain) stalled.refresh();
     else fail(new ApiError('upload_stalled'));
   }, stallMs);
+  /** `seen` at the last steps, the oldest first. */
+  let steps = [0];
+  const slow = setInterval(() => {
+    if (form.writableNeedDrain) steps = [];
+    else if (steps.length === RATE_STEPS && seen - (steps.shift() ?? 0) < minBytes)
+      fail(new ApiError('upload_stalled'));
+    steps.push(seen);
+  }, RATE_WINDOW_MS / RATE_STEPS);
   request.on('data', (chunk: Buffer) => {
     stalled.refresh();
     seen += chunk.length;
@@ -169,7 +193,13 @@ function watch(
   request.once('close', () => {
     if (!request.complete) fail(malformed());
   });
-  return () => clearTimeout(stalled);
+  return {
+    received: () => seen,
+    end() {
+      clearTimeout(stalled);
+      clearInterval(slow);
+    },
+  };
 }
 
 /**

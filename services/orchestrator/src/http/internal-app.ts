@@ -19,7 +19,7 @@ import {
   type SessionsAnswer,
   type SubscriptionsAnswer,
 } from '@uswarm/contract';
-import type { Logger, SigningKey } from '@uswarm/service-kit';
+import { type Logger, requireUtf8, type SigningKey } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler, type Router } from 'express';
 import { isId } from '../database/id.js';
 import type { Authenticator } from '../features/auth/authenticator.js';
@@ -32,7 +32,7 @@ import type { MessageService } from '../features/messages/messages.service.js';
 import { createSendDeadline } from '../features/messages/send-deadline.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import { clientGone } from './client-gone.js';
-import { createErrorHandler } from './errors.js';
+import { answerSlowBodies, createErrorHandler } from './errors.js';
 import { parseInput } from './input.js';
 import { serviceTokenSubject } from './service-token.js';
 
@@ -62,8 +62,9 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(deps.requestContext);
+  app.use(answerSlowBodies);
   if (deps.adminRouter !== undefined) app.use(deps.adminRouter);
-  app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
+  app.use(express.json({ limit: LIMITS.bodyBytes * 2, verify: requireUtf8 }));
 
   app.post(INTERNAL_PATHS.authenticate, named('internalAuthenticate'), async (request, response) => {
     await gatewayTokenSubject(request, deps);

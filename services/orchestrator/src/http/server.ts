@@ -1,3 +1,4 @@
+import { LIMITS } from '@uswarm/contract';
 import { createRedisBus, type EventBus } from '@uswarm/event-bus';
 import { type CloseStack, ConfigError, createMetrics, listen, type Logger, startOpsServer } from '@uswarm/service-kit';
 import { type OrchestratorConfig, readConfig, serviceVersion } from '../config.js';
@@ -51,7 +52,11 @@ export async function startServer(
 
   const internal = await listen(created.internalApp, { host: config.INTERNAL_HOST, port: config.INTERNAL_PORT });
   stack.defer('internal port', () => internal.close());
-  const http = await listen(created.app, { host: config.HTTP_HOST, port: config.HTTP_PORT });
+  const http = await listen(created.app, {
+    host: config.HTTP_HOST,
+    port: config.HTTP_PORT,
+    requestTimeoutMs: LIMITS.requestMs,
+  });
   stack.defer('public port', () => http.close());
   serving.orchestrator = created;
   logger.info({ port: http.port, internalPort: internal.port, opsPort: ops.port }, 'listening');

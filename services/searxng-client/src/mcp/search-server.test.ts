@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TOOL_SERVER_TOOLS } from '@uswarm/contract/agent-tools';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { listen, parseSigningKey, signMcpToken, silentLogger } from '@uswarm/service-kit';
+import { type BodyRules, createLogger, listen, parseSigningKey, signMcpToken, silentLogger } from '@uswarm/service-kit';
+import { sendSlowBody } from '@uswarm/testkit/slow-request';
 import { answerJson, row, startFakeSearxng } from '../../test/fake-searxng.js';
 import { createWebSearch, type WebSearch } from '../web-search.js';
 import { createSearchServer, type SearchServerDeps } from './search-server.js';
@@ -34,9 +35,13 @@ afterEach(async () => {
   cleanup = new AsyncDisposableStack();
 });
 
-async function start(search: WebSearch, deps: Partial<SearchServerDeps> = {}): Promise<URL> {
+async function start(search: WebSearch, deps: Partial<SearchServerDeps> = {}, bodies?: BodyRules): Promise<URL> {
   const server = createSearchServer({ search, keys: [key, previousKey], logger: silentLogger, ...deps });
-  const http = await listen(server.handler, { host: '127.0.0.1', port: 0 });
+  const http = await listen(server.handler, {
+    host: '127.0.0.1',
+    port: 0,
+    ...(bodies === undefined ? {} : { bodies }),
+  });
   cleanup.defer(() => http.close(0));
   cleanup.defer(server.close);
   return new URL('/mcp', http.url);
@@ -60,6 +65,20 @@ const call = (client: Client, args: Record<string, unknown>, query = args['query
 const textOf = (result: { content: unknown }) => (result.content as { text: string }[]).map(({ text }) => text).join();
 
 const unset = createWebSearch({ endpoint: '' });
+
+it('ends a request whose body stands still with 408, and logs no error', async () => {
+  const log: string[] = [];
+  const logger = createLogger({ service: 'test', destination: { write: (line: string) => void log.push(line) } });
+  const url = await start(unset, { logger }, { stallMs: 300, minBytesPerS: 1 });
+  const headers = { authorization: `Bearer ${await tokenOf('w1')}`, accept: 'application/json, text/event-stream' };
+  const { status } = await sendSlowBody({ method: 'POST', url: url.href, headers, start: '{"jsonrpc":' });
+  await cleanup.disposeAsync();
+  cleanup = new AsyncDisposableStack();
+  expect({ status, errors: log.filter((line) => line.includes('"level":"error"')) }).toEqual({
+    status: 408,
+    errors: [],
+  });
+});
 
 describe('web_search_tool over MCP', () => {
   it('has read-only and open-world hints, and schemas of input and output', async () => {

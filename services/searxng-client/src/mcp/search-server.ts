@@ -98,6 +98,8 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
   return {
     handler: (request, response) => {
       serve(request, response).catch((error: unknown) => {
+        // The body was too slow; see `endSlowBodies`.
+        if (response.writableFinished) return;
         deps.logger.error({ err: error }, 'MCP request failed');
         response.destroy();
       });

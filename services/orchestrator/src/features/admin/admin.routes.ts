@@ -1,5 +1,5 @@
 import { ADMIN_CALLS, type AdminCall, adminPath, ApiError } from '@uswarm/contract';
-import { plainAddress, type SecurityLog } from '@uswarm/service-kit';
+import { plainAddress, requireUtf8, type SecurityLog } from '@uswarm/service-kit';
 import { json, type Request, Router } from 'express';
 import { parseInput } from '../../http/input.js';
 import { bearerToken } from '../auth/credentials.js';
@@ -41,7 +41,7 @@ export function createAdminRouter({ operators, service, security, sourceName }: 
       response.locals['operator'] = await authenticate(call, request);
       next();
     });
-    router.post(adminPath(call), json({ limit: BODY_BYTES }), async (request, response) => {
+    router.post(adminPath(call), json({ limit: BODY_BYTES, verify: requireUtf8 }), async (request, response) => {
       const body = parseInput(ADMIN_CALLS[call].body, request.body ?? {});
       const answer = await (service[call] as AnyCall)(String(response.locals['operator']), body);
       response.json(answer);

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type ErrorBody, LIMITS } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { RATE_WINDOW_MS } from '../../http/form.js';
 import { beginUpload, type BegunUpload, formOf, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
 
 const KIB = 1024;
@@ -210,6 +211,41 @@ describe('stalled uploads', () => {
     expect(await eventually(receiving, { until: (count) => count === 0 })).toBe(0);
     expect((await send(user)).status).toBe(201);
   });
+});
+
+describe('uploads that drip', () => {
+  it('cannot keep the uploads of others refused, and end with upload_stalled', async () => {
+    const uswarm = await startTestOrchestrator();
+    const [other, ...accounts] = await Promise.all(Array.from({ length: 9 }, () => uswarm.user()));
+    const begun = await Promise.all(
+      accounts.flatMap((user) => [beginUpload(uswarm.url, user), beginUpload(uswarm.url, user)]),
+    );
+    const drip = setInterval(() => {
+      for (const one of begun) if (one.answered() === undefined) void one.send(Buffer.from('z'));
+    }, 2_000);
+    try {
+      await eventually(
+        () => uswarm.database.selectFrom('uploads').select('id').where('state', '=', 'receiving').execute(),
+        { until: (rows) => rows.length === 16 },
+      );
+      const form = await formOf({ content: Buffer.alloc(KIB) });
+      const send = () => other!.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...form });
+      expect((await send()).status).toBe(429);
+      const started = performance.now();
+      expect((await eventually(send, { until: ({ status }) => status === 201, timeoutMs: 20_000 })).status).toBe(201);
+      // Before the others ended by themselves.
+      expect(performance.now() - started).toBeLessThan(RATE_WINDOW_MS);
+      const answers = await eventually(() => begun.map((one) => one.answered()), {
+        until: (all) => all.every((answer) => answer !== undefined),
+        timeoutMs: 30_000,
+      });
+      for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"upload_stalled"/);
+    } finally {
+      clearInterval(drip);
+      for (const one of begun) one.breakOff();
+      await uswarm.close();
+    }
+  }, 60_000);
 });
 
 describe('the default upload limits', () => {

@@ -13,7 +13,13 @@ const attachment: Attachment = {
   url: '',
   duration: null,
 };
-const file = { name: 'a.txt', content: Readable.from([]), complete: Promise.resolve() };
+const file = {
+  name: 'a.txt',
+  content: Readable.from([]),
+  complete: Promise.resolve(),
+  received: () => 0,
+  abort: () => undefined,
+};
 
 describe('uploads', () => {
   it('are counted by outcome', async () => {

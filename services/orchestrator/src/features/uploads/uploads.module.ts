@@ -11,6 +11,7 @@ import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
 import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';
+import { createUploadSlots } from './upload-slots.js';
 import { createUploadService } from './uploads.service.js';
 import { createUploadStore } from './uploads.store.js';
 
@@ -45,8 +46,10 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
     filesPerUser: config.UPLOADS_PER_USER,
-    maxConcurrent: config.UPLOADS_AT_ONCE,
-    maxConcurrentPerUser: config.UPLOADS_AT_ONCE_PER_USER,
+    slots: createUploadSlots({
+      maxConcurrent: config.UPLOADS_AT_ONCE,
+      maxConcurrentPerUser: config.UPLOADS_AT_ONCE_PER_USER,
+    }),
     logger,
   });
   const retention: JobDefinition = {
@@ -57,6 +60,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
     routes: uploadHandlers(measureUploads(service, metrics), {
       maxBytes: config.UPLOAD_BYTES,
       stallMs: config.UPLOAD_STALL_MS,
+      minBytes: config.UPLOAD_MIN_BYTES,
     }),
     attachments: createAttachments({ store, links }),
     objects,

@@ -4,6 +4,7 @@ import { renderAttachment, storedAttachment } from './attachments.js';
 import { createFileOpener, type DownloadRequest, type OpenedFile } from './download.js';
 import type { ObjectStore } from './object-store.js';
 import type { UploadLinks } from './upload-links.js';
+import type { ReceivingUpload, UploadSlots } from './upload-slots.js';
 import { type IncomingFile, receiveFile, type ReceiveUploadDeps } from './receive-upload.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
@@ -11,10 +12,7 @@ export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
   store: ReceiveUploadDeps['store'] & Pick<UploadStore, 'find'>;
   objects: ObjectStore;
   links: UploadLinks;
-  /** Maximum concurrent uploads of this process, which bounds its memory. */
-  maxConcurrent: number;
-  /** Maximum concurrent uploads per user. */
-  maxConcurrentPerUser: number;
+  slots: UploadSlots;
 }
 
 /** A file, or a part of it, that is ready to be sent. */
@@ -29,36 +27,22 @@ export interface UploadService {
    * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `idempotency_key_reused`, `service_unavailable`,
    *   and `rate_limited` if there are too many concurrent uploads
    */
-  receive(owner: KeyOwner, file: IncomingFile): Promise<Attachment>;
+  receive(owner: KeyOwner, file: IncomingFile & ReceivingUpload): Promise<Attachment>;
   /** @throws ApiError `upload_link_invalid`, `upload_not_found`, `range_not_satisfiable` */
   download(request: DownloadRequest): Promise<Download>;
 }
 
-const BUSY_RETRY_MS = 2_000;
-
 export function createUploadService(deps: UploadServiceDeps): UploadService {
-  const { store, objects, links, maxConcurrent, maxConcurrentPerUser } = deps;
-  let receiving = 0;
-  const receivingOf = new Map<string, number>();
-
+  const { store, objects, links, slots } = deps;
   const openFile = createFileOpener(objects, 'upload_not_found');
 
   return {
     async receive(owner, file) {
-      const { userId } = owner;
-      const ofUser = receivingOf.get(userId) ?? 0;
-      if (receiving >= maxConcurrent || ofUser >= maxConcurrentPerUser) {
-        throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
-      }
-      receiving += 1;
-      receivingOf.set(userId, ofUser + 1);
+      const release = slots.take(owner.userId, file);
       try {
         return renderAttachment(storedAttachment(await receiveFile(deps, owner, file)), links);
       } finally {
-        receiving -= 1;
-        const left = (receivingOf.get(userId) ?? 1) - 1;
-        if (left > 0) receivingOf.set(userId, left);
-        else receivingOf.delete(userId);
+        release();
       }
     },
 
