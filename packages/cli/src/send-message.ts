@@ -35,7 +35,7 @@ export interface RunningTurn {
 /** Sends a message and renders what agents do, until the turn ends. @throws Failure if the message is too long */
 export function sendMessage(deps: TurnDeps, text: string, signal: AbortSignal): RunningTurn {
   // The server closes the connection instead of rejecting a much longer one.
-  if (text.length > LIMITS.messageText)
+  if ([...text].length > LIMITS.messageText)
     throw new Failure(`The message is longer than ${LIMITS.messageText} characters.`);
   const message = draft(deps, deps.newId(), text);
   deps.renderer.sent(message);

@@ -97,19 +97,19 @@ const LegalVersion = z.object({ document: LegalDocumentName, version: z.string()
 export const ADMIN_CALLS = {
   'user.show': {
     /** An id, an email address, or the uid at the identity provider. */
-    body: z.object({ user: z.string().min(1).max(320) }),
+    body: z.strictObject({ user: z.string().min(1).max(320) }),
     answer: z.object({ users: z.array(AdminUser) }),
   },
-  'user.ban': { body: z.object({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
-  'user.unban': { body: z.object({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  'user.ban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  'user.unban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
   'user.plan': {
-    body: z.object({ user_id: Id, plan: z.string().max(100), expires_at: Timestamp.nullable(), reason }),
+    body: z.strictObject({ user_id: Id, plan: z.string().max(100), expires_at: Timestamp.nullable(), reason }),
     answer: z.object({ plan: z.string(), expires_at: Timestamp.nullable() }),
   },
-  'workspace.show': { body: z.object({ workspace_id: Id }), answer: AdminWorkspace },
-  'legal.list': { body: z.object({}), answer: z.object({ versions: z.array(LegalVersion) }) },
+  'workspace.show': { body: z.strictObject({ workspace_id: Id }), answer: AdminWorkspace },
+  'legal.list': { body: z.strictObject({}), answer: z.object({ versions: z.array(LegalVersion) }) },
   'legal.publish': {
-    body: z.object({
+    body: z.strictObject({
       document: LegalDocumentName,
       version: z.string().regex(/^[\w.-]{1,100}$/, 'must be 1 to 100 letters, digits, dots, hyphens and underscores'),
       content: z.string().min(1).max(1_000_000),
@@ -117,7 +117,7 @@ export const ADMIN_CALLS = {
     answer: LegalVersion,
   },
   'turns.list': {
-    body: z.object({
+    body: z.strictObject({
       status: AdminTurnStatus.optional(),
       workspace_id: Id.optional(),
       older_than_s: z.int().nonnegative().default(0),
@@ -126,13 +126,13 @@ export const ADMIN_CALLS = {
     answer: z.object({ turns: z.array(AdminTurn) }),
   },
   'turns.requeue': {
-    body: z.object({ turn_ids: z.array(Id).min(1).max(100), reason }),
+    body: z.strictObject({ turn_ids: z.array(Id).min(1).max(100), reason }),
     answer: z.object({ requeued: z.array(Id), refused: z.array(z.object({ id: Id, why: z.string() })) }),
   },
   /** Changes the epoch of the events, after a restore that Postgres does not show: all clients reload. */
-  'epoch.bump': { body: z.object({ reason }), answer: z.object({ epoch: Epoch }) },
+  'epoch.bump': { body: z.strictObject({ reason }), answer: z.object({ epoch: Epoch }) },
   'audit.list': {
-    body: z.object({ user_id: Id.optional(), limit: z.int().min(1).max(500).default(50) }),
+    body: z.strictObject({ user_id: Id.optional(), limit: z.int().min(1).max(500).default(50) }),
     answer: z.object({ entries: z.array(AuditEntry) }),
   },
 } as const;

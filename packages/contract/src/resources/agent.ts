@@ -9,7 +9,7 @@ import {
   ToolPermission,
 } from '../enums.js';
 import { LIMITS } from '../limits.js';
-import { Id, Timestamp } from './primitives.js';
+import { Id, STRICT, Timestamp } from './primitives.js';
 
 export const AgentSummary = z
   .strictObject({
@@ -105,14 +105,15 @@ export const AgentTool = z
   .meta({ id: 'AgentTool' });
 export type AgentTool = z.output<typeof AgentTool>;
 
+/** Strict: a misspelled permission must not look as if it were set. */
 export const UpdateAgentToolBody = z
-  .object({ enabled: z.boolean(), permission: ToolPermission })
+  .strictObject({ enabled: z.boolean(), permission: ToolPermission })
   .partial()
   .refine(({ enabled, permission }) => (enabled === undefined) !== (permission === undefined), {
     path: ['permission'],
     message: 'either enabled or permission is required',
   })
-  .meta({ id: 'UpdateAgentToolBody' });
+  .meta({ id: 'UpdateAgentToolBody', ...STRICT });
 export type UpdateAgentToolBody = z.output<typeof UpdateAgentToolBody>;
 
 const MemorySource = z.strictObject({ message_id: Id, conversation_id: Id }).meta({ id: 'MemorySource' });

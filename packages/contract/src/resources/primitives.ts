@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** For a strict body of a request. */
+export const STRICT = { description: 'Unknown fields are refused.' } as const;
+
 /** Responses contain lower-case UUIDv7. */
 export const Id = z.uuid().meta({ description: 'Lower-case UUID.' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Pagination } from './message.js';
-import { Id, Period, Timestamp } from './primitives.js';
+import { Id, Period, STRICT, Timestamp } from './primitives.js';
 
 const count = z.int().nonnegative();
 
@@ -54,7 +54,11 @@ export const WorkspaceBudget = z
   .meta({ id: 'WorkspaceBudget' });
 export type WorkspaceBudget = z.output<typeof WorkspaceBudget>;
 
-export const UpdateBudgetBody = z.object(budgetLimits).partial().meta({ id: 'UpdateBudgetBody' });
+/** Strict: a misspelled limit must not leave the workspace without one. */
+export const UpdateBudgetBody = z
+  .strictObject(budgetLimits)
+  .partial()
+  .meta({ id: 'UpdateBudgetBody', ...STRICT });
 export type UpdateBudgetBody = z.output<typeof UpdateBudgetBody>;
 
 /** What the usage of a workspace can be grouped by. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { EditMessageBody, ListedMessage, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
-import { data } from '../resources/primitives.js';
+import { data, STRICT } from '../resources/primitives.js';
 import { created, defineRoute, id, noContent, ok } from './define.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';
@@ -191,7 +191,7 @@ export const messageRoutes = [
       'choice lets the agent continue. On a card of an answer that has used its token budget, the action `continue` ' +
       'grants the budget again, and `stop` ends the answer without a further reply.',
     params: message,
-    body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
+    body: z.strictObject({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody', ...STRICT }),
     responses: ok(data(MessageData)),
     errors: ['action_not_found', 'action_already_chosen', 'approval_closed', 'turn_queue_full', 'token_limit_reached'],
     example: {

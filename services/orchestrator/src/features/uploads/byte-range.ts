@@ -6,13 +6,14 @@ import type { ByteRange } from './object-store.js';
  * suffixes longer than the file and ranges that end before they begin.
  */
 export function requestedRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
-  const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? [];
+  const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '') ?? [];
   if (first === '' && last === '') return 'whole';
   if (first === '') {
     const length = Math.min(Number(last), size);
     return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 };
   }
   const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)];
-  if (last !== '' && Number(last) < start) return 'whole';
+  // Both can be larger than a number of JavaScript.
+  if (last !== '' && BigInt(last) < BigInt(first)) return 'whole';
   return start >= size ? 'unsatisfiable' : { start, end };
 }

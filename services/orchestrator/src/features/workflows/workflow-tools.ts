@@ -15,7 +15,7 @@ export interface WorkflowToolDeps {
   agents: Pick<AgentStore, 'members'>;
 }
 
-/** UTF-16 code units. */
+/** Characters. */
 const ID_LENGTH = 40;
 
 const Name = z.string().overwrite(oneLine).min(1).max(LIMITS.workflowName);
