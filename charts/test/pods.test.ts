@@ -171,6 +171,21 @@ describe('every pod', () => {
     expect(paths('uswarm-webhook', 'webhook')).toEqual([live, live, { path: '/healthz', port: 'http' }]);
   });
 
+  it('does not wait for its termination grace period when the platform restarts a hung process', () => {
+    for (const { owner, spec } of pods.filter(({ hook }) => hook === undefined)) {
+      const [serving] = spec.containers as Container[];
+      // A database needs the time to end cleanly.
+      if (['uswarm-postgres', 'uswarm-valkey'].includes(owner)) continue;
+      const grace = [serving!.startupProbe, serving!.livenessProbe, serving!.readinessProbe].map(
+        (probe) => (probe as { terminationGracePeriodSeconds?: number }).terminationGracePeriodSeconds,
+      );
+      expect({ owner, grace }).toEqual({
+        owner,
+        grace: owner === 'searxng' ? [undefined, 5, undefined] : [5, 5, undefined],
+      });
+    }
+  });
+
   it('has an image with a fixed tag', () => {
     eachContainer(({ image, imagePullPolicy }) => {
       expect(image).toMatch(/^[^/]+\.[^/]+\/[^:]+:[^:]*\d[^:]*$/);

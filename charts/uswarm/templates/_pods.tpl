@@ -102,17 +102,22 @@ env:
 {{- end }}
 {{- end }}
 
-{{/* A container may wait one minute for its database on start. */}}
+{{/*
+A container may wait one minute for its database on start. A hung process ignores SIGTERM, so the probes do not wait for
+the termination grace period of the pod, which is for running requests.
+*/}}
 {{- define "uswarm.opsProbes" -}}
 startupProbe:
   httpGet: { path: /livez, port: ops }
   periodSeconds: 1
   failureThreshold: 90
+  terminationGracePeriodSeconds: 5
 livenessProbe:
   httpGet: { path: /livez, port: ops }
-  periodSeconds: 10
+  periodSeconds: 5
   timeoutSeconds: 5
-  failureThreshold: 6
+  failureThreshold: 5
+  terminationGracePeriodSeconds: 5
 readinessProbe:
   httpGet: { path: /readyz, port: ops }
   periodSeconds: 3

@@ -21,6 +21,8 @@ export const RUNTIME_CONTAINER = 'agent-runtime';
 const NON_ROOT_UID = 65_532;
 /** Startup probe time in seconds; the kubelet probes once per second. */
 export const STARTUP_PROBE_S = 120;
+/** Seconds from SIGTERM to SIGKILL for a runtime that fails its startup or liveness probe. A hung process ignores SIGTERM. */
+const HUNG_GRACE_S = 5;
 
 export interface TemplateInput {
   parent: UserSwarm;
@@ -133,6 +135,7 @@ function scheduling(pods: TemplateSettings['pods']): object {
 function renderContainer({ parent, spec, image, settings }: TemplateInput): object {
   const { port } = spec.runtime;
   const secret = spec.config.envSecretRef?.name;
+  const hungGraceS = Math.min(HUNG_GRACE_S, settings.pods.terminationGracePeriodSeconds);
   return {
     name: RUNTIME_CONTAINER,
     image,
@@ -151,9 +154,16 @@ function renderContainer({ parent, spec, image, settings }: TemplateInput): obje
       seccompProfile: { type: 'RuntimeDefault' },
     },
     // The shortest probe period, so that readiness is reported early.
-    startupProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: STARTUP_PROBE_S }),
+    startupProbe: {
+      ...probe(port, { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: STARTUP_PROBE_S }),
+      terminationGracePeriodSeconds: hungGraceS,
+    },
     readinessProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 3 }),
-    livenessProbe: probe(port, { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 }),
+    // A hung runtime is killed after 20 to 25 s plus its grace period. One that is only busy for some seconds is not.
+    livenessProbe: {
+      ...probe(port, { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 4 }),
+      terminationGracePeriodSeconds: hungGraceS,
+    },
     terminationMessagePath: '/dev/termination-log',
     // The last 2 KiB of the log explain why the container stopped.
     terminationMessagePolicy: 'FallbackToLogsOnError',

@@ -6,13 +6,27 @@ import { settledRequest, syncRequest, testFacts, testSettings, userSwarm } from 
 import { render } from './render.js';
 import type { RenderSettings } from './settings.js';
 
+interface Probe {
+  periodSeconds: number;
+  timeoutSeconds: number;
+  failureThreshold: number;
+  terminationGracePeriodSeconds?: number;
+}
+
+interface Container {
+  image: string;
+  env: { name: string; value?: string }[];
+  envFrom?: unknown;
+  ports: unknown;
+  resources: unknown;
+  startupProbe: Probe;
+  readinessProbe: Probe;
+  livenessProbe: Probe;
+}
+
 interface Template {
   metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
-  spec: Record<string, unknown> & {
-    containers: [
-      { image: string; env: { name: string; value?: string }[]; envFrom?: unknown; ports: unknown; resources: unknown },
-    ];
-  };
+  spec: Record<string, unknown> & { containers: [Container] };
 }
 
 async function rendered(parent: UserSwarm, settings: RenderSettings = testSettings()) {
@@ -25,6 +39,7 @@ async function rendered(parent: UserSwarm, settings: RenderSettings = testSettin
     status,
     service: find('Service'),
     deployment,
+    pod: deployment?.spec.template.spec,
     container: deployment?.spec.template.spec.containers[0],
   };
 }
@@ -79,6 +94,23 @@ describe('rendering of a UserSwarm', () => {
       expect(environment(container)['USWARM_RUNTIME_PORT']).toBe(String(port));
       expect(status['address']).toBe(`http://agent-runtime-workspace-a.userswarms.svc:${port}`);
     }
+  });
+
+  it('a hung runtime is killed within 35 s, and one that is busy for 15 s or that is replaced is not', async () => {
+    const settings = testSettings({ pods: runtimePods.parse({ terminationGracePeriodSeconds: 120 }) });
+    const { container, pod } = await rendered(userSwarm(), settings);
+    for (const name of ['startupProbe', 'livenessProbe'] as const) {
+      expect(container[name]).toMatchObject({ terminationGracePeriodSeconds: 5 });
+    }
+    // The API server rejects the field in a readiness probe.
+    expect(container.readinessProbe).not.toHaveProperty('terminationGracePeriodSeconds');
+    expect(pod).toMatchObject({ terminationGracePeriodSeconds: 120 });
+    const { failureThreshold, periodSeconds, timeoutSeconds } = container.livenessProbe;
+    expect(failureThreshold * periodSeconds + timeoutSeconds + 5).toBeLessThanOrEqual(35);
+    expect((failureThreshold - 1) * periodSeconds).toBeGreaterThanOrEqual(15);
+    const brief = testSettings({ pods: runtimePods.parse({ terminationGracePeriodSeconds: 2 }) });
+    const { livenessProbe } = (await rendered(userSwarm(), brief)).container;
+    expect(livenessProbe.terminationGracePeriodSeconds).toBe(2);
   });
 
   it('CRD-008: runtime.resources are rendered as canonical requests and limits', async () => {
