@@ -65,8 +65,8 @@ export const EventsAnswer = z.object({
   epoch: Epoch,
   last_seq: seq,
   /**
-   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: only the last event of a
-   * resource has a body, and the earlier ones are skipped, as are the events of deleted resources.
+   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: only the creation and the last
+   * change of a resource have bodies, and the other changes are skipped, as are the events of deleted resources.
    */
   events: z.array(
     z.union([

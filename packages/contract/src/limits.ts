@@ -1,3 +1,8 @@
+/** Milliseconds between two reports of a device, and between two requests of a gateway that forward such reports. */
+const positions = { deviceMs: 10_000, gatewayMs: 2_000 } as const;
+/** Milliseconds for the network, and for clients whose timers are late. */
+const POSITION_DELAYS_MS = 6_000;
+
 /** Limits of the API: defaults of settings, and the bounds that schemas state. */
 export const LIMITS = {
   /** Unicode code points of a message's text, as all limits of characters: what `maxLength` of JSON Schema counts. */
@@ -44,6 +49,11 @@ export const LIMITS = {
   subscriptionsPerSocket: 50,
   /** Sockets per user across all gateways. A further one closes the oldest. */
   socketsPerUser: 10,
+  /**
+   * How the positions of devices prevent notifications. An answer is announced after `announceMs`: by then a device that shows it has
+   * reported its position, and its gateway has forwarded it, also if the first request failed.
+   */
+  positions: { ...positions, announceMs: positions.deviceMs + 2 * positions.gatewayMs + POSITION_DELAYS_MS },
   /** Events from one socket: sustained rate and burst. */
   eventsPerSocket: { perSecond: 20, burst: 40 },
   /** Unsent bytes per socket. */

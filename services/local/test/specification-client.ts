@@ -35,6 +35,8 @@ export interface SpecificationClient {
   unfinished(conversationId: string): string[];
   api(method: string, path: string, body?: unknown): Promise<{ data: never }>;
   readonly workspaceId: string;
+  /** The number of connections so far. */
+  readonly connects: number;
   close(): void;
 }
 
@@ -62,6 +64,7 @@ export async function startSpecificationClient(
 
   const messages = new Map<string, Message>();
   const faults: { conversationId: string; fault: string }[] = [];
+  let connects = 0;
   const ends: { conversationId: string; messageId: string }[] = [];
   const socket: Socket = io(`${socketUrl}/v1`, { auth: headers, forceNew: true });
   const show = ({ message }: { message: Message }): void => {
@@ -69,13 +72,18 @@ export async function startSpecificationClient(
     if (isEmptyBubble(message)) faults.push({ conversationId: message.conversation_id, fault: `empty ${message.id}` });
   };
   socket.on('message.new', show);
-  socket.on('message.updated', show);
+  // The specification adds a message only when it is created.
+  socket.on(
+    'message.updated',
+    (payload: { message: Message }) => void (messages.has(payload.message.id) && show(payload)),
+  );
   socket.on('message.done', ({ message_id: id, conversation_id: conversationId }) => {
     ends.push({ conversationId, messageId: id });
     const { type, text } = messages.get(id)?.content ?? { type: 'none' };
     if (type !== 'text' || text === undefined || text.trim() === '')
       faults.push({ conversationId, fault: `the end of ${type}` });
   });
+  socket.on('connect', () => (connects += 1));
   await new Promise<void>((resolve) => {
     socket.on('workspace.subscribed', () => resolve());
     socket.on('connect', () => socket.emit('workspace.subscribe', { workspace_ids: [workspaceId] }));
@@ -86,6 +94,9 @@ export async function startSpecificationClient(
   const path = `/v1/workspaces/${workspaceId}`;
   return {
     workspaceId,
+    get connects() {
+      return connects;
+    },
     api,
     async open() {
       const { data } = await api('POST', `${path}/conversations`, { type: 'swarm', agent_id: null });

@@ -282,8 +282,8 @@ export const OrchestratorConfig = z.object({
   PUSH_URL: z.url().default('https://fcm.googleapis.com'),
   /** Whether notifications contain the name of the agent and the start of the message, which pass through the servers of Google and Apple. */
   PUSH_PREVIEW: flag.default(true),
-  /** Milliseconds from an answer to its notification, in which a device can report that it has received it. Gateways forward reports every ten seconds. */
-  PUSH_DELAY_MS: z.coerce.number().int().min(0).max(600_000).default(15_000),
+  /** Milliseconds from an answer to its notification, in which a device can report that it has received it. */
+  PUSH_DELAY_MS: z.coerce.number().int().min(0).max(600_000).default(LIMITS.positions.announceMs),
 
   /** Maximum memories per agent. */
   MEMORIES_PER_AGENT: z.coerce.number().int().min(1).max(10_000).default(LIMITS.memoriesPerAgent),

@@ -93,5 +93,5 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   },
   outlet: { unflushedBytes: 64 * 1024, stallMs: 30_000 },
   subscriptions: { maxHoldMs: 2_000, resumeEvents: 10_000, resyncSpreadMs: 5_000 },
-  positionReportMs: 10_000,
+  positionReportMs: LIMITS.positions.gatewayMs,
 };

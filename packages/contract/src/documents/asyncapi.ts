@@ -39,8 +39,11 @@ Each message is one socket.io event: the event name is the message name, and the
   token is a final \`connect_error\` (\`resume_token_invalid\`, \`resume_token_expired\`, \`token_revoked\`).
 - A minute before the credentials expire, \`session.ending\` with \`token_expired\` announces it. \`session.renew\` with new
   credentials of the same user keeps the connection; the reply is a new \`session.ready\`. Otherwise the transport closes.
-- Events with \`x-durable\` carry \`seq\`, the gapless sequence of their workspace, and are kept for 7 days. Other events
-  are broadcast to connected clients only. An event contains the state of the resource at the time of sending.
+- Events with \`x-durable\` carry \`seq\`, their number in the workspace, and are kept for 7 days. On a socket \`seq\` increases, and
+  may jump: numbers are left out whose event a later one replaces, or whose resource is deleted. A jump is not a loss. The service
+  finds losses itself and sends what is missing, or \`workspace.resync\`. Other events are broadcast to connected clients only.
+- An event contains the state of the resource at the time of sending. After a loss a client receives the creation and the last change of
+  each resource: \`message.new\` and \`message.updated\` with the same message. \`message.new\` is never left out unless the message is deleted.
 - Messages, conversations and workspaces have \`rev\`, the \`seq\` of their last change. Replace a copy only by an event or
   a response with a higher \`rev\`. Apply events in the order of their \`seq\`; then responses may arrive at any time, and both more than once.
   \`updated_at\` is for display only.

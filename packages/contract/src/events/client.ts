@@ -49,8 +49,9 @@ export const CLIENT_EVENTS = {
   position: {
     payload: PositionReport,
     summary:
-      'Report the last sequence that the device has applied, by workspace id. Optional, at most every 10 seconds. It prevents ' +
-      'notifications about messages that the device has shown.',
+      'Report the last sequence that the device has applied, by workspace id. Optional. It prevents notifications about messages ' +
+      `that the device has shown, if it is sent at least every ${LIMITS.positions.deviceMs / 1_000} seconds while sequences arrive. Needs ` +
+      '`X-Device-ID` in the handshake: without it, the report has no effect.',
     extension: true,
   },
   'session.renew': {

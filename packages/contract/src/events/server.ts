@@ -11,7 +11,7 @@ import { AgentState, StreamState } from './states.js';
 
 /** Events to clients. */
 
-/** Additional fields of durable events: the sequence number in the workspace, gapless from 1. */
+/** Additional fields of durable events: the sequence number in the workspace. On a socket it may jump. */
 const durable = { workspace_id: Id, seq: z.int().positive() };
 
 const ConversationChange = z

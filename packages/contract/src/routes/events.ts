@@ -32,9 +32,9 @@ export const eventRoutes = [
     path: '/v1/workspaces/{id}/events',
     auth: 'user',
     tag: 'workspaces',
-    summary: 'List the durable events after a sequence, in order and without gaps, up to 500 per response',
+    summary: 'List all durable events after a sequence, in order, up to 500 per response',
     description:
-      'If some of the events are no longer stored, or the position belongs to another epoch, the response is ' +
+      'Has each `seq`, also of deleted resources and of events that a socket leaves out. If some of the events are no longer stored, or the position belongs to another epoch, the response is ' +
       '`resync_required` with `last_seq` and `epoch` in `extra`: reload the workspace.',
     extension: true,
     params: workspace,

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { EventsAnswer, INTERNAL_PATHS, type MessageData, PositionsAnswer } from '@uswarm/contract';
+import { type EventsAnswer, INTERNAL_PATHS, type MessageData, PositionsAnswer } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
-import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { sql } from 'kysely';
-import { request } from 'undici';
+import { callAsGateway, readPage, readPages } from '../../../test/event-pages.js';
 import { jsonBytes } from '../../http/bounded-list.js';
 import {
   type Home,
@@ -25,25 +24,11 @@ describe('pages of the event log for gateways', () => {
   });
   afterAll(() => uswarm.close());
 
-  async function call(path: string, body: object): Promise<{ status: number; body: unknown }> {
-    const token = await signInternalToken(parseSigningKey(uswarm.internalKey), 'realtime-gateway');
-    const answer = await request(`${uswarm.internalUrl}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify(body),
-    });
-    return { status: answer.statusCode, body: await answer.body.json() };
-  }
-  const page = async (after: number, max_bytes?: number) => {
-    const body = { workspace_id: home.workspaceId, after, ...(max_bytes === undefined ? {} : { max_bytes }) };
-    return EventsAnswer.parse((await call(INTERNAL_PATHS.events, body)).body);
-  };
-  /** All pages after a seq, until the last one. */
-  const pages = async (after: number, maxBytes: number): Promise<EventsAnswer['events'][]> => {
-    const { events, last_seq: lastSeq } = await page(after, maxBytes);
-    const end = events.at(-1)?.seq ?? after;
-    return end >= lastSeq ? [events] : [events, ...(await pages(end, maxBytes))];
-  };
+  const call = (path: string, body: object) => callAsGateway(uswarm, path, body);
+  const page = (after: number, maxBytes?: number) =>
+    readPage(uswarm, { workspaceId: home.workspaceId, after, ...(maxBytes === undefined ? {} : { maxBytes }) });
+  const pages = (after: number, maxBytes: number) =>
+    readPages(uswarm, { workspaceId: home.workspaceId, after, maxBytes });
   const say = async (text: string) =>
     (await user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text } }, 201)).body.data.id;
 
@@ -62,13 +47,16 @@ describe('pages of the event log for gateways', () => {
     expect(lastSeq).toBe(2);
   });
 
-  it('have one body per object: earlier events of it are skips, as are events of deleted objects', async () => {
+  const bodiesOf = (events: EventsAnswer['events']) =>
+    events.map((event) => ('skip' in event ? event.seq : [event.seq, event.event, event.subject_id]));
+
+  it('have the last change of an object: other changes of it are skips, as are events of deleted objects', async () => {
     const id = await say('one');
     const other = await say('two');
     for (const title of ['a', 'b', 'c']) await user.patch(home.conversation, { title }, 200);
     await user.delete(`${home.workspace}/messages/${other}`, undefined, 204);
     const { events } = await page(0);
-    expect(events.map((event) => ('skip' in event ? event.seq : [event.seq, event.event, event.subject_id]))).toEqual([
+    expect(bodiesOf(events)).toEqual([
       [1, 'message.new', id],
       2,
       3,
@@ -78,6 +66,30 @@ describe('pages of the event log for gateways', () => {
       [7, 'conversation.updated', home.conversationId],
       [8, 'workspace.updated', home.workspaceId],
     ]);
+  });
+
+  it('have the creation of an object, with its last state, also if the page contains changes of it', async () => {
+    const { data: opened } = (
+      await user.post<{ data: { id: string } }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201)
+    ).body;
+    const id = await say('one');
+    for (const text of ['two', 'three']) {
+      await user.patch(`${home.workspace}/messages/${id}`, { content: { type: 'text', text } }, 200);
+      await user.patch(`${home.workspace}/conversations/${opened.id}`, { title: text }, 200);
+    }
+    const { events, last_seq: lastSeq } = await page(0);
+    const bodies = events.flatMap((event) => ('skip' in event ? [] : [event]));
+    const of = (event: string) =>
+      bodies.filter((one) => one.event === event).map(({ subject_id, payload }) => ({ subject_id, payload }));
+    expect(bodies.slice(0, 2).map(({ event }) => event)).toEqual(['conversation.new', 'message.new']);
+    expect(of('message.new')).toMatchObject([{ subject_id: id, payload: { message: { content: { text: 'three' } } } }]);
+    expect(of('conversation.new')).toMatchObject([
+      { subject_id: opened.id, payload: { conversation: { title: 'three' } } },
+    ]);
+    expect(of('message.updated')).toMatchObject([
+      { subject_id: id, payload: { message: { content: { text: 'three' } } } },
+    ]);
+    expect(bodies.at(-1)?.seq).toBe(lastSeq);
   });
 
   it('contain every event exactly once, whatever the limit of bytes is', async () => {

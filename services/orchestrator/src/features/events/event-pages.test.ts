@@ -3,6 +3,7 @@ import type { DurableEventName } from '@uswarm/contract';
 import fc from 'fast-check';
 import { FIELD_BYTES } from '../messages/stored-bytes.js';
 import { fittingPrefix, withBodies } from './event-pages.js';
+import type { SizedEvent } from './events.store.js';
 
 const TYPES: readonly DurableEventName[] = ['message.new', 'message.updated', 'message.done', 'message.deleted'];
 const events = fc.array(
@@ -13,29 +14,32 @@ const events = fc.array(
   }),
   { minLength: 1, maxLength: 30 },
 );
-const hasObject = ({ type }: { type: DurableEventName }): boolean =>
+const sharesBody = ({ type }: { type: DurableEventName }): boolean =>
   type === 'message.new' || type === 'message.updated';
+type PageEvent = Pick<SizedEvent, 'type' | 'subjectId' | 'bytes'>;
 
 describe('a page of events', () => {
-  it('has one body per object, that of its last event, and all bodies of other events', () => {
+  it('has every creation, the last change of each object, and all bodies of other events', () => {
     fc.assert(
       fc.property(events, (page) => {
         const kept = withBodies(page);
-        const objects = kept.filter(hasObject).map(({ subjectId }) => subjectId);
-        expect(objects).toEqual([...new Set(objects)]);
+        const keys = kept.filter(sharesBody).map(({ type, subjectId }) => `${type} ${subjectId}`);
+        expect(keys).toEqual([...new Set(keys)]);
         for (const event of page.filter((one) => !kept.includes(one))) {
-          expect(hasObject(event)).toBe(true);
-          expect(page.slice(page.indexOf(event) + 1).some((later) => later.subjectId === event.subjectId)).toBe(true);
+          const later = page.slice(page.indexOf(event) + 1);
+          expect(sharesBody(event)).toBe(true);
+          expect(later.some(({ type, subjectId }) => type === event.type && subjectId === event.subjectId)).toBe(true);
         }
       }),
     );
   });
 
   it('is the longest prefix whose bodies fit, and never empty', () => {
-    const size = (page: { type: DurableEventName; subjectId: string; bytes: number }[]): number => {
+    const size = (page: PageEvent[]): number => {
       const first = page.filter(
         (event, at) =>
-          !hasObject(event) || page.findIndex((one) => hasObject(one) && one.subjectId === event.subjectId) === at,
+          !sharesBody(event) ||
+          page.findIndex(({ type, subjectId }) => type === event.type && subjectId === event.subjectId) === at,
       );
       return first.reduce((sum, { bytes }) => sum + bytes + FIELD_BYTES, 0);
     };

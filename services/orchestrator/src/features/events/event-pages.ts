@@ -15,8 +15,8 @@ export interface EventPagesDeps {
 }
 
 /**
- * Reads a page of the log for a gateway: whole, or with `resync`. Only the last event of an object has its body, because all
- * would have the same one. @throws ApiError `workspace_not_found`
+ * Reads a page of the log for a gateway: whole, or with `resync`. Of an object only the creation and the last change have bodies,
+ * because all would have the same one. @throws ApiError `workspace_not_found`
  */
 export type ReadEventPage = (workspaceId: string, after: number, maxBytes: number) => Promise<EventsAnswer>;
 
@@ -24,12 +24,16 @@ type PageEvent = EventsAnswer['events'][number];
 
 const PAGE_SIZE = 500;
 
-/** The object in the body of an event; undefined if it has its own body. Pure. */
-function objectOf({ type, subjectId }: Pick<StoredEvent, 'type' | 'subjectId'>): string | undefined {
-  return type.endsWith('.new') || type.endsWith('.updated') ? subjectId : undefined;
+/**
+ * The body that events share: those with an equal key have the same one. Undefined if an event has its own body. A creation is
+ * another key than the changes: clients that add an object only when it is created would never show it otherwise. The last change
+ * follows anyway, because it has the highest `rev` of what the object is in. Pure.
+ */
+function sharedBody({ type, subjectId }: Pick<StoredEvent, 'type' | 'subjectId'>): string | undefined {
+  return type.endsWith('.new') || type.endsWith('.updated') ? `${type} ${subjectId}` : undefined;
 }
 
-/** The first events whose bodies, one per object, have at most `maxBytes` together, and at least one event. Pure. */
+/** The first events whose bodies, as `withBodies` selects them, have at most `maxBytes` together, and at least one event. Pure. */
 export function fittingPrefix<Event extends Pick<SizedEvent, 'type' | 'subjectId' | 'bytes'>>(
   events: readonly Event[],
   maxBytes: number,
@@ -37,9 +41,9 @@ export function fittingPrefix<Event extends Pick<SizedEvent, 'type' | 'subjectId
   const counted = new Set<string>();
   let total = 0;
   const end = events.findIndex((event, index) => {
-    const object = objectOf(event);
-    if (object === undefined || !counted.has(object)) total += event.bytes + FIELD_BYTES;
-    if (object !== undefined) counted.add(object);
+    const body = sharedBody(event);
+    if (body === undefined || !counted.has(body)) total += event.bytes + FIELD_BYTES;
+    if (body !== undefined) counted.add(body);
     return index > 0 && total > maxBytes;
   });
   return end === -1 ? [...events] : events.slice(0, end);
@@ -47,8 +51,8 @@ export function fittingPrefix<Event extends Pick<SizedEvent, 'type' | 'subjectId
 
 /** The events that are not followed by another one with the same body. Pure. */
 export function withBodies<Event extends Pick<StoredEvent, 'type' | 'subjectId'>>(events: readonly Event[]): Event[] {
-  const last = new Map(events.map((event) => [objectOf(event), event]));
-  return events.filter((event) => objectOf(event) === undefined || last.get(objectOf(event)) === event);
+  const last = new Map(events.map((event) => [sharedBody(event), event]));
+  return events.filter((event) => sharedBody(event) === undefined || last.get(sharedBody(event)) === event);
 }
 
 function pageEvent(event: StoredEvent, rendered: LoggedEvent | undefined): PageEvent {

@@ -258,7 +258,7 @@ export class HubState {
     }
   }
 
-  /** The log has only the last event of a message: `message.updated` may hide the end of its stream. */
+  /** The log has only the last change of a message: `message.updated` may hide the end of its stream. */
   #doubtStream({ seq, subjectId, frame }: LogEntry): void {
     if (subjectId !== undefined && frame?.event === 'message.updated') this.streams.doubt(subjectId, seq);
   }

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type DevicePositionsBody, PositionReport, safeParseRequest, validationError } from '@uswarm/contract';
+import {
+  ApiError,
+  type DevicePositionsBody,
+  PositionReport,
+  safeParseRequest,
+  validationError,
+} from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { z } from 'zod';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
@@ -16,7 +22,7 @@ export interface PositionReportsDeps {
   everyMs: number;
 }
 
-/** Forwards what devices have applied. Only notifications depend on it, so that a lost report is repeated by the next one. */
+/** Forwards what devices have applied, until it is stored: a device that has nothing newer does not report again. */
 export interface PositionReports {
   add(position: DevicePosition): void;
   close(): void;
@@ -34,24 +40,34 @@ export function createPositionReports({ orchestrator, timers, logger, everyMs }:
     const positions = [...waiting.values()];
     waiting = new Map();
     for (let first = 0; first < positions.length; first += POSITIONS_PER_REQUEST) {
-      await orchestrator.devicePositions(positions.slice(first, first + POSITIONS_PER_REQUEST), randomUUID());
+      const some = positions.slice(first, first + POSITIONS_PER_REQUEST);
+      try {
+        await orchestrator.devicePositions(some, randomUUID());
+      } catch (error) {
+        logger.debug({ err: error }, 'forwarding the positions of devices failed');
+        if (isRefused(error)) continue;
+        for (const position of positions.slice(first)) add(position);
+        return;
+      }
     }
   }
 
-  return {
-    add(position) {
-      const key = `${position.user_id} ${position.workspace_id} ${position.device_id}`;
-      const earlier = waiting.get(key);
-      if (earlier === undefined ? waiting.size >= POSITIONS : earlier.seq >= position.seq) return;
-      waiting.set(key, position);
-      cancel ??= timers.after(everyMs, () => {
-        cancel = undefined;
-        forward().catch((error: unknown) => logger.debug({ err: error }, 'forwarding the positions of devices failed'));
-      });
-    },
-    close: () => cancel?.(),
-  };
+  function add(position: DevicePosition): void {
+    const key = `${position.user_id} ${position.workspace_id} ${position.device_id}`;
+    const earlier = waiting.get(key);
+    if (earlier === undefined ? waiting.size >= POSITIONS : earlier.seq >= position.seq) return;
+    waiting.set(key, position);
+    cancel ??= timers.after(everyMs, () => {
+      cancel = undefined;
+      void forward();
+    });
+  }
+
+  return { add, close: () => cancel?.() };
 }
+
+/** Another attempt would be refused too. */
+const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status < 500;
 
 export interface ReportPositionDeps {
   userId: string;
