@@ -94,7 +94,7 @@ describeWith('valkey', 'push notifications', () => {
     const replyId = await askAndLeave('Hello');
     await makeDue();
     await jobsEnded();
-    expect(received()).toEqual([
+    expect(received()).toMatchObject([
       {
         token,
         notification: { title: expect.any(String), body: 'Hello.' },

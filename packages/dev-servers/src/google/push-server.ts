@@ -12,6 +12,8 @@ export interface SentPush {
   data: Record<string, string>;
   /** The collapse keys of Android, Apple and browsers. */
   collapseKeys: string[];
+  /** Until when Apple keeps it for a device without a connection, in seconds of Unix time. */
+  expiresAtS: number;
 }
 
 /**
@@ -29,6 +31,8 @@ export interface PushServer {
   sent: readonly SentPush[];
   /** How many access tokens were issued. */
   issued(): number;
+  /** Refuses a token that Firebase never issued. */
+  invalidate(token: string): void;
   /** Forgets the registration of a device. */
   unregister(token: string): void;
   /** Faults of the next requests, in order; of one device if its token is given. */
@@ -55,12 +59,17 @@ const Message = z.object({
       z.string(),
     ),
     android: z.object({ collapseKey: z.string(), ttl: z.string().regex(/^\d+(\.\d+)?s$/) }),
-    apns: z.object({ headers: z.object({ 'apns-collapse-id': z.string().max(64) }) }),
+    apns: z.object({
+      headers: z.object({ 'apns-collapse-id': z.string().max(64), 'apns-expiration': z.string().regex(/^\d+$/) }),
+    }),
     webpush: z.object({
       headers: z.object({ Topic: z.string().regex(/^[\w-]{1,32}$/), TTL: z.string().regex(/^\d+$/) }),
     }),
   }),
 });
+
+/** A message that is only checked. */
+const ValidateOnly = z.object({ validateOnly: z.literal(true), message: z.object({ token: z.string().min(1) }) });
 
 class FcmError extends Error {
   override name = 'FcmError';
@@ -82,6 +91,7 @@ export async function startPushServer(): Promise<PushServer> {
   const sent: SentPush[] = [];
   const valid = new Set<string>();
   const unregistered = new Set<string>();
+  const invalidTokens = new Set<string>();
   const faults: { fault: PushFault; token: string | undefined }[] = [];
   let issued = 0;
 
@@ -122,20 +132,31 @@ export async function startPushServer(): Promise<PushServer> {
     }
   }
 
+  /** @throws FcmError unless the token is of a registered device */
+  function checkToken(token: string): void {
+    if (invalidTokens.has(token)) throw invalid('The registration token is not a valid FCM registration token');
+    if (unregistered.has(token))
+      throw new FcmError({ status: 404, code: 'UNREGISTERED' }, 'Requested entity was not found.');
+  }
+
   function accept(incoming: IncomingMessage, body: string): { body: unknown } | 'lose-answer' | 'hang' {
     const accessToken = /^Bearer (\S+)$/.exec(incoming.headers.authorization ?? '')?.[1] ?? '';
     if (!valid.has(accessToken)) throw new FcmError({ status: 401, code: '' }, 'Request had invalid credentials.');
     const request = described(incoming, body);
     if (request?.path['projectsId'] !== PROJECT) throw new FcmError({ status: 404, code: '' }, 'Not found.');
+    const checked = ValidateOnly.safeParse(JSON.parse(body)).data;
+    if (checked !== undefined) {
+      checkToken(checked.message.token);
+      return { body: { name: `projects/${PROJECT}/messages/fake_message_id` } };
+    }
     const { token, notification, data, android, apns, webpush, bytes } = parseMessage(body);
     if (bytes > MAX_PAYLOAD_BYTES) throw invalid('the payload is too large');
     const at = faults.findIndex((next) => next.token === undefined || next.token === token);
     const fault = at < 0 ? undefined : faults.splice(at, 1)[0]?.fault;
     if (typeof fault === 'object') throw new FcmError(fault, 'The request failed.');
-    if (unregistered.has(token))
-      throw new FcmError({ status: 404, code: 'UNREGISTERED' }, 'Requested entity was not found.');
+    checkToken(token);
     const collapseKeys = [android.collapseKey, apns.headers['apns-collapse-id'], webpush.headers.Topic];
-    sent.push({ token, notification, data, collapseKeys });
+    sent.push({ token, notification, data, collapseKeys, expiresAtS: Number(apns.headers['apns-expiration']) });
     return fault ?? { body: { name: `projects/${PROJECT}/messages/${sent.length}` } };
   }
 
@@ -169,6 +190,7 @@ export async function startPushServer(): Promise<PushServer> {
     }),
     sent,
     issued: () => issued,
+    invalidate: (token) => void invalidTokens.add(token),
     unregister: (token) => void unregistered.add(token),
     failNext: (fault, token) => void faults.push({ fault, token }),
     revokeAccess: () => valid.clear(),

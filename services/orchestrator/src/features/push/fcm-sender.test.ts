@@ -46,7 +46,12 @@ describe('the sender of push notifications', () => {
     expect(await send()).toBe('sent');
     const { collapseKey, title, body, data } = NOTIFICATION;
     const collapseKeys = [collapseKey, collapseKey, collapseKey.replaceAll('-', '')];
-    expect(server.sent).toEqual([{ token: 'phone', notification: { title, body }, data, collapseKeys }]);
+    expect(server.sent).toMatchObject([{ token: 'phone', notification: { title, body }, data, collapseKeys }]);
+  });
+
+  it('lets Apple keep the notification for an hour, like Firebase and browsers', async () => {
+    await send();
+    expect(server.sent.map(({ expiresAtS }) => expiresAtS)).toEqual([Math.floor(now.getTime() / 1_000) + 3_600]);
   });
 
   /** Runs a test with a server that gives this answer to each request. */
@@ -109,6 +114,11 @@ describe('the sender of push notifications', () => {
 
   it('reports a device that is no longer registered', async () => {
     server.unregister('phone');
+    expect(await send()).toBe('unregistered');
+  });
+
+  it('reports a token that Firebase never issued', async () => {
+    server.invalidate('phone');
     expect(await send()).toBe('unregistered');
   });
 

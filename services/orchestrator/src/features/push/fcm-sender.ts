@@ -8,13 +8,14 @@ import type { PushNotification, PushResult, PushSender } from './push-sender.js'
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1_024;
-/** Firebase keeps a notification for a device without a connection for this time. */
+/** Firebase, Apple and browsers keep a notification for a device without a connection for this time. */
 const TTL_S = 3_600;
 /** Without `Retry-After`; Firebase asks for a minute after 429. */
 const RETRY_MS = 10_000;
 const LIMITED_RETRY_MS = 60_000;
 const MAX_RETRY_MS = 30 * 60_000;
 const LIMITED = 429;
+const INVALID = 'INVALID_ARGUMENT';
 
 /** An error of Google's APIs; FCM adds its own code to the details. */
 const ErrorAnswer = z.object({
@@ -56,6 +57,22 @@ export function createFcmSender({ url, projectId, tokens, clock, logger }: FcmSe
     };
   }
 
+  /** Posts with an access token, or with a new one if it was revoked before it expired. */
+  async function authorized(body: unknown, signal: AbortSignal): Promise<Answered> {
+    const token = await tokens.token();
+    const answered = await post(token, body, signal);
+    if (answered.status !== 401 || answered.code === 'THIRD_PARTY_AUTH_ERROR') return answered;
+    tokens.drop(token);
+    return post(await tokens.token(), body, signal);
+  }
+
+  /**
+   * Firebase has one code for an invalid token and for an invalid message. A message that has nothing but the token is valid, so
+   * its refusal means the token. Nothing is delivered.
+   */
+  const isInvalidToken = async (token: string, signal: AbortSignal): Promise<boolean> =>
+    (await authorized({ validateOnly: true, message: { token } }, signal)).code === INVALID;
+
   function resultOf({ status, isForeign, code, message, retryAfter }: Answered): PushResult {
     if (isForeign) {
       logger.warn({ status }, 'a proxy answered instead of Firebase; will retry');
@@ -74,13 +91,9 @@ export function createFcmSender({ url, projectId, tokens, clock, logger }: FcmSe
   return {
     async send(deviceToken, notification, signal) {
       try {
-        const body = messageOf(deviceToken, notification);
-        const token = await tokens.token();
-        const answered = await post(token, body, signal);
-        // The token was revoked before it expired.
-        if (answered.status !== 401 || answered.code === 'THIRD_PARTY_AUTH_ERROR') return resultOf(answered);
-        tokens.drop(token);
-        return resultOf(await post(await tokens.token(), body, signal));
+        const answered = await authorized(messageOf(deviceToken, notification, clock.now()), signal);
+        if (answered.code === INVALID && (await isInvalidToken(deviceToken, signal))) return 'unregistered';
+        return resultOf(answered);
       } catch (error) {
         signal.throwIfAborted();
         logger.warn({ err: error }, 'a push notification was not sent; will retry');
@@ -99,7 +112,8 @@ interface Answered {
   retryAfter: string | string[] | undefined;
 }
 
-function messageOf(token: string, { collapseKey, group, title, body, data }: PushNotification): unknown {
+function messageOf(token: string, { collapseKey, group, title, body, data }: PushNotification, now: Date): unknown {
+  const expiry = Math.floor(now.getTime() / 1_000) + TTL_S;
   return {
     message: {
       token,
@@ -112,7 +126,7 @@ function messageOf(token: string, { collapseKey, group, title, body, data }: Pus
         notification: { tag: collapseKey },
       },
       apns: {
-        headers: { 'apns-collapse-id': collapseKey, 'apns-priority': '10' },
+        headers: { 'apns-collapse-id': collapseKey, 'apns-priority': '10', 'apns-expiration': String(expiry) },
         payload: { aps: { 'thread-id': group, sound: 'default' } },
       },
       webpush: { headers: { TTL: String(TTL_S), Topic: collapseKey.replaceAll('-', '') } },
