@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createMemoryRules, type MemoryRulesOptions } from '../../../../test/memory-rules.js';
 import { NO_TRANSACTION } from '../../../../test/transaction.js';
 import { QUEUED } from '../../../../test/turn-rows.js';
-import { definePlatformTool } from '../../tools/platform-tool.js';
+import { definePlatformTool, defineTaskTool } from '../../tools/platform-tool.js';
 import type { StoredCall } from '../writer/turn-writes.js';
 import type { LiveEvents } from './live-events.js';
 import { createToolRequests } from './tool-requests.js';
@@ -21,6 +21,15 @@ const count = definePlatformTool({
   prepare:
     ({ by }) =>
     async () => ({ text: `total ${by}`, failed: false }),
+});
+
+const delegate = defineTaskTool({
+  name: 'delegate',
+  description: 'Gives a task.',
+  switchedBy: 'memories',
+  input: z.object({}),
+  describe: () => 'A task',
+  task: async () => async () => 1,
 });
 
 /** The tool requests of a turn, and the events that clients receive. */
@@ -44,9 +53,9 @@ function setUp({ permission, ...stored }: Partial<StoredCall> & MemoryRulesOptio
     logger: silentLogger,
     seq: () => 1,
   });
-  requests.offer({ tools: [count], asked: [], signal: new AbortController().signal });
-  const execute = (json: string) =>
-    requests.execute(create(RequestSchema, { callId: 'c', tool: 'count', arguments: json }), 1);
+  requests.offer({ tools: [count, delegate], asked: [], signal: new AbortController().signal });
+  const execute = (json: string, tool = 'count') =>
+    requests.execute(create(RequestSchema, { callId: 'c', tool, arguments: json }), 1);
   return { events, execute };
 }
 
@@ -69,6 +78,18 @@ describe('the events of a call', () => {
     const { events, execute } = setUp(options);
     await execute(json);
     expect(events).toEqual([running, ended(failed)]);
+  });
+
+  it('are its start while another agent works on its task', async () => {
+    const { events, execute } = setUp();
+    await execute('{}', 'delegate');
+    expect(events).toEqual([{ tool: 'delegate', running: true }]);
+  });
+
+  it('are its end alone when another agent has ended its task', async () => {
+    const { events, execute } = setUp({ outcome: { text: 'x', failed: false, showsMessage: true } });
+    await execute('{}', 'delegate');
+    expect(events).toEqual([{ tool: 'delegate', running: false, failed: false }]);
   });
 
   it('are none while it waits for the user', async () => {

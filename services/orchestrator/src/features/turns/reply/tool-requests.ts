@@ -173,6 +173,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const started = tool.check(input) ?? (await writer.startTask(await tool.task(input, call)));
     if (typeof started !== 'number') return await run(request, withOutcome(started));
     waiting.set(call.id, request.request);
+    showStart(tool.name, call.id, started);
     return started;
   }
 
@@ -303,6 +304,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       if (tool === undefined || callId !== storable(callId))
         throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
       const stored = await writer.findCall(callId);
+      // Clients were told when the task began, maybe by another process. Its result can be hours later.
+      if ('task' in tool && stored.outcome !== undefined) begun.add(callId);
       // The runtime no longer has the arguments of a call whose outcome it received.
       if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());
       const parsed = await requested(tool, request);
