@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ListedMessage } from '@uswarm/contract';
+import type { MessageData } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
 import { signedHeaders, openEdgeClient, openIssuer, type EdgeClient } from './edge-client.js';
@@ -25,7 +25,7 @@ export interface TestUsers {
   /** Deletes the account. @throws Error when the deletion does not succeed within a minute */
   deleteAccount(user: TestUser): Promise<unknown>;
   /** The newest messages of the conversation. */
-  messages(user: TestUser): Promise<ListedMessage[]>;
+  messages(user: TestUser): Promise<MessageData[]>;
 }
 
 type Json = Record<string, never>;
@@ -85,7 +85,7 @@ export async function openTestUsers(session: Session): Promise<TestUsers> {
       ),
     async messages(user) {
       const [, { data }] = await call(user.token, 'GET', messages(user));
-      return (data ?? []) as ListedMessage[];
+      return (data ?? []) as MessageData[];
     },
   };
 }

@@ -3,7 +3,7 @@ import {
   type Artifact,
   type ArtifactSummary,
   emptyReplyText,
-  type ListedMessage,
+  type MessageData,
   type MessageContent,
   type Receipt,
   type WorkspaceUsage,
@@ -101,12 +101,12 @@ async function memoriesOf(user: TaskUser): Promise<FinalState['memories']> {
 }
 
 /** The contents of one kind. */
-const kind = <Type extends MessageContent['type']>(messages: readonly ListedMessage[], type: Type) =>
+const kind = <Type extends MessageContent['type']>(messages: readonly MessageData[], type: Type) =>
   messages.flatMap((message) =>
     message.content.type === type ? [{ message, content: message.content as Kind<Type> }] : [],
   );
 
-const shownState = (messages: readonly ListedMessage[]) => ({
+const shownState = (messages: readonly MessageData[]) => ({
   cards: kind(messages, 'action_card').map(({ message, content }) => ({
     title: content.title,
     description: content.description,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ListedMessage, MessageData, ServerEventName } from '@uswarm/contract';
+import type { MessageData, ServerEventName } from '@uswarm/contract';
 import type { Stack } from '../stack/stack.js';
 import { matches } from '../score/match.js';
 import type { UserStep } from '../tasks/task.js';
@@ -43,13 +43,13 @@ async function idle(context: StepContext): Promise<void> {
   }
 }
 
-async function allMessages(user: TaskUser): Promise<ListedMessage[]> {
+async function allMessages(user: TaskUser): Promise<MessageData[]> {
   const pages = await Promise.all((await user.conversations()).map(({ id }) => user.messages(id)));
   return pages.flat();
 }
 
 /** Waits for a message. @throws StepFailed if the agents are done without it */
-async function waitFor(context: StepContext, what: string, fits: (message: ListedMessage) => boolean) {
+async function waitFor(context: StepContext, what: string, fits: (message: MessageData) => boolean) {
   const { stack, user } = context;
   for (;;) {
     // Read before the messages, which are complete if it is idle.
@@ -89,7 +89,7 @@ async function say({ user }: StepContext, step: StepOf<'say'>): Promise<void> {
     throw new StepFailed(`the message was ${code === undefined ? 'accepted' : `refused: ${code}`}`);
 }
 
-const isOpenCard = ({ content, extended_status: status }: ListedMessage): boolean =>
+const isOpenCard = ({ content, extended_status: status }: MessageData): boolean =>
   content.type === 'action_card' && (content.selected_action_id ?? null) === null && status !== 'failed';
 
 async function chooseOnCard({ user }: StepContext, { card, title }: StepOf<'card'>): Promise<void> {
@@ -106,15 +106,15 @@ async function chooseOnCard({ user }: StepContext, { card, title }: StepOf<'card
   await user.must('POST', `${workspaceOf(user)}/messages/${found.id}/action`, { action_id: action.id });
 }
 
-const isRunning = ({ content }: ListedMessage): boolean =>
+const isRunning = ({ content }: MessageData): boolean =>
   content.type === 'loading' || ('status' in content && content.status === 'running');
 
-const agentOf = ({ content, agent }: ListedMessage): string | undefined =>
+const agentOf = ({ content, agent }: MessageData): string | undefined =>
   content.type === 'delegation' ? content.to?.slug : agent?.slug;
 
 async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
   const { user } = context;
-  const ofAgent = (message: ListedMessage): boolean => step.agent === undefined || agentOf(message) === step.agent;
+  const ofAgent = (message: MessageData): boolean => step.agent === undefined || agentOf(message) === step.agent;
   const chunked = (id: string): boolean =>
     user.client.events.some(({ name, payload }) => name === 'message.chunk' && payload['message_id'] === id);
   const target = await waitFor(context, `${step.stop} to stop`, (message) => {
@@ -130,7 +130,7 @@ async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
   await waitFor(context, `end of the ${step.stop}`, (message) => message.id === target.id && !isRunning(message));
 }
 
-async function lastMessage(user: TaskUser, role: MessageData['role']): Promise<ListedMessage> {
+async function lastMessage(user: TaskUser, role: MessageData['role']): Promise<MessageData> {
   const found = (await allMessages(user)).findLast(
     ({ role: of, content }) => of === role && (content.type === 'text' || content.type === 'loading'),
   );

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentSummary, Conversation, ListedMessage } from '@uswarm/contract';
+import type { AgentSummary, Conversation, MessageData } from '@uswarm/contract';
 import type { GoogleAccount } from '@uswarm/dev-servers';
 import { type Api, developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { scriptedName } from '../model/scripted-model.js';
@@ -19,7 +19,7 @@ export interface TaskUser {
   must(method: string, path: string, body?: unknown): Promise<unknown>;
   permit(permissions: Record<string, string>): Promise<void>;
   conversations(): Promise<Conversation[]>;
-  messages(conversationId: string): Promise<ListedMessage[]>;
+  messages(conversationId: string): Promise<MessageData[]>;
   /** Deletes the user with everything, and ends the runtime. */
   remove(): Promise<void>;
 }
@@ -89,11 +89,8 @@ export async function createTaskUser(stack: Stack, task: Task, run: string | und
     permit,
     conversations: async () => (await get<{ data: Conversation[] }>(`${workspace}/conversations`)).data,
     messages: async (id) =>
-      (
-        await get<{ data: ListedMessage[] }>(
-          `${workspace}/conversations/${id}/messages?direction=forward&limit=${PAGE}`,
-        )
-      ).data,
+      (await get<{ data: MessageData[] }>(`${workspace}/conversations/${id}/messages?direction=forward&limit=${PAGE}`))
+        .data,
     async remove() {
       client.close();
       await search.forget(client.workspaceId);

@@ -1,4 +1,5 @@
-import { type AnyMessage, isOpenCard } from './turn.js';
+import type { MessageData } from '@uswarm/contract';
+import { isOpenCard } from './turn.js';
 
 /** An action of a card. */
 export interface Choice {
@@ -17,7 +18,7 @@ export interface NumberedAction {
 /** The open cards of a conversation. */
 export interface Choices {
   /** Adds, updates or removes a card. @returns its actions; empty unless it is open */
-  update(message: AnyMessage): readonly NumberedAction[];
+  update(message: MessageData): readonly NumberedAction[];
   remove(messageId: string): void;
   /** The action with a number; undefined if no open card has it. */
   find(number: number): Choice | undefined;
@@ -32,8 +33,7 @@ export function createChoices(): Choices {
 
   return {
     update(message) {
-      const { id, content } = message;
-      const status = 'extended_status' in message ? message.extended_status : message.status;
+      const { id, content, extended_status: status } = message;
       if (content.type !== 'action_card' || !isOpenCard(content, status)) {
         cards.delete(id);
         return [];

@@ -1,4 +1,4 @@
-import type { ListedMessage } from '@uswarm/contract';
+import type { MessageData } from '@uswarm/contract';
 import { stepLines, workflowLine } from './content-lines.js';
 import { Failure } from './failure.js';
 import type { Output } from './output.js';
@@ -79,7 +79,7 @@ async function openArtifact({ session, workspaceId, artifacts, out }: CommandDep
 }
 
 async function listWorkflows({ session, workspaceId, conversationId, out }: CommandDeps): Promise<void> {
-  const messages: ListedMessage[] = await session.latestMessages(workspaceId, conversationId, SEARCHED);
+  const messages: MessageData[] = await session.latestMessages(workspaceId, conversationId, SEARCHED);
   const workflows = messages.flatMap(({ content }) => (content.type === 'workflow' ? [content] : []));
   if (workflows.length === 0) out.write('There are no workflows.\n');
   for (const workflow of workflows.toReversed()) {

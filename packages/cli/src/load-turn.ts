@@ -1,4 +1,4 @@
-import type { ListedMessage } from '@uswarm/contract';
+import type { MessageData } from '@uswarm/contract';
 import type { Session } from './session.js';
 import { hasUserMessage, type Turn } from './turn.js';
 
@@ -10,8 +10,8 @@ export async function loadTurn(
   session: Pick<Session, 'messagePage'>,
   workspaceId: string,
   turn: Turn,
-): Promise<ListedMessage[]> {
-  const messages: ListedMessage[] = [];
+): Promise<MessageData[]> {
+  const messages: MessageData[] = [];
   let scrollId: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const { data, pagination } = await session.messagePage(workspaceId, turn.conversationId, scrollId);

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import type { ListedMessage } from '@uswarm/contract';
+import type { MessageData } from '@uswarm/contract';
 import { chat, chatWithInput, choiceCard, fakeUswarm } from '../test/chats.js';
 import {
   begin,
@@ -135,7 +135,7 @@ describe('a chat whose connection was lost', () => {
 });
 
 describe('a transcript of messages that are listed after missed events', () => {
-  const listed: ListedMessage[] = [
+  const listed: MessageData[] = [
     message(answer(41, 'Good choice.')),
     message(choice(40)),
     message(cardMessage('b', 5)),

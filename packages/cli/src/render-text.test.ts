@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AgentData, ListedMessage, MessageContent } from '@uswarm/contract';
+import type { AgentData, MessageData, MessageContent } from '@uswarm/contract';
 import { at, conversationId, envelope, id, message, messageId, textContent, workspace } from '../test/script.js';
 import {
   chunk,
@@ -249,7 +249,7 @@ describe('the contents of a transcript', () => {
 
   it('shows earlier messages by position, independent of the order of the list', () => {
     const all = { extended_status: 'delivered', status: 'delivered' } as const;
-    const earlier: ListedMessage[] = [
+    const earlier: MessageData[] = [
       message({ ...all, id: id(5), position: '2b', content: textContent('The moon.') }),
       message({
         ...all,
@@ -281,7 +281,7 @@ describe('the contents of a transcript', () => {
       delegation(manager, writer, 'running'),
     ] as const;
     const [asked, ...produced] = content;
-    const listed: ListedMessage[] = [
+    const listed: MessageData[] = [
       message({ ...all, id: messageId, role: 'user', agent: null, content: asked, local_id: 'l' }),
       ...produced.map((each, index) => message({ ...all, id: id(30 + index), content: each })),
     ];
@@ -302,7 +302,7 @@ describe('the contents of a transcript', () => {
     const silent = { content: textContent(''), extended_status: 'silent', status: 'delivered' } as const;
     const user = { role: 'user', agent: null, extended_status: 'delivered', content: textContent('Why?') } as const;
     const task = { content: delegation(manager, researcher, 'completed'), extended_status: 'delivered' } as const;
-    const earlier: ListedMessage[] = [
+    const earlier: MessageData[] = [
       message({ ...user, id: id(3), position: '1' }),
       message({ ...silent, id: id(4), position: '2' }),
       message({ ...task, id: id(5), position: '3' }),
@@ -316,7 +316,7 @@ describe('the contents of a transcript', () => {
 
   it('shows what was missed during a disconnect, and nothing from before the turn', () => {
     const all = { extended_status: 'delivered', status: 'delivered' } as const;
-    const listedMessages: ListedMessage[] = [
+    const listedMessages: MessageData[] = [
       message({ ...all, id: id(12), content: textContent('Because.') }),
       message({ ...all, id: id(11), content: { type: 'system', text: 'A note' }, role: 'system', agent: null }),
       message({ ...all, id: messageId, role: 'user', agent: null, content: textContent('Why?'), local_id: 'l' }),

@@ -8,7 +8,7 @@ import type { Renderer } from './renderer.js';
 import { createReplies } from './replies.js';
 import { createScreen } from './screen.js';
 import { createPaint, oneLine, printable } from './terminal-text.js';
-import { type AnyMessage, contentText, inCreationOrder, isReply, type ServerEvent } from './turn.js';
+import { contentText, inCreationOrder, isReply, type ServerEvent } from './turn.js';
 
 export interface TextRendererOptions {
   out: Output;
@@ -22,7 +22,7 @@ export interface TextRendererOptions {
 }
 
 /** The agents that show something other than a reply between the user messages around a message. */
-function agentsShowing(ordered: readonly AnyMessage[], index: number): ReadonlySet<string | undefined> {
+function agentsShowing(ordered: readonly MessageData[], index: number): ReadonlySet<string | undefined> {
   const start = ordered.findLastIndex(({ role }, at) => at <= index && role === 'user');
   const next = ordered.findIndex(({ role }, at) => at > index && role === 'user');
   const between = ordered.slice(start + 1, next === -1 ? ordered.length : next);
@@ -56,7 +56,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   const active = new Set<string>();
   const progress = createProgress(screen, () => size !== undefined && waiting);
 
-  const nameOf = ({ agent, role }: AnyMessage): string => oneLine(agent?.name ?? (role === 'user' ? 'you' : role));
+  const nameOf = ({ agent, role }: MessageData): string => oneLine(agent?.name ?? (role === 'user' ? 'you' : role));
   const replies = createReplies({ screen, paint, nameOf, streams: () => waiting });
 
   /** Prints the lines of a message unless they are its last ones. */
@@ -67,7 +67,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     for (const line of text) screen.line(line, style);
   }
 
-  function fromUser({ local_id: localId, content }: AnyMessage): void {
+  function fromUser({ local_id: localId, content }: MessageData): void {
     progress.forgetEnded();
     const text = contentText(content) ?? '';
     const chosen = localId === null ? chosenLabels.indexOf(text) : -1;
@@ -77,7 +77,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     screen.endLine();
   }
 
-  function card(message: AnyMessage, content: MessageData['content'] & { type: 'action_card' }): void {
+  function card(message: MessageData, content: MessageData['content'] & { type: 'action_card' }): void {
     const open = choices.update(message);
     const chosen = content.actions.find(({ id }) => id === content.selected_action_id);
     const before = lines.get(message.id);
@@ -88,7 +88,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   }
 
   /** Renders a new or changed message. */
-  function render(message: AnyMessage): void {
+  function render(message: MessageData): void {
     const { id, content, role, rev = 0 } = message;
     const isNew = !known.has(id);
     // Events and responses can arrive in any order.
@@ -118,10 +118,10 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   }
 
   /** Renders a message of a list. `shownBy`: the agents that have shown something other than replies to the same user message. */
-  function renderListed(message: AnyMessage, shownBy: ReadonlySet<string | undefined>): void {
+  function renderListed(message: MessageData, shownBy: ReadonlySet<string | undefined>): void {
     render(message);
     if (shownBy.has(message.agent?.id)) replies.shown(message.agent?.id);
-    if ('extended_status' in message && message.extended_status !== 'pending') replies.end(message.id, 'delivered');
+    if (message.extended_status !== 'pending') replies.end(message.id, 'delivered');
   }
 
   function workspace({ runtime }: Workspace): void {

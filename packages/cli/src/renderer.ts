@@ -1,4 +1,4 @@
-import type { ListedMessage, MessageSend, Workspace } from '@uswarm/contract';
+import type { MessageData, MessageSend, Workspace } from '@uswarm/contract';
 import type { PrintedReplies } from './replies.js';
 import type { Outcome, ServerEvent } from './turn.js';
 
@@ -17,13 +17,13 @@ export interface Renderer {
   /** Called with the first state of the workspace and after each change of it. */
   workspace(workspace: Workspace): void;
   /** Prints earlier messages of the conversation. Events of other conversations are not rendered. */
-  history(conversationId: string, messages: readonly ListedMessage[]): void;
+  history(conversationId: string, messages: readonly MessageData[]): void;
   sent(message: MessageSend): void;
   /** The user has chosen an action of a card. */
   chosen(): void;
   event(event: ServerEvent): void;
   /** Newest messages of the conversation, loaded because events may have been missed. `firstId` is the first one of the turn. */
-  messages(messages: readonly ListedMessage[], firstId: string | undefined): void;
+  messages(messages: readonly MessageData[], firstId: string | undefined): void;
   /** What was printed since the last `sent`. */
   printed(): PrintedTurn;
   /** Continues a turn of an earlier chat after what that has printed. */

@@ -3,7 +3,7 @@ import { addChunk, NOTHING_STREAMED, printedBefore, type StreamedText, textOf } 
 import { failureLine } from './content-lines.js';
 import type { Screen } from './screen.js';
 import { oneLine, type Paint, printable } from './terminal-text.js';
-import { type AnyMessage, contentText } from './turn.js';
+import { contentText } from './turn.js';
 
 interface Reply {
   id: string;
@@ -11,7 +11,7 @@ interface Reply {
   streamed: StreamedText;
   /** The complete text, once it is known. */
   text: string | undefined;
-  status: MessageData['status'];
+  status: MessageData['extended_status'];
   error: MessageData['error'];
   ended: boolean;
   /** Whether the agent has shown something else meanwhile, such as a card. */
@@ -32,7 +32,7 @@ export interface PrintedReplies {
 
 /** Prints the replies of agents, one after the other. */
 export interface Replies {
-  update(message: AnyMessage): void;
+  update(message: MessageData): void;
   chunk(chunk: ServerEventPayload<'message.chunk'>): void;
   end(messageId: string, status: 'delivered' | 'failed'): void;
   remove(messageId: string): void;
@@ -49,7 +49,7 @@ export interface Replies {
 export interface RepliesDeps {
   screen: Screen;
   paint: Paint;
-  nameOf: (message: AnyMessage) => string;
+  nameOf: (message: MessageData) => string;
   /** Whether text is printed while it is streamed. Otherwise each reply is printed when it ends. */
   streams: () => boolean;
 }
@@ -110,9 +110,15 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
     update(message) {
       if (finished.has(message.id)) return;
       const known = open.get(message.id);
-      const status = 'extended_status' in message ? message.extended_status : message.status;
       const reply = known ?? newReply(message.id, nameOf(message), message.agent?.id);
-      open.set(message.id, Object.assign(reply, { status, error: message.error, text: contentText(message.content) }));
+      open.set(
+        message.id,
+        Object.assign(reply, {
+          status: message.extended_status,
+          error: message.error,
+          text: contentText(message.content),
+        }),
+      );
     },
     chunk(chunk) {
       const reply = open.get(chunk.message_id);

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import type { Artifact, ListedMessage } from '@uswarm/contract';
+import type { Artifact, MessageData } from '@uswarm/contract';
 import { parseChatArguments } from './chat-arguments.js';
 import { runChat } from './run-chat.js';
 import { chat, chatWithInput, choiceCard, fakeUswarm } from '../test/chats.js';
@@ -218,7 +218,7 @@ describe('npm run chat', () => {
     expect(out).toContain('Unknown command /nope. /help lists the commands.\n');
   });
 
-  const card = (selected: string | null): Partial<ListedMessage> => ({
+  const card = (selected: string | null): Partial<MessageData> => ({
     id: id(30),
     content: choiceCard(selected),
     status: 'delivered',

@@ -6,7 +6,7 @@ import {
   type ArtifactSummary,
   type Conversation,
   LIMITS,
-  type ListedMessage,
+  type MessageData,
   type MessagePage,
   type OperationId,
   type RouteAnswer,
@@ -28,7 +28,7 @@ export interface Session {
   /** Returns the conversation with the swarm, and creates it if it does not exist. */
   swarmConversation(workspaceId: string): Promise<Conversation>;
   /** Newest first. */
-  latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<ListedMessage[]>;
+  latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<MessageData[]>;
   /** A page of messages, newest first; without a `scrollId`, of the newest ones. */
   messagePage(workspaceId: string, conversationId: string, scrollId?: string): Promise<MessagePage>;
   /** Chooses an action of a card. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
+import { listedStatus, type MessageContent, type MessageStatus } from '@uswarm/contract';
 import { applyEvent, applyHistory, newTurn, outcomeOf, type Turn, type ServerEvent } from './turn.js';
 
 const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
@@ -35,7 +35,8 @@ function message({
   return {
     ...rest,
     role,
-    status,
+    status: listedStatus(status),
+    extended_status: status,
     conversation_id,
     local_id,
     agent: sender,
@@ -49,11 +50,6 @@ function message({
     edited_at: null,
   };
 }
-
-const listed = (parts: MessageParts): ListedMessage => {
-  const { status, ...rest } = message(parts);
-  return { ...rest, status: 'pending', extended_status: status };
-};
 
 const loading = { type: 'loading' } as const;
 const text = (value: string) => ({ type: 'text', text: value }) as const;
@@ -296,8 +292,8 @@ describe('a turn that events update', () => {
 });
 
 describe('a turn that the history updates', () => {
-  const asked = listed({ id: question, role: 'user', content: text('Why?'), local_id: 'local-1', status: 'read' });
-  const before = listed({ id: id(5), content: text('An older answer.'), status: 'delivered' });
+  const asked = message({ id: question, role: 'user', content: text('Why?'), local_id: 'local-1', status: 'read' });
+  const before = message({ id: id(5), content: text('An older answer.'), status: 'delivered' });
   const start = newTurn(conversation, 'local-1');
 
   it.each([
@@ -306,15 +302,15 @@ describe('a turn that the history updates', () => {
     ['failed', 'failed'],
     ['incomplete', 'failed'],
   ] as const)('finds an answer that ended as %s during a disconnect', (status, outcome) => {
-    const turn = applyHistory(start, [listed({ id: answer, content: text('Because.'), status }), asked, before]);
+    const turn = applyHistory(start, [message({ id: answer, content: text('Because.'), status }), asked, before]);
     expect(turn.messageId).toBe(question);
     expect(outcomeOf(turn)).toBe(outcome);
   });
 
   it('finds the choice of an action', () => {
     const turn = applyHistory(choiceOfA, [
-      listed({ id: answer, content: text('Because.'), status: 'delivered' }),
-      listed({ ...chosen(10, 'A', '6'), status: 'read' }),
+      message({ id: answer, content: text('Because.'), status: 'delivered' }),
+      message({ ...chosen(10, 'A', '6'), status: 'read' }),
       before,
     ]);
     expect(turn.messageId).toBe(question);
@@ -323,20 +319,20 @@ describe('a turn that the history updates', () => {
 
   it('does not belong to an earlier choice of an action with the same label', () => {
     const earlier = [
-      listed({ id: answer, content: text('Because.'), status: 'delivered' }),
-      listed({ ...chosen(10, 'A', '5'), status: 'read' }),
+      message({ id: answer, content: text('Because.'), status: 'delivered' }),
+      message({ ...chosen(10, 'A', '5'), status: 'read' }),
     ];
     expect(applyHistory(choiceOfA, earlier)).toBe(choiceOfA);
   });
 
   it('stays open while one of several answers is loading', () => {
-    const later = listed({ id: id(12), content: text('Another answer.'), status: 'delivered' });
-    expect(outcomeOf(applyHistory(start, [later, listed({ id: answer, content: loading }), asked]))).toBeUndefined();
+    const later = message({ id: id(12), content: text('Another answer.'), status: 'delivered' });
+    expect(outcomeOf(applyHistory(start, [later, message({ id: answer, content: loading }), asked]))).toBeUndefined();
   });
 
   it('orders messages by their creation, because tool messages are listed before their reply', () => {
-    const first = { ...listed({ id: answer, content: text(''), status: 'silent' }), position: 'c' };
-    const task = { ...listed({ ...delegated(41, 'completed') }), position: 'b' };
+    const first = { ...message({ id: answer, content: text(''), status: 'silent' }), position: 'c' };
+    const task = { ...message({ ...delegated(41, 'completed') }), position: 'b' };
     expect(outcomeOf(applyHistory(start, [first, task, asked]))).toBeUndefined();
   });
 

@@ -1,10 +1,8 @@
-import type { ListedMessage, MessageContent, MessageData, ServerEventName, ServerEventPayload } from '@uswarm/contract';
+import type { MessageData, MessageContent, ServerEventName, ServerEventPayload } from '@uswarm/contract';
 
 export type Outcome = 'delivered' | 'failed';
 
-export type AnyMessage = MessageData | ListedMessage;
-
-type Status = MessageData['status'];
+type Status = MessageData['extended_status'];
 
 /** A message of an agent that belongs to a turn. */
 interface Produced {
@@ -92,7 +90,7 @@ function applyEnd(turn: Turn, messageId: string, status: Outcome): Turn {
   return { ...turn, produced: new Map(turn.produced).set(messageId, { ...reply, status: exact, ended: true }) };
 }
 
-function isUserMessage({ messageId, localId, choice }: Turn, message: AnyMessage): boolean {
+function isUserMessage({ messageId, localId, choice }: Turn, message: MessageData): boolean {
   if (message.role !== 'user' || messageId !== undefined) return false;
   if (localId !== undefined) return message.local_id === localId;
   if (choice === undefined || message.local_id !== null || message.position <= choice.after) return false;
@@ -100,13 +98,10 @@ function isUserMessage({ messageId, localId, choice }: Turn, message: AnyMessage
 }
 
 /** Whether the user message of a turn is among these messages. */
-export const hasUserMessage = (turn: Turn, messages: readonly AnyMessage[]): boolean =>
+export const hasUserMessage = (turn: Turn, messages: readonly MessageData[]): boolean =>
   messages.some((message) => message.id === turn.messageId || isUserMessage(turn, message));
 
-const exactStatus = (message: AnyMessage): Status =>
-  'extended_status' in message ? message.extended_status : message.status;
-
-function applyMessage(turn: Turn, message: AnyMessage, isNew: boolean): Turn {
+function applyMessage(turn: Turn, message: MessageData, isNew: boolean): Turn {
   if (message.conversation_id !== turn.conversationId) return turn;
   if (isNew && isUserMessage(turn, message)) return { ...turn, messageId: message.id };
   const known = turn.produced.get(message.id);
@@ -117,7 +112,7 @@ function applyMessage(turn: Turn, message: AnyMessage, isNew: boolean): Turn {
   const state = {
     content: message.content,
     agentId: message.agent?.id,
-    status: exactStatus(message),
+    status: message.extended_status,
     rev,
     ended: known?.ended ?? false,
   };
@@ -175,7 +170,7 @@ export function contentText(content: MessageContent): string | undefined {
 }
 
 /** Applies the newest messages of the conversation. They replace events that were missed. */
-export function applyHistory(turn: Turn, messages: readonly ListedMessage[]): Turn {
+export function applyHistory(turn: Turn, messages: readonly MessageData[]): Turn {
   const ordered = inCreationOrder(messages);
   const index = ordered.findIndex((message) => message.id === turn.messageId || isUserMessage(turn, message));
   const userMessage = ordered[index];
@@ -192,7 +187,7 @@ export function applyHistory(turn: Turn, messages: readonly ListedMessage[]): Tu
 }
 
 /** Their position differs: tool messages come before the reply that they belong to. */
-export function inCreationOrder(messages: readonly ListedMessage[]): ListedMessage[] {
-  const key = ({ created_at: at, id }: ListedMessage): string => `${at} ${id}`;
+export function inCreationOrder(messages: readonly MessageData[]): MessageData[] {
+  const key = ({ created_at: at, id }: MessageData): string => `${at} ${id}`;
   return messages.toSorted((one, other) => (key(one) < key(other) ? -1 : 1));
 }

@@ -5,7 +5,7 @@ import {
   type Artifact,
   ERRORS,
   type ErrorCode,
-  type ListedMessage,
+  type MessageData,
   type MessageSend,
   type Workspace,
 } from '@uswarm/contract';
@@ -54,7 +54,7 @@ export async function startFakeUswarm(script: Script, options: FakeOptions = {})
     onList,
     artifact,
   } = options;
-  let stored: ListedMessage[] = [];
+  let stored: MessageData[] = [];
   const routes = routesOf({ workspaces, conversations, artifact, stored: () => stored });
   const requests: string[] = [];
 
@@ -91,7 +91,7 @@ export async function startFakeUswarm(script: Script, options: FakeOptions = {})
     checkServerEvent(name, payload);
     io.of('/v1').emit(name, payload);
   };
-  const store = (messages: ListedMessage[]) => void (stored = messages);
+  const store = (messages: MessageData[]) => void (stored = messages);
   serveSockets(io.of('/v1'), { script, rejectWith, rejectSubscribe, onSubscribe, store });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -102,11 +102,11 @@ interface RestState {
   artifact: Artifact | undefined;
   workspaces: Workspace[];
   conversations: 'none' | undefined;
-  stored: () => ListedMessage[];
+  stored: () => MessageData[];
 }
 
 /** A page of messages; a scroll id is the number of the messages before it. */
-function pageOf(messages: readonly ListedMessage[], query: URLSearchParams) {
+function pageOf(messages: readonly MessageData[], query: URLSearchParams) {
   const start = Number(query.get('scrollId') ?? 0);
   const end = start + Number(query.get('limit'));
   const has_next = end < messages.length;

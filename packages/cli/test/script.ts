@@ -1,4 +1,4 @@
-import { type ListedMessage, type MessageSend, type Workspace, workspaceExample } from '@uswarm/contract';
+import { type MessageData, type MessageSend, type Workspace, workspaceExample } from '@uswarm/contract';
 import type { Socket } from 'socket.io';
 
 export const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
@@ -17,7 +17,7 @@ export function workspace(status: Workspace['runtime']['status'], phase: Workspa
 }
 export const ready = workspace('ready', 'Ready');
 
-export function message(parts: Partial<ListedMessage>): ListedMessage {
+export function message(parts: Partial<MessageData>): MessageData {
   const base = {
     id: agentMessageId,
     conversation_id: conversationId,
@@ -34,9 +34,9 @@ export function message(parts: Partial<ListedMessage>): ListedMessage {
     updated_at: at,
     position: '0000000000000001b',
     error: null,
-    extended_status: 'pending',
   } as const;
-  return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
+  const exact = { extended_status: parts.status ?? 'pending' };
+  return { ...base, ...rest, ...exact, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
 }
 
 /** Runs on the fake server for each user message. */
@@ -47,15 +47,14 @@ export interface ScriptContext {
   emit: (name: string, payload: object) => void;
   socket: Socket;
   /** Sets the messages that the list route returns, newest first. */
-  store: (messages: ListedMessage[]) => void;
+  store: (messages: MessageData[]) => void;
 }
 
 export const textContent = (text: string) => ({ type: 'text', text }) as const;
 export const envelope = { workspace_id: workspaceId, seq: 1 };
 
-export function liveMessage(parts: Partial<ListedMessage>) {
-  const { extended_status: _, ...live } = message(parts);
-  return { ...envelope, message: live };
+export function liveMessage(parts: Partial<MessageData>) {
+  return { ...envelope, message: message(parts) };
 }
 
 export function begin({ emit, sent }: ScriptContext, replyId = agentMessageId): void {

@@ -1,4 +1,10 @@
-import type { AgentStatus, ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
+import {
+  type AgentStatus,
+  listedStatus,
+  type MessageContent,
+  type MessageData,
+  type MessageStatus,
+} from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
 import { createChoices } from '../src/choices.js';
 import { createTextRenderer } from '../src/render-text.js';
@@ -54,15 +60,16 @@ export function shownOn(output: string): string[] {
   return lines.slice(0, -1);
 }
 
-type LiveParts = Omit<Partial<ListedMessage>, 'status'> & { status?: MessageStatus };
+/** `status` is the exact one. */
+type LiveParts = Omit<Partial<MessageData>, 'status'> & { status?: MessageStatus };
 
 /** A checked event about a message. */
 function event(
   name: 'message.new' | 'message.updated',
   { status: exact = 'delivered', ...parts }: LiveParts,
 ): ServerEvent {
-  const { extended_status: _, ...live } = message(parts);
-  const payload = { workspace_id: workspaceId, seq: 1, message: { ...live, status: exact } };
+  const live = message({ ...parts, status: listedStatus(exact), extended_status: exact });
+  const payload = { workspace_id: workspaceId, seq: 1, message: live };
   checkServerEvent(name, payload);
   return { name, payload } as ServerEvent;
 }
@@ -90,7 +97,7 @@ export const chunk = (
 export function ended(
   text: string,
   status: MessageStatus,
-  error: ListedMessage['error'] = null,
+  error: MessageData['error'] = null,
   last = 11,
 ): ServerEvent[] {
   const failed = status === 'failed' || status === 'incomplete';

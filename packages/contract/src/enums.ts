@@ -42,10 +42,23 @@ export type MessageStatus = z.output<typeof MessageStatus>;
 export const ListedMessageStatus = z.enum(['pending', 'delivered', 'failed']).meta({
   id: 'ListedMessageStatus',
   description:
-    'The reduced status of message lists; `extended_status` has the exact status. A reply that is `silent`, or `delegated` without a text, ' +
-    'has a fixed sentence as its text.',
+    'The status of a message in three values; `extended_status` has the exact status. A reply that is `silent`, or `delegated` without a ' +
+    'text, has a fixed sentence as its text.',
 });
 export type ListedMessageStatus = z.output<typeof ListedMessageStatus>;
+
+const LISTED: Record<MessageStatus, ListedMessageStatus> = {
+  pending: 'pending',
+  sent: 'delivered',
+  delivered: 'delivered',
+  read: 'delivered',
+  silent: 'delivered',
+  delegated: 'delivered',
+  failed: 'failed',
+  incomplete: 'failed',
+};
+/** The `status` of a message with this `extended_status`. */
+export const listedStatus = (exact: MessageStatus): ListedMessageStatus => LISTED[exact];
 
 export const MessageContentType = z
   .enum(['text', 'action_card', 'tool_status', 'system', 'loading', 'delegation', 'artifact', 'workflow'])

@@ -9,6 +9,7 @@ export {
   ConversationType,
   IntegrationProvider,
   ListedMessageStatus,
+  listedStatus,
   MessageContentType,
   MessageRole,
   MessageStatus,
@@ -94,7 +95,6 @@ export {
 export {
   emptyReplyText,
   EditMessageBody,
-  ListedMessage,
   Mention,
   MessageContent,
   MessageData,

@@ -3,6 +3,11 @@ const positions = { deviceMs: 10_000, gatewayMs: 2_000 } as const;
 /** Milliseconds for the network, and for clients whose timers are late. */
 const POSITION_DELAYS_MS = 6_000;
 
+/** Memories per agent, and UTF-8 bytes of a memory. */
+const memories = { memoriesPerAgent: 500, memoryBytes: 8 * 1024 } as const;
+/** Bytes of a memory without its content. */
+const MEMORY_FIELD_BYTES = 2_000;
+
 /** Limits of the API: defaults of settings, and the bounds that schemas state. */
 export const LIMITS = {
   /** Unicode code points of a message's text, as all limits of characters: what `maxLength` of JSON Schema counts. */
@@ -30,8 +35,10 @@ export const LIMITS = {
   searchWords: 8,
   /** Milliseconds per search. */
   searchTimeoutMs: 1_500,
-  /** Approximate bytes of a list in one response. A longer list has a next page. */
+  /** Approximate bytes of a page in one response. A longer one has a next page. */
   listBytes: 1_000_000,
+  /** Characters of the text of a `last_message`. */
+  lastMessageText: 500,
   /** Characters of a conversation title, and of a title that is derived from the first message. */
   title: 200,
   titleFromMessage: 60,
@@ -79,9 +86,12 @@ export const LIMITS = {
   eventsKeptDays: 7,
   /** Days for which the journals of finished turns are kept. */
   journalsKeptDays: 30,
-  memoriesPerAgent: 500,
-  /** UTF-8 bytes of a memory. */
-  memoryBytes: 8 * 1024,
+  ...memories,
+  /**
+   * Stored bytes of the memories in one response. The specification gives this list without pages, so all memories that the default limits
+   * allow are in one response. Only with higher limits it can have a next page.
+   */
+  memoryListBytes: memories.memoriesPerAgent * (memories.memoryBytes + MEMORY_FIELD_BYTES),
   /** Hours for which the user can approve a call of a tool. */
   approvalHours: 24,
   artifactsPerWorkspace: 1_000,

@@ -57,6 +57,7 @@ const messageIn = ({ id }: TestConversation, differences: object) => ({
   conversation_id: id,
   role: 'agent',
   status: 'delivered',
+  extended_status: 'delivered',
   created_at: TIME,
   updated_at: TIME,
   local_id: null,
@@ -136,7 +137,7 @@ export function itShowsContentTypes(client: () => TestClient): void {
     expect(messages).toEqual([
       messageIn(conversation, {
         role: 'user',
-        status: 'read',
+        extended_status: 'read',
         agent: null,
         local_id: expect.any(String),
         content: { type: 'text', text: 'Hello' },

@@ -1,4 +1,4 @@
-import type { Conversation, ListedMessage, MessageContent, MessageData } from '@uswarm/contract';
+import type { Conversation, MessageData, MessageContent } from '@uswarm/contract';
 import { foldedMessages } from './folded-messages.js';
 import type { TestClient } from './test-client.js';
 
@@ -35,9 +35,6 @@ const withoutAgentStatus = ({ agent, ...message }: MessageData): MessageData => 
   agent: agent && { ...agent, status: 'online' },
 });
 
-/** A message of a list like one of an event. */
-const fromList = ({ extended_status: status, ...message }: ListedMessage): MessageData => ({ ...message, status });
-
 /** Creates a conversation with the swarm. */
 export async function openConversation(client: TestClient): Promise<TestConversation> {
   const workspace = `/v1/workspaces/${client.workspaceId}`;
@@ -73,8 +70,8 @@ export async function openConversation(client: TestClient): Promise<TestConversa
     folded: () => foldedMessages(client.events, id).map(withoutAgentStatus),
     async listed() {
       const path = `${workspace}/conversations/${id}/messages?direction=forward&limit=100`;
-      const page = (await client.api('GET', path)).body as { data: ListedMessage[] };
-      return page.data.map(fromList).map(withoutAgentStatus);
+      const page = (await client.api('GET', path)).body as { data: MessageData[] };
+      return page.data.map(withoutAgentStatus);
     },
   };
 }

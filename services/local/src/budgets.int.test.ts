@@ -81,7 +81,7 @@ describe('the limits of a turn without a model gateway', () => {
     const before = world.installation.model.requests.length;
     await world.client.send('Remember some facts');
     const reply = await world.view.done(1);
-    expect(reply).toMatchObject({ status: 'incomplete', error: { code: 'token_limit_reached' } });
+    expect(reply).toMatchObject({ extended_status: 'incomplete', error: { code: 'token_limit_reached' } });
     expect(textOf(reply)).toBe('Part 0. ');
     expect(world.view.cards()).toEqual([]);
     expect(world.installation.model.requests).toHaveLength(before + 1);

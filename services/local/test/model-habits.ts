@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Dialect, dialects, type ModelServer, type ReceivedRequest, startModelServer } from '@uswarm/dev-servers';
-import type { ListedMessage } from '@uswarm/contract';
+import type { MessageData } from '@uswarm/contract';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from './model-settings.js';
 import { type SeparateServices, startSeparateServices } from './separate.js';
@@ -58,7 +58,7 @@ function settingsOf(protocol: ModelProtocol, server: ModelServer, habits: readon
 
 /** The text of an agent, and how its reply ended. */
 export interface HabitOutcome {
-  status: ListedMessage['status'];
+  status: MessageData['status'];
   /** The code of the failure. */
   error: string | null;
   text: string;
@@ -142,7 +142,7 @@ async function ask({ api, workspaceId, send, saw }: TestClient, questions: reado
   await send(questions.join('\n'), id);
   await saw('message.done', ({ conversation_id }: { conversation_id: string }) => conversation_id === id);
   const listed = await api('GET', `${conversations}/${id}/messages`);
-  return (listed.body as { data: ListedMessage[] }).data.flatMap(({ role, content, status, error }) =>
+  return (listed.body as { data: MessageData[] }).data.flatMap(({ role, content, status, error }) =>
     role === 'agent' && content.type === 'text' ? [{ status, error: error?.code ?? null, text: content.text }] : [],
   );
 }

@@ -139,7 +139,8 @@ export const AgentMemoryList = z
   .strictObject({
     data: z.array(AgentMemory),
     next_scroll_id: z.string().optional().meta({
-      description: 'Present only if the list did not fit into one response.',
+      description:
+        'Present only if the installation allows more or larger memories than the default, and they do not fit into one response.',
       'x-extension': true,
     }),
   })

@@ -22,12 +22,14 @@ export const Conversation = z
       'x-extension': true,
     }),
     agent: AgentSummary.nullable(),
-    last_message: MessageData.nullable(),
+    last_message: MessageData.nullable().meta({
+      description: `The text of the message has at most ${LIMITS.lastMessageText} characters; \`truncated\` tells whether it is longer.`,
+    }),
   })
   .meta({ id: 'Conversation' });
 export type Conversation = z.output<typeof Conversation>;
 
-/** The conversations of a workspace; without `limit`, all that fit into one response. */
+/** The conversations of a workspace; without `limit`, all of them. */
 export const ConversationPage = z
   .strictObject({ data: z.array(Conversation), pagination: Pagination })
   .meta({ id: 'ConversationPage' });

@@ -128,36 +128,40 @@ const ERROR = {
   description: 'The reason why the message failed or is incomplete (`stopped` if a reply was stopped); null otherwise.',
   'x-extension': true,
 };
+const TRUNCATED = {
+  description:
+    'The text of `content` is only the beginning, without the mentions in the rest: a preview for a list, in `last_message`. Do not use it as a ' +
+    'copy of the message, whatever its `rev` is. Absent if the text is complete.',
+  'x-extension': true,
+};
 const EditedAt = Timestamp.nullable().meta({
   description: 'When the user last edited the message; null if never.',
   'x-extension': true,
 });
 
-const messageFields = {
-  id: Id,
-  conversation_id: Id,
-  role: MessageRole,
-  content: MessageContent,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  rev: Rev.optional(),
-  position: Position,
-  error: MessageError.nullable().meta(ERROR),
-  edited_at: EditedAt,
-  local_id: z.string().nullable(),
-  agent: AgentData.nullable(),
-  attachments: z.array(Attachment),
-  mentions: z.array(Mention),
-};
-
-export const MessageData = z.strictObject({ ...messageFields, status: MessageStatus }).meta({ id: 'MessageData' });
+/** The same in events, in lists and in all other responses: devices that received one of them show the same as others. */
+export const MessageData = z
+  .strictObject({
+    id: Id,
+    conversation_id: Id,
+    role: MessageRole,
+    content: MessageContent,
+    status: ListedMessageStatus,
+    extended_status: MessageStatus.meta({ description: 'The exact status.', 'x-extension': true }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    rev: Rev.optional(),
+    position: Position,
+    error: MessageError.nullable().meta(ERROR),
+    edited_at: EditedAt,
+    local_id: z.string().nullable(),
+    agent: AgentData.nullable(),
+    attachments: z.array(Attachment),
+    mentions: z.array(Mention),
+    truncated: z.literal(true).optional().meta(TRUNCATED),
+  })
+  .meta({ id: 'MessageData' });
 export type MessageData = z.output<typeof MessageData>;
-
-/** A message in a list, with one of three statuses of the specification and the exact status. */
-export const ListedMessage = z
-  .strictObject({ ...messageFields, status: ListedMessageStatus, extended_status: MessageStatus })
-  .meta({ id: 'ListedMessage' });
-export type ListedMessage = z.output<typeof ListedMessage>;
 
 /**
  * The text of a reply that ended without one: clients that know only the specification would show an empty bubble. Others can tell by the
@@ -177,7 +181,7 @@ export const Pagination = z
 export type Pagination = z.output<typeof Pagination>;
 
 export const MessagePage = z
-  .strictObject({ data: z.array(ListedMessage), pagination: Pagination })
+  .strictObject({ data: z.array(MessageData), pagination: Pagination })
   .meta({ id: 'MessagePage' });
 export type MessagePage = z.output<typeof MessagePage>;
 

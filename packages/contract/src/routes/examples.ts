@@ -3,7 +3,7 @@ import type { Artifact, ArtifactSummary, ArtifactVersion } from '../resources/ar
 import type { Conversation } from '../resources/conversation.js';
 import type { Export } from '../resources/export.js';
 import type { LegalStatus } from '../resources/legal.js';
-import type { ListedMessage, MessageContent, MessageData } from '../resources/message.js';
+import type { MessageData, MessageContent } from '../resources/message.js';
 import type { Attachment } from '../resources/upload.js';
 import type { UsageAmount, UsageReport, WorkspaceBudget } from '../resources/usage.js';
 import type { UserProfile } from '../resources/user.js';
@@ -78,7 +78,8 @@ export const sentMessage: MessageData = {
   conversation_id: EXAMPLE.conversationId,
   role: 'user',
   content: { type: 'text', text: '@Researcher what is on my list?' },
-  status: 'sent',
+  status: 'delivered',
+  extended_status: 'sent',
   created_at: MORNING,
   updated_at: MORNING,
   rev: 65,
@@ -99,7 +100,7 @@ export const editedMessage: MessageData = {
   edited_at: LATER,
 };
 
-export const listedMessage: ListedMessage = { ...sentMessage, status: 'delivered', extended_status: 'read' };
+export const listedMessage: MessageData = { ...sentMessage, extended_status: 'read' };
 
 export const chosenCard: MessageData = {
   id: EXAMPLE.cardId,
@@ -116,6 +117,7 @@ export const chosenCard: MessageData = {
     selected_action_id: 'yes',
   },
   status: 'delivered',
+  extended_status: 'delivered',
   created_at: MORNING,
   updated_at: LATER,
   rev: 69,
@@ -187,7 +189,7 @@ const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { ty
 };
 
 /** A message of each type of content, as an agent wrote it. */
-export const listedKinds: ListedMessage[] = Object.values(CONTENTS).map((content) => ({
+export const listedKinds: MessageData[] = Object.values(CONTENTS).map((content) => ({
   ...listedMessage,
   role: 'agent',
   content,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
-import { EditMessageBody, ListedMessage, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
+import { EditMessageBody, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
 import { data, STRICT } from '../resources/primitives.js';
 import { created, defineRoute, id, noContent, ok } from './define.js';
 import * as examples from './examples.js';
@@ -103,7 +103,7 @@ export const messageRoutes = [
     extension: true,
     params: message,
     position: { of: 'workspace', parameter: 'workspaceId' },
-    responses: ok(data(ListedMessage)),
+    responses: ok(data(MessageData)),
     example: { params: { ...examples.inWorkspace, id: EXAMPLE.messageId }, answer: { data: examples.listedMessage } },
   }),
   defineRoute({

@@ -117,14 +117,14 @@ export class FoldingClient {
     if (!/^\d+$/.test(seq)) this.violations.push(`the position of ${workspaceId} is "${position}"`);
     const conversations = await this.rest.readAll<Conversation>(`${path}/conversations`);
     const messages = await Promise.all(
-      conversations.map(({ id }) => this.rest.readAll<ListedMessage>(`${path}/conversations/${id}/messages`)),
+      conversations.map(({ id }) => this.rest.readAll<Message>(`${path}/conversations/${id}/messages`)),
     );
     return {
       epoch,
       position: Number(seq),
       workspace: (body as { data: Workspace }).data,
       conversations: new Map(conversations.map((conversation) => [conversation.id, conversation])),
-      messages: new Map(messages.flat().map((message) => [message.id, exactStatus(message)])),
+      messages: new Map(messages.flat().map((message) => [message.id, message])),
       deleted: new Set(),
       streams: new Map(),
       statuses: new Map(),
@@ -348,12 +348,6 @@ interface WebSocketConnection extends NodeJS.EventEmitter {
   resume(): void;
   terminate(): void;
 }
-
-type ListedMessage = Message & { extended_status: string };
-
-/** A message of a list as events contain it. */
-const exactStatus = ({ extended_status: status, ...message }: ListedMessage): Message =>
-  ({ ...message, status }) as Message;
 
 /** Creates the account. The gateway refuses users without one, and clients do not try again. */
 export async function signUp({ restUrls }: Place, token: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Conversation, ListedMessage, MessageData, ServerEventPayload, Workspace } from '@uswarm/contract';
+import type { Conversation, MessageData, ServerEventPayload, Workspace } from '@uswarm/contract';
 import { previewText } from '../../src/features/workspaces/workspace-view.js';
 
 /** Something that a client receives, in any order and any number of times: a durable event, or an object of a response. */
@@ -187,19 +187,13 @@ export function shownBy(
   };
 }
 
-/** A message of a list with its exact status, as in events. */
-export const messageOf = ({ extended_status: status, ...message }: ListedMessage): MessageData => ({
-  ...message,
-  status,
-});
-
 const revOf = ({ rev = 0 }: { rev?: number | undefined }): number => rev;
 
-const shownMessage = ({ id, content, status, error, edited_at, rev }: MessageData) => ({
-  id,
-  content,
-  status,
-  error,
-  edited_at,
-  rev,
+/**
+ * All fields. The status of the agent is that of the time of the event or response; `agent.status` reports changes. The addresses of
+ * avatars depend on who renders a message.
+ */
+export const shownMessage = ({ agent, ...message }: MessageData) => ({
+  ...message,
+  agent: agent && { ...agent, status: 'online', avatar: '' },
 });

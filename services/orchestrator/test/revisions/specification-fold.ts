@@ -37,6 +37,6 @@ export class SpecificationFold {
   }
 
   get messages(): MessageData[] {
-    return [...this.#messages.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    return [...this.#messages.values()];
   }
 }

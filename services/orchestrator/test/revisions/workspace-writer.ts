@@ -1,19 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type {
-  Conversation,
-  ConversationPage,
-  ListedMessage,
-  MessageData,
-  MessagePage,
-  Workspace,
-} from '@uswarm/contract';
+import type { Conversation, ConversationPage, MessageData, MessagePage, Workspace } from '@uswarm/contract';
 import fc from 'fast-check';
 import { createWithTransaction } from '../../src/database/transaction.js';
 import { createEventRenderer } from '../../src/features/events/event-payloads.js';
 import { createStores, type Stores } from '../stores.js';
 import { first, type Home, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
 import { currentViewContext } from '../view-context.js';
-import { messageOf, type Received, type Shown, shownBy } from './merging-client.js';
+import { type Received, type Shown, shownBy } from './merging-client.js';
 
 /** A write that changes what clients see. `pick` selects its object. */
 export interface Write {
@@ -88,10 +81,10 @@ export class WorkspaceWriter {
 
   async messages(): Promise<MessageData[]> {
     const lists = await Promise.all((await this.conversations()).map(({ id }) => this.#listed(id)));
-    return lists.flat().map(messageOf);
+    return lists.flat();
   }
 
-  async #listed(conversationId: string): Promise<ListedMessage[]> {
+  async #listed(conversationId: string): Promise<MessageData[]> {
     const path = `${this.#path}/conversations/${conversationId}/messages?limit=100`;
     const { status, body } = await this.#deps.user.raw<MessagePage>({ method: 'GET', path });
     // The conversation was deleted after the list of conversations was read.
@@ -143,7 +136,7 @@ export class WorkspaceWriter {
     const conversation = conversations[pick % Math.max(1, conversations.length)];
     if (conversation === undefined) return;
     const path = `${this.#path}/conversations/${conversation.id}`;
-    const messages = (await this.#listed(conversation.id)).map(messageOf);
+    const messages = await this.#listed(conversation.id);
     const message = messages[pick % Math.max(1, messages.length)];
     switch (kind) {
       case 'say':

@@ -52,12 +52,14 @@ describe('memories of an agent', () => {
     expect(await list('', ofColleague)).toEqual([]);
   });
 
-  describe('that do not fit into one response', () => {
-    /** Stores control characters: JSON escapes each byte as six. */
+  describe('that are many and long', () => {
     const store = (count: number, bytes: number) =>
-      sql`INSERT INTO agent_memories (agent_id, key, content, category, created_at)
-        SELECT ${agentId}, 'large-' || lpad(n::text, 3, '0'), repeat(chr(1), ${bytes}), 'core', now()
-        FROM generate_series(1, ${count}) n`.execute(uswarm.database);
+      uswarm.database.transaction().execute(async (tx) => {
+        await sql`SET LOCAL statement_timeout = 0`.execute(tx);
+        await sql`INSERT INTO agent_memories (agent_id, key, content, category, created_at)
+          SELECT ${agentId}, 'large-' || lpad(n::text, 3, '0'), repeat('x', ${bytes}), 'core', now()
+          FROM generate_series(1, ${count}) n`.execute(tx);
+      });
 
     const read = async (query: string): Promise<AgentMemoryList> =>
       (await user.get<AgentMemoryList>(memories + query)).body;
@@ -71,18 +73,21 @@ describe('memories of an agent', () => {
     const names = (count: number) =>
       Array.from({ length: count }, (_, n) => `large-${(n + 1).toString().padStart(3, '0')}`);
 
-    it('are listed in several responses of bounded size, each memory once', async () => {
-      await store(100, 8_000);
-      const found = await pages();
-      expect(found.length).toBeGreaterThan(3);
-      expect(found.flatMap(({ data }) => data.map(({ key }) => key))).toEqual(names(100));
-      const sizes = found.map((page) => Buffer.byteLength(JSON.stringify(page)));
-      expect(Math.max(...sizes)).toBeLessThan(LIMITS.listBytes + 50_000);
+    it('are in one response if they are as many and as long as allowed by default', async () => {
+      await store(LIMITS.memoriesPerAgent, LIMITS.memoryBytes);
+      const { data, ...more } = await read('');
+      expect({ keys: data.map(({ key }) => key), more }).toEqual({ keys: names(LIMITS.memoriesPerAgent), more: {} });
+    });
+
+    it('are listed in several responses if the installation allows more, each memory once', async () => {
+      await store(5, LIMITS.memoryListBytes / 2);
+      const found = (await pages()).map(({ data }) => data.map(({ key }) => key));
+      expect(found).toEqual([names(5).slice(0, 2), names(5).slice(2, 4), names(5).slice(4)]);
     });
 
     it('are listed one per response if each memory exceeds the limit', async () => {
       await sql`INSERT INTO agent_memories (agent_id, key, content, category)
-        SELECT ${agentId}, 'large-' || n, repeat('x', ${LIMITS.listBytes + 1}), 'core'
+        SELECT ${agentId}, 'large-' || n, repeat('x', ${LIMITS.memoryListBytes + 1}), 'core'
         FROM generate_series(1, 2) n`.execute(uswarm.database);
       const { body } = await user.get<AgentMemoryList>(memories);
       expect(body.data.map(({ key }) => key)).toEqual(['large-1']);
@@ -92,7 +97,7 @@ describe('memories of an agent', () => {
     });
 
     it('reject a cursor of another list', async () => {
-      await store(30, 8_000);
+      await store(2, LIMITS.memoryListBytes);
       const { body } = await user.get<AgentMemoryList>(memories);
       const elsewhere = `${ofColleague}?scrollId=${body.next_scroll_id}`;
       expect(await user.refusal('GET', elsewhere)).toBe('cursor_invalid');

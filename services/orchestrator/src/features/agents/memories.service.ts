@@ -7,7 +7,6 @@ import {
 } from '@uswarm/contract';
 import { requiredLine, visibleLine } from '../../http/visible-text.js';
 import type { WithTransaction } from '../../database/database.js';
-import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { AgentAccess } from './agent-access.js';
 import type { ListCursorCodec } from '../messages/list-cursor.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -82,9 +81,7 @@ export function createMemoryService({
       const category = sent === undefined ? undefined : visibleLine(sent);
       const scope = [userId, agentId, category ?? null];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await store.list(agentId, category, after);
-      // Postgres counts stored bytes; JSON escapes can make the response larger.
-      const page = fitting(rows, (row) => jsonBytes(memoryView(row)));
+      const page = await store.list(agentId, category, after);
       const last = page.at(-1);
       const isWhole = last === undefined || page.length === last.found;
       return {

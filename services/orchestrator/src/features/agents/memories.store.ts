@@ -56,7 +56,7 @@ const CORE_CATEGORIES = ['core', 'user', 'profile', 'preferences', 'pinned'];
 const CANDIDATES = 400;
 
 export interface MemoryStore {
-  /** Oldest first: as many as fit into one response, at least one. Does not check the owner. */
+  /** Oldest first: all, unless the limits of memories are above the default; see `LIMITS.memoryListBytes`. Does not check the owner. */
   list(agentId: string, category: string | undefined, after?: ListPosition): Promise<ListedMemory[]>;
   /** Blocks concurrent changes of the agent's memories. @returns the workspace of the agent; undefined if the user has no such agent */
   lock(userId: string, agentId: string, db: Database): Promise<string | undefined>;
@@ -135,7 +135,7 @@ export function createMemoryStore(database: Database): MemoryStore {
           ), 0) AS before
           FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${keyset}
         ) m
-        WHERE before < ${LIMITS.listBytes}
+        WHERE before < ${LIMITS.memoryListBytes}
         ORDER BY created_at, key`.execute(database);
       return rows;
     },

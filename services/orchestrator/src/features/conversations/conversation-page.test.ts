@@ -11,7 +11,6 @@ describe('readConversations', () => {
     const positions = ['b', 'a'].map((digit) => ({
       id: crypto.randomUUID().replace(/^./, digit),
       activeAt: '2026-11-22T10:00:00.123456Z',
-      bytes: 0,
     }));
     const store = { positions: async () => positions, findAll: async () => [] };
     const { data, pagination } = await readConversations({ store, cursors }, { limit: 1 }, WHERE, currentViewContext());

@@ -1,4 +1,4 @@
-import type { Conversation } from '@uswarm/contract';
+import type { Conversation, MessageData } from '@uswarm/contract';
 import { agentSummary } from '../agents/agent-view.js';
 import { messageView, type ViewContext } from '../messages/message-view.js';
 import type { ConversationRow } from './conversations.store.js';
@@ -32,6 +32,14 @@ export function conversationView(row: ConversationRow, viewContext: ViewContext)
     unread_count: row.unread_count,
     last_read_message_id: row.last_read_id,
     agent,
-    last_message: row.last_message === null ? null : messageView(row.last_message, viewContext),
+    last_message: row.last_message === null ? null : previewOf(row.last_message, viewContext),
   };
+}
+
+/** A message with the beginning of its text. Mentions in the rest would be outside the text. */
+function previewOf(row: NonNullable<ConversationRow['last_message']>, viewContext: ViewContext): MessageData {
+  const view = messageView(row, viewContext);
+  if (!row.truncated || !('text' in view.content)) return view;
+  const { length: end } = view.content.text;
+  return { ...view, mentions: view.mentions.filter(({ offset, length }) => offset + length <= end), truncated: true };
 }

@@ -1,12 +1,11 @@
-import type { AgentRole, ConversationType } from '@uswarm/contract';
+import { type AgentRole, type ConversationType, LIMITS } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentActivity, TitleSource } from '../../database/schema.js';
 import { currentActivity } from '../agents/agent-status.store.js';
-import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
+import { messageColumns } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
 import { listOrder } from '../messages/position.js';
-import { STORED_BYTES } from '../messages/stored-bytes.js';
 import { LAST_READ, UNREAD } from './unread.js';
 
 /** A conversation with its agent and its last message, if any. */
@@ -28,7 +27,8 @@ export interface ConversationRow {
   partner_activity: AgentActivity;
   partner_phase: MessageRow['runtime_phase'];
   partner_silent_since: Date | null;
-  last_message: MessageRow | null;
+  /** With the beginning of its text. */
+  last_message: (MessageRow & { truncated: boolean }) | null;
 }
 
 export interface NewConversation {
@@ -50,8 +50,6 @@ export interface ConversationPosition {
   id: string;
   /** With microseconds: `2026-11-22T10:00:00.123456Z`. */
   activeAt: string;
-  /** Approximate size of its last message in bytes; see `STORED_BYTES`. */
-  bytes: number;
 }
 
 export interface ConversationStore {
@@ -75,7 +73,7 @@ export interface ConversationStore {
   positions(
     workspaceId: string,
     pageDirection: 'older' | 'newer',
-    position: Pick<ConversationPosition, 'id' | 'activeAt'> | undefined,
+    position: ConversationPosition | undefined,
     limit: number | null,
   ): Promise<ConversationPosition[]>;
   /** @returns false if the conversation is deleted */
@@ -98,7 +96,17 @@ export interface ConversationStore {
   findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;
 }
 
-type FlatRow = Omit<ConversationRow, 'last_message'> & Omit<MessageRow, 'id'> & { id: string | null };
+type FlatRow = Omit<ConversationRow, 'last_message'> &
+  Omit<MessageRow, 'id'> & { id: string | null; truncated: boolean };
+
+const { lastMessageText: MAX_TEXT } = LIMITS;
+/** The beginning of the text of a message `m`. The database cuts it, because a list of conversations has hundreds of messages. */
+const BEGINNING = sql`
+  SELECT type, left(text, ${sql.lit(MAX_TEXT)} + 1) AS text FROM jsonb_to_record(m.content) AS content (type text, text text) OFFSET 0`;
+const IS_TRUNCATED = sql`coalesce(length(beginning.text) > ${sql.lit(MAX_TEXT)}, false)`;
+/** Contents with a text have no other field. */
+const SHORT_CONTENT = sql`CASE WHEN ${IS_TRUNCATED}
+  THEN jsonb_build_object('type', beginning.type, 'text', left(beginning.text, ${sql.lit(MAX_TEXT)})) ELSE m.content END`;
 
 /** One statement per list. The last message and the unread count are index lookups per conversation. */
 async function select(db: Database, where: RawBuilder<unknown>): Promise<ConversationRow[]> {
@@ -109,7 +117,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
       p.slug AS partner_slug, p.avatar_url AS partner_avatar, ${currentActivity('p')} AS partner_activity,
       r.phase AS partner_phase, r.silent_since AS partner_silent_since,
-      ${MESSAGE_COLUMNS}
+      ${messageColumns(SHORT_CONTENT)}, ${IS_TRUNCATED} AS truncated
     FROM conversations c
     JOIN workspaces w ON w.id = c.workspace_id
     LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
@@ -118,6 +126,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
       SELECT * FROM messages m WHERE m.conversation_id = c.id AND m.content ->> 'type' <> 'tool_status'
       ORDER BY ${listOrder('older')} LIMIT 1
     ) m ON true
+    LEFT JOIN LATERAL (${BEGINNING}) beginning ON true
     LEFT JOIN agents a ON a.id = m.agent_id
     WHERE ${where}
     ORDER BY c.updated_at DESC, c.id DESC`.execute(db);
@@ -164,12 +173,7 @@ export function createConversationStore(database: Database): ConversationStore {
       const keyset = pageDirection === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
       const order = pageDirection === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
       const { rows } = await sql<ConversationPosition>`
-        SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt",
-          coalesce((
-            SELECT ${STORED_BYTES} FROM messages m WHERE m.conversation_id = c.id
-              AND m.content ->> 'type' <> 'tool_status'
-            ORDER BY ${listOrder('older')} LIMIT 1
-          ), 0) AS bytes
+        SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt"
         FROM conversations c
         WHERE c.workspace_id = ${workspaceId} AND ${position === undefined ? sql`true` : keyset}
         ORDER BY ${order} LIMIT ${limit}`.execute(database);

@@ -2,7 +2,6 @@ import { ApiError, type DurableEventName, type MessageContent, type MessageStatu
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
 import { changedColumns, type MessageChange } from '../messages/messages.store.js';
-import { listOrder } from '../messages/position.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
 import { revisedRows, workspaceRev } from './revisions.js';
 
@@ -64,7 +63,7 @@ export interface CommittedEvent extends StoredEvent {
 }
 
 export interface SizedEvent extends StoredEvent {
-  /** Approximate size in bytes of the message in the payload; see `STORED_BYTES`. */
+  /** Approximate size in bytes of the message in the payload; see `STORED_BYTES`. Other payloads are small. */
   bytes: number;
 }
 
@@ -250,11 +249,6 @@ export function createEventStore(
           e.created_at AS "createdAt", coalesce(CASE
           WHEN e.type IN ('message.new', 'message.updated') THEN (
             SELECT ${STORED_BYTES} FROM messages m WHERE m.id = e.subject_id)
-          WHEN e.type IN ('conversation.new', 'conversation.updated') THEN (
-            SELECT ${STORED_BYTES} FROM messages m WHERE m.conversation_id = e.subject_id
-            ORDER BY ${listOrder('older')} LIMIT 1)
-          WHEN e.type = 'workspace.updated' THEN (
-            SELECT ${STORED_BYTES} FROM messages m WHERE m.workspace_id = e.subject_id ORDER BY m.seq DESC LIMIT 1)
         END, 0) AS bytes
         FROM workspace_events e
         WHERE e.workspace_id = ${workspaceId} AND e.seq > ${seq}

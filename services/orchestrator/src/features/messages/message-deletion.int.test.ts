@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Conversation, ListedMessage, Workspace } from '@uswarm/contract';
+import type { Conversation, MessageData, Workspace } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
 import { eventually } from '@uswarm/testkit/eventually';
 import { CARD, createMessageClient, END, TOOL } from '../../../test/message-client.js';
@@ -33,7 +33,7 @@ describe('GET /v1/workspaces/{workspaceId}/messages/{id}', () => {
     const { userMessage, reply } = await answered('why?');
     const list = await listed();
     for (const id of [userMessage, reply]) {
-      const { body } = await world.user.get<{ data: ListedMessage }>(pathOf(id));
+      const { body } = await world.user.get<{ data: MessageData }>(pathOf(id));
       expect(body.data).toEqual(list.find((message) => message.id === id));
     }
   });
@@ -41,7 +41,7 @@ describe('GET /v1/workspaces/{workspaceId}/messages/{id}', () => {
   it('renews the links of attachments', async () => {
     const { id } = await upload(world.user, { content: 'x' });
     const message = await say('look', { attachments: [{ id }] });
-    const { body } = await world.user.get<{ data: ListedMessage }>(pathOf(message.id));
+    const { body } = await world.user.get<{ data: MessageData }>(pathOf(message.id));
     const url = new URL(body.data.attachments[0]?.url ?? '', world.uswarm.url);
     expect((await fetch(url)).status).toBe(200);
   });

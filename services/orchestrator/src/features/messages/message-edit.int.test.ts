@@ -15,7 +15,7 @@ describe('PATCH /v1/workspaces/{workspaceId}/messages/{id}', () => {
     const { userMessage } = await answered(secret);
     const before = (await listed())[0];
     const data = await edit(userMessage, 'How?');
-    expect(data).toMatchObject({ id: userMessage, status: 'sent', content: { type: 'text', text: 'How?' } });
+    expect(data).toMatchObject({ id: userMessage, extended_status: 'sent', content: { type: 'text', text: 'How?' } });
     expect(Date.parse(data.edited_at ?? '')).toBeGreaterThan(Date.parse(data.created_at));
     expect(data.created_at).toBe(before?.created_at);
     expect(await ids()).toEqual([userMessage]);

@@ -16,7 +16,12 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
     const { userMessage, reply } = await answered('why?', end);
     const before = await ids();
     const data = await regenerate(reply);
-    expect(data).toMatchObject({ id: userMessage, status: 'sent', content: { text: 'why?' }, edited_at: null });
+    expect(data).toMatchObject({
+      id: userMessage,
+      extended_status: 'sent',
+      content: { text: 'why?' },
+      edited_at: null,
+    });
     expect(await ids()).toEqual([userMessage]);
     expect(await queued()).toEqual([{ userMessage, agent: world.home.agents[0]?.id, status: 'queued' }]);
     const told = await events();

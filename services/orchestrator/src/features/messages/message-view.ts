@@ -1,12 +1,11 @@
 import {
   emptyReplyText,
+  listedStatus,
   messageError,
   type AgentRole,
-  type ListedMessage,
-  type ListedMessageStatus,
+  type MessageData,
   type Mention,
   type MessageContent,
-  type MessageData,
   type MessageRole,
   type MessageStatus,
 } from '@uswarm/contract';
@@ -109,7 +108,8 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     conversation_id,
     role,
     content: shownContent(row),
-    status,
+    status: listedStatus(status),
+    extended_status: status,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     rev: row.rev,
@@ -121,21 +121,4 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     attachments: attachments.map(viewContext.attachment),
     mentions,
   };
-}
-
-const LISTED: Record<MessageStatus, ListedMessageStatus> = {
-  pending: 'pending',
-  sent: 'delivered',
-  delivered: 'delivered',
-  read: 'delivered',
-  silent: 'delivered',
-  delegated: 'delivered',
-  failed: 'failed',
-  incomplete: 'failed',
-};
-
-/** A list has one of the three documented statuses, and the exact one in `extended_status`. */
-export function listedMessageView(row: MessageRow, viewContext: ViewContext): ListedMessage {
-  const message = messageView(row, viewContext);
-  return { ...message, status: LISTED[message.status], extended_status: message.status };
 }

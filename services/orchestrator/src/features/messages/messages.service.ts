@@ -1,4 +1,4 @@
-import { ApiError, type ListedMessage, type MessagePage, type MessageListQuery } from '@uswarm/contract';
+import { ApiError, type MessageData, type MessagePage, type MessageListQuery } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import { pipelined } from '../../database/pipelined.js';
 import type { ReadRoutePosition } from '../../http/handlers.js';
@@ -6,7 +6,7 @@ import type { ConversationStore } from '../conversations/conversations.store.js'
 import { type RequestedConversation, requireConversation } from '../conversations/require-conversation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
-import { listedMessageView, type CreateViewContext } from './message-view.js';
+import { messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import { type PageDeps, type PageOptions, type PositionedPage, readPage } from './page.js';
 import type { SendMessage } from './send-message.js';
@@ -29,7 +29,7 @@ export interface MessageService {
     readPosition: ReadRoutePosition,
   ): Promise<PositionedPage>;
   /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
-  get(userId: string, workspaceId: string, messageId: string): Promise<ListedMessage>;
+  get(userId: string, workspaceId: string, messageId: string): Promise<MessageData>;
   send: SendMessage;
 }
 
@@ -73,7 +73,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       await access.require(userId, workspaceId);
       const [row] = await store.find([messageId]);
       if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
-      return listedMessageView(row, createViewContext());
+      return messageView(row, createViewContext());
     },
 
     send: deps.send,

@@ -73,12 +73,13 @@ export interface MessageStore {
 }
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
-export const MESSAGE_COLUMNS = sql`
-  m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, m.content, m.status, m.local_id,
+export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, ${currentActivity('a')} AS agent_activity,
   r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
+const MESSAGE_COLUMNS = messageColumns(sql`m.content`);
 
 const MESSAGE_JOINS = sql`
   LEFT JOIN agents a ON a.id = m.agent_id

@@ -1,7 +1,7 @@
-import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
+import type { MessageData, MessagePage, PageQuery } from '@uswarm/contract';
 import { fitting, jsonBytes, surelyFits } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
-import { listedMessageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
+import { messageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import type { PageDirection } from './position.js';
 
@@ -26,7 +26,7 @@ export interface PageOptions {
 
 interface Viewed {
   row: MessageRow;
-  view: ListedMessage;
+  view: MessageData;
 }
 
 /** Messages in the order of the page, and whether more exist on either side. */
@@ -60,7 +60,7 @@ export async function readPage(
   const nextDirection: PageDirection = query.direction === 'backward' ? 'older' : 'newer';
   const prevDirection: PageDirection = nextDirection === 'older' ? 'newer' : 'older';
 
-  const viewed = (row: MessageRow): Viewed => ({ row, view: listedMessageView(row, viewContext) });
+  const viewed = (row: MessageRow): Viewed => ({ row, view: messageView(row, viewContext) });
   const bytesOf = ({ view }: Viewed): number => jsonBytes(view);
   /** Serialises messages to measure them only if the stored size is near the limit. */
   const fittingRows = (rows: readonly PageRow[], storedBytes: number): Viewed[] => {

@@ -55,7 +55,7 @@ describe('POST …/messages', () => {
 
     it('RES-052 RES-054 has the role user and the status sent', async () => {
       await signUp();
-      expect(await send(text('hi'))).toMatchObject({ role: 'user', status: 'sent' });
+      expect(await send(text('hi'))).toMatchObject({ role: 'user', status: 'delivered', extended_status: 'sent' });
     });
 
     it('RES-053 RES-066 has the unmodified text of the request', async () => {
@@ -105,7 +105,7 @@ describe('POST …/messages', () => {
       await signUp();
       expect(await send({ ...text('hi'), role: 'system', status: 'read', later: { version: 2 } })).toMatchObject({
         role: 'user',
-        status: 'sent',
+        extended_status: 'sent',
       });
     });
   });

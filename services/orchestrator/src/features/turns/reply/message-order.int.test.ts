@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import type { Conversation, ListedMessage, MessageData, MessagePage, ReplayedEvent, Workspace } from '@uswarm/contract';
+import type { Conversation, MessageData, MessagePage, ReplayedEvent, Workspace } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { useTurnFixture } from '../../../../test/turn-fixture.js';
 
@@ -19,7 +19,7 @@ describe('the order of what a turn writes', () => {
 
   const list = async (query: string, path = world.home.messages): Promise<MessagePage> =>
     (await world.user.get<MessagePage>(`${path}?${query}`)).body;
-  const shown = ({ content }: Pick<ListedMessage, 'content'>): string =>
+  const shown = ({ content }: Pick<MessageData, 'content'>): string =>
     content.type === 'tool_status'
       ? `tool ${content.description}`
       : content.type === 'text'

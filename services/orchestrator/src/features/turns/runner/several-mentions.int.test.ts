@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AgentSummary, LIMITS, type ListedMessage, type MessageData, type MessagePage } from '@uswarm/contract';
+import { type AgentSummary, LIMITS, type MessageData, type MessagePage } from '@uswarm/contract';
 import { useTurnFixture } from '../../../../test/turn-fixture.js';
 import { TURN_JOB } from '../turn-queue.js';
 
@@ -17,7 +17,7 @@ describe('a message that mentions several agents', () => {
   };
   const ask = async () => (await world.user.post<{ data: MessageData }>(world.home.messages, draft(), 201)).body.data;
   const list = async () => (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data;
-  const shown = ({ agent, extended_status, content }: ListedMessage) => [
+  const shown = ({ agent, extended_status, content }: MessageData) => [
     agent?.id ?? 'user',
     extended_status,
     content.type === 'text' && agent !== null ? content.text : content.type,
