@@ -57,6 +57,41 @@ describe('the installed release', () => {
     return pod?.status?.containerStatuses?.[0]?.state?.terminated?.reason === 'StartError';
   };
 
+  it('has manifests that change no object when they are applied again', async () => {
+    const { stdout: manifests } = await session.tools.helm(['get', 'manifest', RELEASE, '-n', NAMESPACE.release]);
+    const apply = ['apply', '--server-side', '--field-manager=helm', '--force-conflicts', '--dry-run=server'];
+    const [{ stdout: applied }, { stdout: stored }] = [
+      await session.tools.kubectl([...apply, '-o', 'json', '-f', '-'], { input: manifests }),
+      await session.tools.kubectl(['get', '-o', 'json', '-f', '-'], { input: manifests }),
+    ];
+    const generations = (text: string): Record<string, number | undefined> =>
+      Object.fromEntries(
+        (JSON.parse(text) as { items: { kind: string; metadata: { name: string; generation?: number } }[] }).items.map(
+          ({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.generation],
+        ),
+      );
+    expect(Object.keys(generations(stored)).length).toBeGreaterThan(50);
+    expect(generations(applied)).toEqual(generations(stored));
+  });
+
+  it.each([
+    ['view', { get: 'yes', list: 'yes', patch: 'no', create: 'no', delete: 'no' }],
+    ['edit', { get: 'yes', list: 'yes', patch: 'yes', create: 'no', delete: 'no' }],
+  ])('lets users with the ClusterRole %s do this with UserSwarms: %j', async (role, rights) => {
+    const name = `e2e-users-${role}`;
+    const group = ['--as=someone', `--as-group=${name}`];
+    await session.tools.kubectl(['create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--group=${name}`]);
+    try {
+      const answers = Object.keys(rights).map(async (verb) => {
+        const command = ['auth', 'can-i', verb, 'userswarms.uswarm.dev', ...group];
+        return [verb, (await session.tools.kubectl(command, { mayFail: true })).stdout.trim()];
+      });
+      expect(Object.fromEntries(await Promise.all(answers))).toEqual(rights);
+    } finally {
+      await session.tools.kubectl(['delete', 'clusterrolebinding', name]);
+    }
+  });
+
   it('starts without container restarts', async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
     const restarted = pods
