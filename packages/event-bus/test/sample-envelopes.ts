@@ -80,7 +80,8 @@ const message = (content: MessageContent): MessageData => ({
     },
   ],
   mentions: [{ agent_id: id('a1'), agent_name: 'Ada', offset: 0, length: 3 }],
-  status: 'incomplete',
+  status: 'failed',
+  extended_status: 'incomplete',
 });
 
 const conversation = (content: MessageContent): Conversation => ({
