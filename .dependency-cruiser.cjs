@@ -98,6 +98,26 @@ module.exports = {
       { path: [`${feature}.*\\.store\\.ts$`, ...database] },
     ),
     forbid(
+      'outgoing-calls-use-one-client',
+      'Calls that leave the platform use the proxy of the company: @uswarm/service-kit/outgoing. The listed files only call other services of the platform, or are command-line clients of it.',
+      {
+        path: '^(packages|services)/',
+        pathNot: [
+          '^packages/service-kit/src/outgoing/',
+          '^packages/(cli|dev-servers|hook-conformance|kube-client|testkit)/',
+          '^services/model-gateway/src/model-call-client\\.ts$',
+          '^services/realtime-gateway/src/orchestrator-client\\.ts$',
+          '^services/uswarm-controller/src/hook/',
+          testCode,
+          tests,
+        ],
+      },
+      {
+        path: '(^|/)node_modules/(undici|axios|got|ky|node-fetch|superagent|hpagent|[a-z-]*proxy-agent)(/|$)',
+        dependencyTypesNot: ['type-only'],
+      },
+    ),
+    forbid(
       'only-the-orchestrator-has-a-database',
       'The orchestrator is the only writer of Postgres.',
       {

@@ -16,6 +16,7 @@ import {
   parseSigningKey,
   startOpsServer,
 } from '@uswarm/service-kit';
+import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import {
   DEVELOPMENT_CLIENT_ID,
   startOidcIssuer,
@@ -94,7 +95,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   const bus = createMemoryBus({ logger });
   stack.defer('event bus', () => bus.close());
   const orchestrator = await createOrchestrator({
-    config: readConfig(environment),
+    config: { ...readConfig(environment), proxy: settings.proxy },
     bus,
     logger,
     metrics,
@@ -147,7 +148,8 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   folder.writeAdminJson({ url: internal.url, key: folder.secrets.admin_api_key, pid: process.pid });
   folder.writeLocalJson({ url, issuer: issuerUrl, e2e_token: settings.e2eToken ?? null, pid: process.pid });
-  logger.info({ url, ops: ops.url, internal: internal.url, mcp: toolServer.endpoint }, 'listening');
+  const proxies = settings.proxy.origins;
+  logger.info({ url, ops: ops.url, internal: internal.url, mcp: toolServer.endpoint, proxies }, 'listening');
   // After everything else, which it would slow down.
   search.begin();
   return running;
@@ -185,6 +187,7 @@ async function prepareSearch(
   signal.throwIfAborted();
   const search = await createLocalSearch({
     search: settings.toolServer === undefined ? settings.search : { kind: 'off' },
+    outgoing: createOutgoing(settings.proxy),
     findPython: () => requirePython({ title: 'SearXNG' }),
     start: (python, stop) =>
       startSearxng({

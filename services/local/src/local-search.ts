@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalError, type RunningSearxng } from '@uswarm/dev-servers';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import {
   createWebSearch,
   type SearchOptions,
@@ -30,6 +31,8 @@ export interface LocalSearch {
 
 export interface LocalSearchDeps {
   search: Settings['search'];
+  /** For the user's own SearXNG, which may be on another machine. */
+  outgoing?: Pick<Outgoing, 'request'>;
   /** Called before everything else starts. @throws LocalError if this machine cannot run SearXNG */
   findPython: () => Promise<string>;
   /** Installs and starts SearXNG. @throws LocalError, the reason of the signal */
@@ -52,7 +55,7 @@ export async function createLocalSearch(deps: LocalSearchDeps): Promise<LocalSea
   const endpoint = search.kind === 'own' ? search.endpoint : '';
   return {
     ...withoutSearxng(search.kind === 'own' ? shownEndpoint(endpoint) : 'off'),
-    webSearch: createWebSearch({ endpoint, notConfiguredHint: TURNED_OFF }),
+    webSearch: createWebSearch({ endpoint, outgoing: deps.outgoing, notConfiguredHint: TURNED_OFF }),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type ModelProvider,
 } from '@uswarm/contract/providers';
 import { ConfigError, loadConfig, port } from '@uswarm/service-kit';
+import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { LocalError } from '@uswarm/dev-servers';
 import { readEndpoint, WebSearchError } from '@uswarm/searxng-client';
 import { z } from 'zod';
@@ -57,6 +58,8 @@ export interface Settings {
   signature: { mode: 'off' | 'required'; secret: string | undefined };
   modelProvider: ModelProvider;
   logLevel: string;
+  /** The proxies of calls that leave this machine. */
+  proxy: OutgoingProxy;
   environment: Record<string, string | undefined>;
 }
 
@@ -68,7 +71,8 @@ export const USAGE = `npm start [-- --no-search]
 
 Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), SVC_SEARCH_ENDPOINT,
 SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY, ${CONNECTION_VARIABLES.join(', ')},
-USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL
+USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL,
+HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, PROXY_USERNAME, PROXY_PASSWORD
 
 Models (docs/models.md); without one, the model demo answers:
 ${MODEL_EXAMPLES.map(({ server, environment }) => `  # ${server}\n  ${environment} npm start`).join('\n')}`;
@@ -99,6 +103,7 @@ export function readSettings(
     signature: { mode: env.SIGNATURE_MODE, secret: env.SIGNATURE_SECRET },
     modelProvider: configuredProvider(environment),
     logLevel: env.LOG_LEVEL,
+    proxy: env.proxy,
     environment,
   };
 }
@@ -138,7 +143,7 @@ function readArguments(args: readonly string[]) {
 
 function readEnvironment(environment: Record<string, string | undefined>) {
   try {
-    return loadConfig(Environment, environment);
+    return { ...loadConfig(Environment, environment), proxy: readProxy(environment) };
   } catch (error) {
     if (error instanceof ConfigError)
       throw new LocalError(`${error.message.replaceAll('\n', '; ')}.`, { cause: error });

@@ -10,6 +10,7 @@ import {
   type SigningKey,
   signingKey,
 } from '@uswarm/service-kit';
+import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { CATALOGUE_IDS, type ModelNames } from './model-names.js';
 import { PROTOCOLS } from './protocols/protocols.js';
@@ -76,6 +77,8 @@ export interface ModelGatewayConfig {
   providers: Partial<Record<ProviderName, ProviderConfig>>;
   outputLimit: number;
   limits: { perMinute: number; concurrent: number };
+  /** The proxies of calls to providers. */
+  proxy: OutgoingProxy;
   host: string | undefined;
   port: number;
   opsPort: number;
@@ -100,6 +103,7 @@ export function loadModelGatewayConfig(env: Record<string, string | undefined>):
     providers,
     outputLimit: settings.USWARM_MODEL_OUTPUT_LIMIT,
     limits: { perMinute: settings.MODEL_CALLS_PER_MINUTE, concurrent: settings.MODEL_CALLS_CONCURRENT },
+    proxy: readProxy(env),
     host: settings.HTTP_HOST,
     port: settings.HTTP_PORT,
     opsPort: settings.OPS_PORT,

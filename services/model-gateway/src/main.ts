@@ -29,5 +29,5 @@ await runService({ logger, shutdownDeadlineMs: () => graceMs + CLOSING_MS }, asy
     return http.close(graceMs);
   });
   const providers = Object.keys(config.providers);
-  logger.info({ port: http.port, ops_port: ops.port, providers }, 'listening');
+  logger.info({ port: http.port, ops_port: ops.port, providers, proxies: config.proxy.origins }, 'listening');
 });

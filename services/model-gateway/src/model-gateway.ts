@@ -14,7 +14,7 @@ import { createSettlements } from './settlements.js';
 import { createWorkspaceLimiter } from './workspace-limiter.js';
 
 export interface ModelGatewayDeps {
-  config: Pick<ModelGatewayConfig, 'tokenKeys' | 'providers' | 'outputLimit' | 'limits'>;
+  config: Pick<ModelGatewayConfig, 'tokenKeys' | 'providers' | 'outputLimit' | 'limits' | 'proxy'>;
   /** Reserves and settles calls at the orchestrator. */
   calls: Pick<ModelCallClient, 'reserve' | 'settle'>;
   metrics: ModelGatewayMetrics;
@@ -36,7 +36,7 @@ const SETTLE_MS = 5_000;
  */
 export function createModelGateway({ config, calls, metrics, logger }: ModelGatewayDeps): ModelGateway {
   const closing = new AbortController();
-  const provider = createProviderClient();
+  const provider = createProviderClient(config.proxy);
   const limiter = createWorkspaceLimiter(config.limits);
   const settlements = createSettlements({ calls, logger, onLost: metrics.settlementLost });
   metrics.watchPending(settlements.pending);

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { isNotConnected } from '@uswarm/service-kit';
-import { Agent, type Dispatcher } from 'undici';
+import { createOutgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
+import type { Dispatcher } from 'undici';
 import type { ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import { pickHeaders } from './headers.js';
@@ -37,21 +38,18 @@ const FIRST_BYTE_MS = 600_000;
 const BETWEEN_BYTES_MS = 120_000;
 const CONNECTIONS_PER_ORIGIN = 512;
 
-export function createProviderClient(): ProviderClient {
-  const agent = new Agent({
-    connect: { timeout: CONNECT_MS },
+export function createProviderClient(proxy: OutgoingProxy): ProviderClient {
+  const outgoing = createOutgoing(proxy, {
+    connectMs: CONNECT_MS,
     connections: CONNECTIONS_PER_ORIGIN,
     headersTimeout: FIRST_BYTE_MS,
     bodyTimeout: BETWEEN_BYTES_MS,
   });
   return {
     async send(protocol, { baseUrl, apiKey }, { body, headers, signal }) {
-      const { origin, pathname } = new URL(`${baseUrl}${protocol.path}`);
       const bytes = Buffer.from(JSON.stringify(body));
       try {
-        return await agent.request({
-          origin,
-          path: pathname,
+        return await outgoing.request(`${baseUrl}${protocol.path}`, {
           method: 'POST',
           headers: {
             // The usage is read from the response, so it must not be compressed.
@@ -71,7 +69,7 @@ export function createProviderClient(): ProviderClient {
         throw new GatewayError('provider_unreachable', 'The model provider cannot be reached.', { cause });
       }
     },
-    close: () => agent.destroy(),
+    close: () => outgoing.destroy(),
   };
 }
 

@@ -19,6 +19,7 @@ import {
   signingKey,
   SOURCE_ADDRESSES,
 } from '@uswarm/service-kit';
+import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { OperatorKeys } from './features/admin/operators.js';
 import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
@@ -321,7 +322,10 @@ export const OrchestratorConfig = z.object({
   DATABASE_WAIT_S: databaseWait(60),
   LOG_LEVEL: z.string().default('info'),
 });
-export type OrchestratorConfig = z.output<typeof OrchestratorConfig>;
+export type OrchestratorConfig = z.output<typeof OrchestratorConfig> & {
+  /** The proxies of calls that leave the platform. */
+  proxy: OutgoingProxy;
+};
 
 /** In seconds. Idle pods are expensive; idle processes are not. */
 const IDLE_SUSPEND_AFTER_S = { kubernetes: 1_800, process: 0 };
@@ -342,7 +346,7 @@ export const callKeys = ({
 
 /** @throws ConfigError, or Error if settings contradict each other */
 export function readConfig(environment: Record<string, string | undefined>): OrchestratorConfig {
-  const config = loadConfig(OrchestratorConfig, environment);
+  const config = { ...loadConfig(OrchestratorConfig, environment), proxy: readProxy(environment) };
   // An empty variable usually means unset. Here it means no Secret.
   return checkConfig(environment['RUNTIME_ENV_SECRET'] === '' ? { ...config, RUNTIME_ENV_SECRET: '' } : config);
 }

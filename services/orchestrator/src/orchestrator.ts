@@ -139,6 +139,7 @@ export async function startOrchestrator(
       platform.security.close();
       await integrations.close();
       await integrations.apps.close();
+      await Promise.all([users.push.close(), users.auth.close()]);
       await databases.close();
     },
   };

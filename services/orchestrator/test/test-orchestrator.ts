@@ -14,6 +14,7 @@ import {
   type Registry,
   silentLogger,
 } from '@uswarm/service-kit';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createTestDatabase } from '@uswarm/testkit';
 import { programFile } from '@uswarm/testkit/program-file';
@@ -163,7 +164,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const objects = await mkdtemp(join(tmpdir(), 'uswarm-test-objects-'));
   const settings: Record<string, string> = { ...testEnvironment(databaseUrl, issuer), OBJECT_DIRECTORY: objects };
   const environment = { ...settings, ...options.environment };
-  const config = loadConfig(OrchestratorConfig, environment);
+  const config = { ...loadConfig(OrchestratorConfig, environment), proxy: DIRECT };
   const bus = createMemoryBus({ logger: silentLogger });
   const logs = watchLogs(options.logTo);
   for (const [name, value] of Object.entries(environment)) if (IS_SECRET.test(name)) logs.plant(value);

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ConfigError, flag, loadConfig, port, secret, type SigningKey, signingKey } from '@uswarm/service-kit';
+import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { type Credentials, resolveEndpoint } from './endpoint.js';
 
@@ -31,6 +32,8 @@ export interface SearchServiceConfig {
   credentials: Credentials | undefined;
   keys: readonly SigningKey[];
   acceptUnlimitedTokens: boolean;
+  /** For a SearXNG outside of the cluster. */
+  proxy: OutgoingProxy;
   port: number;
   opsPort: number;
   limits: { perMinute: number; concurrent: number };
@@ -55,6 +58,7 @@ export function loadSearchConfig(
     credentials: credentialsOf(settings),
     keys,
     acceptUnlimitedTokens: settings.ACCEPT_UNLIMITED_TOKENS,
+    proxy: readProxy(env),
     port: settings.HTTP_PORT,
     opsPort: settings.OPS_PORT,
     limits: { perMinute: settings.SEARCH_RATE_PER_MINUTE, concurrent: settings.SEARCH_CONCURRENCY },

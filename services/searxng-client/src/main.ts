@@ -1,4 +1,5 @@
 import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
+import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import { loadSearchConfig } from './config.js';
 import { createSearchServer } from './mcp/search-server.js';
 import { createSearchMetrics, measureSearches } from './metrics.js';
@@ -12,7 +13,9 @@ await runService({ logger }, async (stack) => {
   const registry = createMetrics(service);
   const metrics = createSearchMetrics(registry);
   const { endpoint, credentials } = config;
-  const search = measureSearches(createWebSearch({ endpoint, credentials }), metrics);
+  const outgoing = createOutgoing(config.proxy);
+  stack.defer('connections', () => outgoing.destroy());
+  const search = measureSearches(createWebSearch({ endpoint, credentials, outgoing }), metrics);
 
   const ops = await startOpsServer({ metrics: registry, ready: () => true, port: config.opsPort });
   stack.defer('operations server', () => ops.close());
@@ -30,5 +33,5 @@ await runService({ logger }, async (stack) => {
   stack.defer('MCP server', () => http.close());
 
   if (endpoint === '') logger.warn('SVC_SEARCH_ENDPOINT is empty: searches will fail');
-  logger.info({ port: http.port, ops_port: ops.port }, 'listening');
+  logger.info({ port: http.port, ops_port: ops.port, proxies: config.proxy.origins }, 'listening');
 });

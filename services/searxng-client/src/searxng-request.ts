@@ -1,11 +1,12 @@
 import { startDeadline } from '@uswarm/service-kit';
-import { type Dispatcher, request } from 'undici';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
+import type { Dispatcher } from 'undici';
 import { WebSearchError } from './errors.js';
 
 export interface SearxngRequestOptions {
   /** The value of the header, for a SearXNG that requires it. */
   authorization: string | undefined;
-  dispatcher: Dispatcher | undefined;
+  outgoing: Pick<Outgoing, 'request'>;
   userAgent: string;
   /** Milliseconds for the connection, the response and its whole body. */
   timeoutMs: number;
@@ -20,11 +21,10 @@ export interface SearxngRequestOptions {
 export async function requestJson(url: URL, options: SearxngRequestOptions): Promise<unknown> {
   const deadline = startDeadline(options.timeoutMs, options.signal);
   try {
-    const response = await request(url, {
+    const response = await options.outgoing.request(url, {
       method: 'GET',
       headers: headersOf(options),
       signal: deadline.signal,
-      ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
     });
     const text = await readChecked(response, options);
     return parseJson(text, String(response.headers['content-type'] ?? ''));

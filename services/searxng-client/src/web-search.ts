@@ -1,5 +1,5 @@
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
-import type { Dispatcher } from 'undici';
+import { createOutgoing, DIRECT, type Outgoing } from '@uswarm/service-kit/outgoing';
 import { checkArguments, type SearchArguments } from './arguments.js';
 import { type Credentials, readEndpoint, searchUrl } from './endpoint.js';
 import type { SearchOutcome } from './outcome.js';
@@ -21,7 +21,8 @@ export interface WebSearchDeps {
   credentials?: Credentials | undefined;
   /** A sentence for the "not configured" error that explains how to run SearXNG. */
   notConfiguredHint?: string;
-  dispatcher?: Dispatcher;
+  /** Default: direct connections. */
+  outgoing?: Pick<Outgoing, 'request'> | undefined;
   timeoutMs?: number;
   maxBytes?: number;
   userAgent?: string;
@@ -43,7 +44,7 @@ export function createWebSearch({
   endpoint,
   credentials,
   notConfiguredHint = NOT_CONFIGURED_HINT,
-  dispatcher,
+  outgoing = createOutgoing(DIRECT),
   timeoutMs = SEARCH_TIMEOUT_MS,
   maxBytes = MAX_RESPONSE_BYTES,
   userAgent = USER_AGENT,
@@ -52,7 +53,7 @@ export function createWebSearch({
     async search(args, { signal } = {}) {
       const { query, maxResults, notes } = checkArguments(args);
       const { url, authorization } = readEndpoint(endpoint, notConfiguredHint, credentials);
-      const options = { authorization, dispatcher, userAgent, timeoutMs, maxBytes, signal };
+      const options = { authorization, outgoing, userAgent, timeoutMs, maxBytes, signal };
       const json = await requestJson(searchUrl(url, query), options);
       const outcome = readResponse(json, maxResults);
       return { ...outcome, notes: [...notes, ...outcome.notes] };

@@ -83,8 +83,12 @@ class FcmError extends Error {
 
 const invalid = (message: string): FcmError => new FcmError({ status: 400, code: 'INVALID_ARGUMENT' }, message);
 
-/** Starts a server with the token endpoint of Google and Firebase Cloud Messaging (HTTP v1). */
-export async function startPushServer(): Promise<PushServer> {
+/**
+ * Starts a server with the token endpoint of Google and Firebase Cloud Messaging (HTTP v1).
+ *
+ * @param options.publicUrl the address that clients use. Default: the one on this machine
+ */
+export async function startPushServer({ publicUrl }: { publicUrl?: string } = {}): Promise<PushServer> {
   const description = readDescription('fcm-v1.json');
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const clientEmail = `sender@${PROJECT}.iam.gserviceaccount.com`;
@@ -101,7 +105,7 @@ export async function startPushServer(): Promise<PushServer> {
     const { payload, protectedHeader } = await jwtVerify(form.get('assertion') ?? '', publicKey, {
       algorithms: ['RS256'],
       issuer: clientEmail,
-      audience: `${url}/token`,
+      audience: `${publicUrl ?? url}/token`,
       requiredClaims: ['iat', 'exp'],
     }).catch((error: unknown) => {
       throw new BadRequest(400, 'invalid_grant', `Invalid JWT: ${String(error)}`);
@@ -186,7 +190,7 @@ export async function startPushServer(): Promise<PushServer> {
       private_key_id: 'test-key',
       private_key: await exportPKCS8(privateKey),
       client_email: clientEmail,
-      token_uri: `${url}/token`,
+      token_uri: `${publicUrl ?? url}/token`,
     }),
     sent,
     issued: () => issued,

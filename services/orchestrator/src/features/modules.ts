@@ -138,7 +138,11 @@ async function createIntegrationModules({ config, metrics, logger }: Orchestrato
   });
   const { database } = background;
   const { clients, accessTokens } = integrations;
-  return { ...integrations, apps: createConnectedApps({ clients, accessTokens: accessTokens(database), database }) };
+  const { proxy } = config;
+  return {
+    ...integrations,
+    apps: createConnectedApps({ clients, accessTokens: accessTokens(database), proxy, database }),
+  };
 }
 
 type IntegrationModules = Awaited<ReturnType<typeof createIntegrationModules>>;

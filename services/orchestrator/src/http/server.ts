@@ -59,5 +59,6 @@ export async function startServer(
   });
   stack.defer('public port', () => http.close());
   serving.orchestrator = created;
-  logger.info({ port: http.port, internalPort: internal.port, opsPort: ops.port }, 'listening');
+  const proxies = config.proxy.origins;
+  logger.info({ port: http.port, internalPort: internal.port, opsPort: ops.port, proxies }, 'listening');
 }

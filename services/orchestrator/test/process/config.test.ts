@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '@uswarm/service-kit';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { checkConfig, idleSuspendAfterMs, objectSettings, OrchestratorConfig, readConfig } from '../../src/config.js';
 
 const SECRETS = ['INTERNAL_API_KEY', 'CURSOR_KEY', 'IDENTITY_HASH_KEY'] as const;
@@ -12,8 +13,10 @@ const environment = {
   OBJECT_DIRECTORY: '/var/lib/uswarm',
   ...Object.fromEntries(SECRETS.map((name) => [name, 'x'.repeat(32)])),
 };
-const read = (more: Record<string, string | undefined> = {}) =>
-  loadConfig(OrchestratorConfig, { ...environment, ...more });
+const read = (more: Record<string, string | undefined> = {}) => ({
+  ...loadConfig(OrchestratorConfig, { ...environment, ...more }),
+  proxy: DIRECT,
+});
 
 const issuerAt = (n: number) => ({ issuer: `https://idp-${n}.example.com`, audience: 'app' });
 

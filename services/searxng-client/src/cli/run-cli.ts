@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { createOutgoing, type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { MAX_RESULTS_CEILING, MAX_RESULTS_DEFAULT, type SearchArguments } from '../arguments.js';
 import { loadCredentials } from '../config.js';
 import { type Credentials, DEFAULT_SEARCH_ENDPOINT, resolveEndpoint } from '../endpoint.js';
@@ -32,6 +33,7 @@ interface Invocation {
   args: SearchArguments;
   endpoint: string;
   credentials: Credentials | undefined;
+  proxy: OutgoingProxy;
   json: boolean;
 }
 
@@ -52,9 +54,10 @@ export async function runCli(
     out(HELP);
     return 0;
   }
-  const { args, endpoint, credentials, json } = invocation;
+  const { args, endpoint, credentials, proxy, json } = invocation;
+  const outgoing = createOutgoing(proxy);
   try {
-    const outcome = await createWebSearch({ endpoint, credentials }).search(args);
+    const outcome = await createWebSearch({ endpoint, credentials, outgoing }).search(args);
     out(json ? JSON.stringify(outcome, null, 2) : renderOutcome(outcome));
     return outcome.status === 'upstream_failed' ? 1 : 0;
   } catch (error) {
@@ -89,6 +92,7 @@ function parse(argv: readonly string[], env: Record<string, string | undefined>)
     },
     endpoint: resolveEndpoint({ flag: values['searxng-endpoint'], env }),
     credentials: loadCredentials(env),
+    proxy: readProxy(env),
     json: values.json,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '@uswarm/contract';
 import { Registry } from '@uswarm/service-kit';
+import { createOutgoing, DIRECT } from '@uswarm/service-kit/outgoing';
 import type { Identity } from './actor.js';
 import { createAuthMetrics } from './auth-metrics.js';
 import { createOidcVerifier } from './oidc-verifier.js';
@@ -36,6 +37,7 @@ describe('the metrics of identity providers', () => {
     const metrics = createAuthMetrics(registry, ['main', 'other']);
     const issuer = 'http://127.0.0.1:1';
     const verifier = createOidcVerifier({
+      outgoing: createOutgoing(DIRECT),
       issuers: [{ id: 'main', issuer, audience: 'app' }],
       cooldownMs: 0,
       clockToleranceS: 0,

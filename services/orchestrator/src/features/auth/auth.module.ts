@@ -1,4 +1,5 @@
 import type { Clock, Registry, SecurityLog } from '@uswarm/service-kit';
+import { createOutgoing, type Outgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database } from '../../database/database.js';
 import { createAuthMetrics } from './auth-metrics.js';
@@ -25,8 +26,9 @@ export interface AuthModuleDeps {
 export function createAuthModule(deps: AuthModuleDeps) {
   const { config, database, users, devices, identityHash, security, bypass, metrics, clock } = deps;
   const sessions = createSessionStore(database);
+  const outgoing = createOutgoing(config.proxy);
   const authenticator = createAuthenticator({
-    verifier: createVerifier(config, metrics),
+    verifier: createVerifier(config, outgoing, metrics),
     signature:
       config.SIGNATURE_MODE === 'required'
         ? createSignatureCheck([config.SIGNATURE_SECRET ?? '', ...config.SIGNATURE_SECRET_PREVIOUS], clock)
@@ -38,10 +40,10 @@ export function createAuthModule(deps: AuthModuleDeps) {
     security,
     ...(bypass === undefined ? {} : { bypass }),
   });
-  return { authenticator, sessions };
+  return { authenticator, sessions, close: outgoing.destroy };
 }
 
-function createVerifier(config: OrchestratorConfig, registry: Registry) {
+function createVerifier(config: OrchestratorConfig, outgoing: Outgoing, registry: Registry) {
   const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, authorized_parties, jwks_uri, algorithms }) => ({
     id: id ?? issuer,
     issuer,
@@ -56,6 +58,7 @@ function createVerifier(config: OrchestratorConfig, registry: Registry) {
   );
   const verifier = createOidcVerifier({
     issuers,
+    outgoing,
     onFetch: metrics.fetchedKeys,
     cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
     clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,

@@ -8,9 +8,10 @@ import {
 } from 'jose';
 import { z } from 'zod';
 import { readableOf, readJson } from '../../http/foreign-answer.js';
-import { limitedFetch } from './limited-fetch.js';
+import type { LimitedFetch } from './limited-fetch.js';
 
 export interface KeySetOptions {
+  fetch: LimitedFetch;
   /** Milliseconds between two fetches caused by an unknown key id or a failed fetch. */
   cooldownMs: number;
   /** Milliseconds after which the keys are fetched again. */
@@ -28,13 +29,13 @@ const TIMEOUT_MS = 5_000;
  */
 export function createKeySet(
   url: URL,
-  { cooldownMs, maxAgeMs = MAX_AGE_MS, onFetch = () => undefined }: KeySetOptions,
+  { fetch, cooldownMs, maxAgeMs = MAX_AGE_MS, onFetch = () => undefined }: KeySetOptions,
 ): JWTVerifyGetKey {
   const remote = createRemoteJWKSet(url, {
     cooldownDuration: cooldownMs,
     cacheMaxAge: maxAgeMs,
     timeoutDuration: TIMEOUT_MS,
-    [customFetch]: watchedFetch(onFetch),
+    [customFetch]: watchedFetch(fetch, onFetch),
   });
   let triedAt = -Infinity;
   let old: JWTVerifyGetKey | undefined;
@@ -69,10 +70,10 @@ export function createKeySet(
 }
 
 const watchedFetch =
-  (onFetch: (answered: boolean) => void): FetchImplementation =>
+  (fetch: LimitedFetch, onFetch: (answered: boolean) => void): FetchImplementation =>
   async (url, options) => {
     try {
-      const response = await limitedFetch(url, options);
+      const response = await fetch(url, options);
       onFetch(response.ok);
       return response.ok ? await withoutOddKeys(response) : response;
     } catch (error) {

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createOutgoing, DIRECT, readProxy } from '@uswarm/service-kit/outgoing';
 import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
+import { startForwardProxy } from '@uswarm/testkit/forward-proxy';
 import { createOidcVerifier, type IdentityVerifier } from './oidc-verifier.js';
 
 const PERSON = { email: 'a@example.com', name: 'A' };
@@ -13,6 +15,7 @@ describe('known keys', () => {
   beforeEach(async () => {
     [issuer, foreign] = await Promise.all([startOidcIssuer(), startOidcIssuer()]);
     verifier = createOidcVerifier({
+      outgoing: createOutgoing(DIRECT),
       issuers: [{ id: 'test', issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }],
       cooldownMs: 0,
       clockToleranceS: 5,
@@ -67,6 +70,7 @@ describe('a token whose issuer is behind a captive portal', () => {
     await new Promise<void>((listening) => portal.listen(0, '127.0.0.1', listening));
     url = `http://127.0.0.1:${(portal.address() as AddressInfo).port}`;
     const verifier = createOidcVerifier({
+      outgoing: createOutgoing(DIRECT),
       issuers: [{ id: 'test', issuer: url, audience: DEVELOPMENT_CLIENT_ID }],
       cooldownMs: 0,
       clockToleranceS: 5,
@@ -77,6 +81,39 @@ describe('a token whose issuer is behind a captive portal', () => {
     } finally {
       portal.closeAllConnections();
       await new Promise((closed) => portal.close(closed));
+      await issuer.close();
+    }
+  });
+});
+
+describe('an issuer that only a proxy reaches', () => {
+  it('is discovered, and its keys are read, through the proxy', async () => {
+    const issuer = await startOidcIssuer();
+    const keys = await (await fetch(`${issuer.issuer}/jwks`)).text();
+    let url = '';
+    const server = createServer((request, response) =>
+      response.end(request.url === '/jwks' ? keys : JSON.stringify({ issuer: url, jwks_uri: `${url}/jwks` })),
+    );
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const host = `id.outside.test:${(server.address() as AddressInfo).port}`;
+    url = `http://${host}`;
+    const proxy = await startForwardProxy();
+    const outgoing = createOutgoing(readProxy({ HTTP_PROXY: proxy.url }));
+    const verifier = createOidcVerifier({
+      outgoing,
+      issuers: [{ id: 'test', issuer: url, audience: DEVELOPMENT_CLIENT_ID }],
+      cooldownMs: 0,
+      clockToleranceS: 5,
+      allowHttp: true,
+    });
+    try {
+      const token = await issuer.issueToken({ ...PERSON, issuer: url });
+      expect(await verifier.verify(token)).toMatchObject({ email: PERSON.email });
+      expect(proxy.targets).toEqual([host, host]);
+    } finally {
+      await outgoing.destroy();
+      await proxy.close();
+      server.close();
       await issuer.close();
     }
   });

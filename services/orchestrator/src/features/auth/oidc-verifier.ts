@@ -1,12 +1,13 @@
 import { ApiError } from '@uswarm/contract';
 import { isCanonicalToken } from '@uswarm/service-kit';
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { isSecureUrl } from '../../http/secure-url.js';
 import type { Identity } from './actor.js';
 import { IdTokenClaims, IdTokenHeader } from './id-token-claims.js';
 import { createKeySet } from './key-set.js';
-import { limitedFetch } from './limited-fetch.js';
+import { createLimitedFetch, type LimitedFetch } from './limited-fetch.js';
 import { createVerifiedTokens } from './verified-tokens.js';
 
 /** Verifies an ID token. @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
@@ -27,6 +28,7 @@ export interface OidcIssuer {
 
 export interface OidcVerifierOptions {
   issuers: readonly OidcIssuer[];
+  outgoing: Pick<Outgoing, 'request'>;
   /** Milliseconds between two key fetches caused by an unknown key id. */
   cooldownMs: number;
   /** Allowed clock difference in seconds. */
@@ -61,9 +63,16 @@ const DISCOVERY_RETRY_MS = 1_000;
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifier {
-  const { issuers, cooldownMs, clockToleranceS, onFetch = () => undefined, allowHttp = false } = options;
+  const { issuers, outgoing, cooldownMs, clockToleranceS, onFetch = () => undefined, allowHttp = false } = options;
+  const fetch = createLimitedFetch(outgoing);
   const known = issuers.map((issuer) => {
-    const keys = createKeys({ issuer, cooldownMs, allowHttp, onFetch: (answered) => onFetch(issuer.id, answered) });
+    const keys = createKeys({
+      issuer,
+      fetch,
+      cooldownMs,
+      allowHttp,
+      onFetch: (answered) => onFetch(issuer.id, answered),
+    });
     return { ...issuer, keys };
   });
   const verified = createVerifiedTokens<Identity>({ clockToleranceS });
@@ -120,17 +129,18 @@ function claimedIssuer(token: string): string | undefined {
 
 interface KeysOptions {
   issuer: OidcIssuer;
+  fetch: LimitedFetch;
   cooldownMs: number;
   allowHttp: boolean;
   onFetch: (answered: boolean) => void;
 }
 
 /** The issuer's key set, found by discovery on first use. The next token retries a failed discovery. */
-function createKeys({ issuer, cooldownMs, allowHttp, onFetch }: KeysOptions): JWTVerifyGetKey {
+function createKeys({ issuer, fetch, cooldownMs, allowHttp, onFetch }: KeysOptions): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const discovered = async (): Promise<string> => {
     try {
-      return await discover(issuer.issuer);
+      return await discover(issuer.issuer, fetch);
     } catch (error) {
       onFetch(false);
       throw error;
@@ -140,7 +150,7 @@ function createKeys({ issuer, cooldownMs, allowHttp, onFetch }: KeysOptions): JW
     const uri = issuer.jwksUri ?? (await discovered());
     if (!allowHttp && !isSecureUrl(uri))
       throw new Error(`the key set of ${issuer.issuer} is at ${uri}, which needs https`);
-    return createKeySet(new URL(uri), { cooldownMs, onFetch });
+    return createKeySet(new URL(uri), { fetch, cooldownMs, onFetch });
   };
   return async (header, token) => {
     const loading = (keys ??= load());
@@ -159,9 +169,9 @@ function createKeys({ issuer, cooldownMs, allowHttp, onFetch }: KeysOptions): JW
   };
 }
 
-async function discover(issuer: string): Promise<string> {
+async function discover(issuer: string, fetch: LimitedFetch): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await limitedFetch(url, { signal: AbortSignal.timeout(5_000) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
   if (!response.ok) throw new Error(`discovery of ${issuer} answered ${response.status}`);
   const document = Discovery.parse(await response.json());
   if (document.issuer !== issuer) throw new Error(`discovery of ${issuer} names another issuer`);

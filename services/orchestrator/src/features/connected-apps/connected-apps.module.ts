@@ -1,4 +1,5 @@
 import type { IntegrationProvider } from '@uswarm/contract';
+import type { OutgoingProxy } from '@uswarm/service-kit/outgoing';
 import type { Database } from '../../database/database.js';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import type { ProviderClients } from '../integrations/provider-clients.js';
@@ -11,12 +12,13 @@ import { createProviderApi, type ProviderApi } from './provider-api.js';
 export interface ConnectedAppsDeps {
   clients: ProviderClients;
   accessTokens: AccessTokens;
+  proxy: OutgoingProxy;
   /** For calls of tools. */
   database: Database;
 }
 
 /** Tools for the apps that users connect, if the operator has configured their providers. */
-export function createConnectedApps({ clients, accessTokens, database }: ConnectedAppsDeps) {
+export function createConnectedApps({ clients, accessTokens, proxy, database }: ConnectedAppsDeps) {
   const users = createUserStore(database);
   const timeZone = async (userId: string): Promise<string> => (await users.reader(userId))?.time_zone ?? '';
   const apis: ProviderApi[] = [];
@@ -26,6 +28,7 @@ export function createConnectedApps({ clients, accessTokens, database }: Connect
     if (baseUrl === undefined) return [];
     const api = createProviderApi({
       baseUrl,
+      proxy,
       accessToken: (userId, signal) => accessTokens.current(userId, provider, signal),
       replaceToken: (userId, rejected, signal) => accessTokens.replacing(userId, provider, rejected, signal),
     });

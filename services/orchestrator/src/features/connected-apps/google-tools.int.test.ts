@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { ApiError } from '@uswarm/contract';
 import { type GoogleServer, startGoogleServer } from '@uswarm/dev-servers';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
@@ -34,7 +35,7 @@ beforeEach(async () => {
     return 'token';
   };
   const [calendar, gmail] = ['/calendar/v3', ''].map((path) =>
-    createProviderApi({ baseUrl: `${server.url}${path}`, accessToken, timeoutMs: 3_000 }),
+    createProviderApi({ proxy: DIRECT, baseUrl: `${server.url}${path}`, accessToken, timeoutMs: 3_000 }),
   ) as [ProviderApi, ProviderApi];
   apis = [calendar, gmail];
   tools = [

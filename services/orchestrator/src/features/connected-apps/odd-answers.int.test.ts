@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { type GoogleServer, startGoogleServer } from '@uswarm/dev-servers';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import type { PlatformTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
@@ -23,7 +24,7 @@ let tools: PlatformTool[];
 beforeEach(async () => {
   server = await startGoogleServer();
   const [calendar, gmail] = ['/calendar/v3', ''].map((path) =>
-    createProviderApi({ baseUrl: `${server.url}${path}`, accessToken: async () => 'token' }),
+    createProviderApi({ proxy: DIRECT, baseUrl: `${server.url}${path}`, accessToken: async () => 'token' }),
   ) as [ProviderApi, ProviderApi];
   apis = [calendar, gmail];
   tools = [...createCalendarTools({ api: calendar, timeZone: async () => '' }), ...createGmailTools({ api: gmail })];

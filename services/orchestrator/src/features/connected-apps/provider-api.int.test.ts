@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { UncertainOutcome } from '../tools/platform-tool.js';
 import { createProviderApi, type ProviderApi, RequestRefused } from './provider-api.js';
@@ -18,7 +19,7 @@ describe('a request to a provider', () => {
     server = createServer((_request, response) => void response.writeHead(status).end('{}'));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    api = createProviderApi({ baseUrl: `http://127.0.0.1:${port}`, accessToken: async () => 'token' });
+    api = createProviderApi({ proxy: DIRECT, baseUrl: `http://127.0.0.1:${port}`, accessToken: async () => 'token' });
     return api.call('u', { method: 'POST', path: 'x', ...(signal && { signal }) }, z.unknown());
   }
 
@@ -37,7 +38,7 @@ describe('a request to a provider', () => {
     server = createServer();
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    api = createProviderApi({ baseUrl: `https://127.0.0.1:${port}`, accessToken: async () => 'token' });
+    api = createProviderApi({ proxy: DIRECT, baseUrl: `https://127.0.0.1:${port}`, accessToken: async () => 'token' });
     await expect(api.call('u', { method: 'POST', path: 'x' }, z.unknown())).rejects.toThrow(RequestRefused);
   });
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@uswarm/contract';
 import { backoffDelay, isNotConnected, startDeadline } from '@uswarm/service-kit';
-import { Agent, type Dispatcher, request } from 'undici';
+import { createOutgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { isFromProxy, oddAsAbsent, readableOf, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
@@ -59,6 +60,7 @@ export interface ProviderApiDeps {
    * @throws ApiError `integration_not_found` if the app is not connected any longer, `integration_unavailable`
    */
   replaceToken?: (userId: string, rejected: string, signal?: AbortSignal) => Promise<string>;
+  proxy: OutgoingProxy;
   /** Milliseconds until a request without an answer ends. Default: ten seconds. */
   timeoutMs?: number;
 }
@@ -103,8 +105,8 @@ const isTemporary = (error: unknown): boolean =>
     (error.status === 0 || error.status === TOO_MANY_REQUESTS || error.reason === 'limit'));
 
 export function createProviderApi(deps: ProviderApiDeps): ProviderApi {
-  const { baseUrl, accessToken, replaceToken, timeoutMs = TIMEOUT_MS } = deps;
-  const dispatcher = new Agent({ connect: { timeout: 5_000 } });
+  const { baseUrl, accessToken, replaceToken, proxy, timeoutMs = TIMEOUT_MS } = deps;
+  const outgoing = createOutgoing(proxy, { connectMs: 5_000 });
 
   async function tokenFrom(issued: Promise<string>): Promise<string> {
     try {
@@ -126,9 +128,8 @@ export function createProviderApi(deps: ProviderApiDeps): ProviderApi {
       for (const value of [values].flat()) url.searchParams.append(name, value);
     try {
       // Redirects are not followed, so that tokens are sent only to the configured address.
-      return await request(url, {
+      return await outgoing.request(url, {
         method,
-        dispatcher,
         headers: {
           authorization: `Bearer ${token}`,
           accept: 'application/json',
@@ -200,6 +201,6 @@ export function createProviderApi(deps: ProviderApiDeps): ProviderApi {
         }
       }
     },
-    close: () => dispatcher.close(),
+    close: () => outgoing.close(),
   };
 }

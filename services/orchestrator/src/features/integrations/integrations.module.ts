@@ -22,7 +22,10 @@ import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
 import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
 
 export interface IntegrationsModuleDeps {
-  config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
+  config: Pick<
+    OrchestratorConfig,
+    'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'proxy'
+  >;
   assets: Pick<Assets, 'url'>;
   /** Signs the states of OAuth flows. All replicas must have the same secret. */
   stateSecret: string;
@@ -41,7 +44,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const store = createIntegrationStore(database);
   const cipher = cipherOf(config);
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
-  const oauth = createOAuthClient();
+  const oauth = createOAuthClient(config.proxy);
   const metrics = createIntegrationMetrics(deps.metrics);
   const catalog = loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE);
   const missing = missingToolCategories(catalog, loadTools(config));

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import type { IntegrationProvider } from '@uswarm/contract';
 import { createOAuthClient } from './oauth-client.js';
 import { createProviderClients, type ProviderClient } from './provider-clients.js';
@@ -18,7 +19,7 @@ describe('the OAuth client', () => {
   let base: string;
   let seen: Seen[];
   let answer: { status: number; headers?: Record<string, string>; body: string };
-  const oauth = createOAuthClient();
+  const oauth = createOAuthClient(DIRECT);
   beforeAll(async () => {
     server = createServer(async (request, response) => {
       const { method, url, headers } = request;

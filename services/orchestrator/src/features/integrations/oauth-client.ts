@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { createOutgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
 import { readText } from '../../http/read-text.js';
 import { type Grant, OAuthFailure, type ProviderAnswer, readGrant, readRevocation } from './oauth-answer.js';
 import type { ProviderClient } from './provider-clients.js';
@@ -32,13 +32,13 @@ interface Ask {
 const TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-export function createOAuthClient(): OAuthClient {
-  const dispatcher = new Agent({ connect: { timeout: 5_000 }, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+export function createOAuthClient(proxy: OutgoingProxy): OAuthClient {
+  const outgoing = createOutgoing(proxy, { connectMs: 5_000, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
 
   async function ask({ url, ...options }: Ask): Promise<ProviderAnswer> {
     try {
       // Redirects are not followed, so that secrets are sent only to the configured address.
-      const answer = await request(url, { ...options, dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const answer = await outgoing.request(url, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
       return { status: answer.statusCode, body: await readText(answer.body, MAX_RESPONSE_BYTES) };
     } catch (error) {
       const { code, name } = error as { code?: unknown; name: string };
@@ -61,7 +61,7 @@ export function createOAuthClient(): OAuthClient {
       const asked = revocationRequest(client, held);
       if (asked !== undefined) readRevocation(await ask(asked), client.revocation?.alreadyRevokedStatuses);
     },
-    close: () => dispatcher.close(),
+    close: () => outgoing.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type GoogleServer, type OAuthServer, startGoogleServer } from '@uswarm/dev-servers';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { connect, enabledOf, integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
@@ -46,6 +47,7 @@ describe('a token that the API of a provider rejects', () => {
       },
     });
     api = createProviderApi({
+      proxy: DIRECT,
       baseUrl: `${google.url}/calendar/v3`,
       accessToken: (id, signal) => tokens.current(id, 'google_calendar', signal),
       replaceToken: (id, rejected, signal) => tokens.replacing(id, 'google_calendar', rejected, signal),

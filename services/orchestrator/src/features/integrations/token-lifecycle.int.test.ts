@@ -5,7 +5,7 @@ import { loadConfig, Registry, silentLogger, systemClock } from '@uswarm/service
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { z } from 'zod';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { OrchestratorConfig } from '../../config.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import {
@@ -26,8 +26,7 @@ import { TOKEN_REENCRYPTION_JOB } from './token-reencryption.js';
 import { REFRESH_JOB } from './token-refresh.js';
 
 const HOUR_MS = 3_600_000;
-const { INTEGRATION_PROVIDERS, INTEGRATION_TOKEN_KEYS, INTEGRATION_CATALOG_FILE } = OrchestratorConfig.shape;
-const SETTINGS = z.object({ INTEGRATION_PROVIDERS, INTEGRATION_TOKEN_KEYS, INTEGRATION_CATALOG_FILE });
+const SETTINGS = OrchestratorConfig.pick({ INTEGRATION_PROVIDERS: true, INTEGRATION_TOKEN_KEYS: true });
 
 describe('stored tokens', () => {
   let server: OAuthServer;
@@ -60,7 +59,7 @@ describe('stored tokens', () => {
     const integrations = await createIntegrationsModule({
       assets: { url: (url) => url },
       stateSecret: 'k'.repeat(32),
-      config: loadConfig(SETTINGS, { ...environment, ...change }),
+      config: { ...loadConfig(SETTINGS, { ...environment, ...change }), proxy: DIRECT },
       connections: { ...db, jobs: stores.jobs },
       metrics,
       clock: systemClock,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type PushFault, type PushServer, startPushServer } from '@uswarm/dev-servers';
 import { silentLogger } from '@uswarm/service-kit';
+import { createOutgoing, DIRECT } from '@uswarm/service-kit/outgoing';
 import { createFcmSender } from './fcm-sender.js';
 import { createGoogleTokens } from './google-token.js';
 import type { PushResult } from './push-sender.js';
@@ -15,6 +16,8 @@ const NOTIFICATION = {
   body: 'The report is ready.',
   data: { type: 'answer', message_id: '0192d3a4-0000-7000-8000-000000000001' },
 };
+
+const outgoing = createOutgoing(DIRECT);
 
 describe('the sender of push notifications', () => {
   let server: PushServer;
@@ -32,8 +35,8 @@ describe('the sender of push notifications', () => {
   function createSender(change: Partial<ServiceAccount> = {}, url = server.url) {
     const account = accountWith(change);
     const clock = { now: () => now };
-    const tokens = createGoogleTokens(account, clock);
-    return createFcmSender({ url, projectId: account.project_id, tokens, clock, logger: silentLogger });
+    const tokens = createGoogleTokens({ account, outgoing, clock });
+    return createFcmSender({ url, projectId: account.project_id, tokens, outgoing, clock, logger: silentLogger });
   }
   const send = (sender = createSender(), token = 'phone'): Promise<PushResult> =>
     sender.send(token, NOTIFICATION, new AbortController().signal);
@@ -74,7 +77,13 @@ describe('the sender of push notifications', () => {
 
   it.each([null, 'soon', 0, '3600', undefined])('uses an access token whose lifetime is %j', async (expires_in) => {
     await withAnswer(200, JSON.stringify({ access_token: 'a', expires_in, scope: null }), async (url) => {
-      expect(await createGoogleTokens(accountWith({ token_uri: url }), { now: () => now }).token()).toBe('a');
+      expect(
+        await createGoogleTokens({
+          account: accountWith({ token_uri: url }),
+          outgoing,
+          clock: { now: () => now },
+        }).token(),
+      ).toBe('a');
     });
   });
 

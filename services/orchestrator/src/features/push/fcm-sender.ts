@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
-import { request } from 'undici';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { isFromProxy, oddAsAbsent, readableOf, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
@@ -31,16 +31,17 @@ export interface FcmSenderDeps {
   url: string;
   projectId: string;
   tokens: GoogleTokens;
+  outgoing: Pick<Outgoing, 'request'>;
   clock: Clock;
   logger: Pick<Logger, 'warn'>;
 }
 
 /** Firebase Cloud Messaging, HTTP v1. */
-export function createFcmSender({ url, projectId, tokens, clock, logger }: FcmSenderDeps): PushSender {
+export function createFcmSender({ url, projectId, tokens, outgoing, clock, logger }: FcmSenderDeps): PushSender {
   const address = `${url}/v1/projects/${projectId}/messages:send`;
 
   async function post(token: string, body: unknown, signal: AbortSignal): Promise<Answered> {
-    const answer = await request(address, {
+    const answer = await outgoing.request(address, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),

@@ -1,6 +1,6 @@
 import type { Clock } from '@uswarm/service-kit';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { importPKCS8, SignJWT } from 'jose';
-import { request } from 'undici';
 import { z } from 'zod';
 import { oddAsAbsent, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
@@ -26,7 +26,13 @@ export interface GoogleTokens {
   drop(token: string): void;
 }
 
-export function createGoogleTokens(account: ServiceAccount, clock: Clock): GoogleTokens {
+export interface GoogleTokensDeps {
+  account: ServiceAccount;
+  outgoing: Pick<Outgoing, 'request'>;
+  clock: Clock;
+}
+
+export function createGoogleTokens({ account, outgoing, clock }: GoogleTokensDeps): GoogleTokens {
   let kept: { token: string; until: number } | undefined;
   let running: Promise<string> | undefined;
 
@@ -48,7 +54,7 @@ export function createGoogleTokens(account: ServiceAccount, clock: Clock): Googl
 
   async function exchange(): Promise<string> {
     const form = new URLSearchParams({ grant_type: GRANT, assertion: await assertion() });
-    const { statusCode, body } = await request(account.token_uri, {
+    const { statusCode, body } = await outgoing.request(account.token_uri, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: form.toString(),

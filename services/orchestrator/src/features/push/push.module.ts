@@ -1,4 +1,5 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
@@ -11,9 +12,10 @@ import { createPushMetrics } from './push-metrics.js';
 import { createPushStore } from './push.store.js';
 
 type PushConfig = Pick<OrchestratorConfig, 'PUSH_SERVICE_ACCOUNT' | 'PUSH_URL' | 'PUSH_PREVIEW' | 'PUSH_DELAY_MS'>;
+type PushModuleConfig = PushConfig & Pick<OrchestratorConfig, 'proxy'>;
 
 export interface PushModuleDeps {
-  config: PushConfig;
+  config: PushModuleConfig;
   connections: Pick<Connections, 'database'>;
   metrics: Registry;
   clock: Clock;
@@ -28,7 +30,8 @@ export const pushJobs = (config: PushConfig, jobs: Pick<JobStore, 'enqueue'>): P
 export function createPushModule({ config, connections, metrics, clock, logger }: PushModuleDeps) {
   const pushMetrics = createPushMetrics(metrics);
   const account = config.PUSH_SERVICE_ACCOUNT;
-  if (account === undefined) return { jobs: [] };
+  if (account === undefined) return { jobs: [], close: () => Promise.resolve() };
+  const outgoing = createOutgoing(config.proxy);
   const push: JobDefinition = {
     type: PUSH_JOB,
     handle: createPushHandler({
@@ -36,7 +39,8 @@ export function createPushModule({ config, connections, metrics, clock, logger }
       sender: createFcmSender({
         url: config.PUSH_URL,
         projectId: account.project_id,
-        tokens: createGoogleTokens(account, clock),
+        tokens: createGoogleTokens({ account, outgoing, clock }),
+        outgoing,
         clock,
         logger,
       }),
@@ -44,5 +48,5 @@ export function createPushModule({ config, connections, metrics, clock, logger }
       metrics: pushMetrics,
     }),
   };
-  return { jobs: [push] };
+  return { jobs: [push], close: outgoing.close };
 }

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { type RunningS3, S3_START_MS, startS3 } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -124,7 +125,15 @@ describeWith('s3', 'the object store in a bucket', () => {
     const { endpoint, region, bucket, accessKeyId, secretAccessKey } = server;
     const credentials = { accessKeyId, secretAccessKey };
     place = {
-      objects: createS3Objects({ endpoint, region, bucket, prefix: 'uploads/', credentials, pathStyle: true }),
+      objects: createS3Objects({
+        endpoint,
+        region,
+        bucket,
+        prefix: 'uploads/',
+        credentials,
+        pathStyle: true,
+        proxy: DIRECT,
+      }),
       stored: async () => [...(await view.objects()), ...(await view.unfinished())],
     };
   }, S3_START_MS);
@@ -172,7 +181,15 @@ describeWith('s3', 'the object store in a bucket', () => {
   it('does not report a wrong key as a missing object', async () => {
     const { S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket } = s3Environment(server);
     const credentials = { accessKeyId: server.accessKeyId, secretAccessKey: 'wrong' };
-    const wrongKey = createS3Objects({ endpoint, region, bucket, prefix: '', credentials, pathStyle: true });
+    const wrongKey = createS3Objects({
+      endpoint,
+      region,
+      bucket,
+      prefix: '',
+      credentials,
+      pathStyle: true,
+      proxy: DIRECT,
+    });
     await expect(wrongKey.open('x')).rejects.not.toThrow(ObjectMissing);
     wrongKey.close();
   });

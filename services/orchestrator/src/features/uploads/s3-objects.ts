@@ -8,6 +8,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { createOutgoingAgents, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
 import { type ObjectStore, ObjectMissing } from './object-store.js';
 
 export interface S3Options {
@@ -21,6 +22,7 @@ export interface S3Options {
   credentials?: { accessKeyId: string; secretAccessKey: string };
   /** Use `<endpoint>/<bucket>/…` instead of `<bucket>.<endpoint>/…`. */
   pathStyle: boolean;
+  proxy: OutgoingProxy;
 }
 
 /** The minimum part size of S3. Each upload keeps one or two parts in memory. */
@@ -36,7 +38,8 @@ const TIMEOUTS = {
 };
 
 /** Stores objects in a bucket of any S3-compatible server. */
-export function createS3Objects({ bucket, prefix, pathStyle, ...options }: S3Options): ObjectStore {
+export function createS3Objects({ bucket, prefix, pathStyle, proxy, ...options }: S3Options): ObjectStore {
+  const agents = createOutgoingAgents(proxy, { maxSockets: 256, connectMs: TIMEOUTS.connectionTimeout });
   const client = new S3Client({
     ...options,
     forcePathStyle: pathStyle,
@@ -44,7 +47,7 @@ export function createS3Objects({ bucket, prefix, pathStyle, ...options }: S3Opt
     // Many S3-compatible servers reject the newer checksums of AWS.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { ...TIMEOUTS, httpAgent: { maxSockets: 256 }, httpsAgent: { maxSockets: 256 } },
+    requestHandler: { ...TIMEOUTS, httpAgent: agents.httpAgent, httpsAgent: agents.httpsAgent },
   });
   const at = (key: string) => ({ Bucket: bucket, Key: `${prefix}${key}` });
 
@@ -88,6 +91,9 @@ export function createS3Objects({ bucket, prefix, pathStyle, ...options }: S3Opt
       await client.send(new DeleteObjectCommand(at(key)));
     },
 
-    close: () => client.destroy(),
+    close() {
+      client.destroy();
+      agents.close();
+    },
   };
 }

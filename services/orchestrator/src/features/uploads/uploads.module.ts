@@ -74,5 +74,5 @@ async function openObjects(config: OrchestratorConfig): Promise<ObjectStore> {
   if (settings.store === 'file') return createFileObjects(settings.directory);
   // Only an orchestrator with a bucket needs the client of S3, whose code is large.
   const { createS3Objects } = await import('./s3-objects.js');
-  return createS3Objects(settings);
+  return createS3Objects({ ...settings, proxy: config.proxy });
 }

@@ -1,0 +1,3 @@
+export { createOutgoingAgents } from './node-agents.js';
+export { createOutgoing, type Outgoing } from './outgoing.js';
+export { DIRECT, type OutgoingProxy, readProxy } from './proxy.js';

@@ -1,0 +1,92 @@
+import { Agent, Dispatcher, ProxyAgent, request } from 'undici';
+import type { OutgoingProxy, ProxyServer } from './proxy.js';
+import { authorizationHeaders, TunnelPool } from './tunnel.js';
+
+interface OutgoingOptions {
+  /** Milliseconds to connect to the server, to the proxy, and to the server through the proxy. */
+  connectMs?: number;
+  /** Maximum connections per origin. Default: no limit. */
+  connections?: number;
+  /** Milliseconds until the response begins. */
+  headersTimeout?: number;
+  /** Milliseconds between two parts of a response. */
+  bodyTimeout?: number;
+}
+
+type RequestOptions = Partial<Omit<Dispatcher.RequestOptions, 'origin' | 'path'>>;
+
+/** The HTTP client for calls that leave the platform. It does not follow redirects. */
+export interface Outgoing {
+  request(url: string | URL, options?: RequestOptions): Promise<Dispatcher.ResponseData>;
+  /** Waits for running requests. */
+  close(): Promise<void>;
+  /** Aborts running requests. */
+  destroy(): Promise<void>;
+}
+
+const CONNECT_MS = 10_000;
+
+/**
+ * Each request uses the proxy for its URL. A proxy resolves names itself, so the address of a server is known only for
+ * direct connections.
+ */
+export function createOutgoing(proxy: OutgoingProxy, options: OutgoingOptions = {}): Outgoing {
+  const dispatcher = new OutgoingDispatcher(proxy, options);
+  return {
+    request: (url, settings) => request(url, { ...settings, dispatcher }),
+    close: () => dispatcher.close(),
+    destroy: () => dispatcher.destroy(),
+  };
+}
+
+class OutgoingDispatcher extends Dispatcher {
+  readonly #proxy: OutgoingProxy;
+  readonly #options: OutgoingOptions;
+  readonly #direct: Agent;
+  readonly #proxied = new Map<ProxyServer, ProxyAgent>();
+
+  constructor(proxy: OutgoingProxy, options: OutgoingOptions) {
+    super();
+    const { connectMs = CONNECT_MS, ...pool } = options;
+    this.#proxy = proxy;
+    this.#options = options;
+    this.#direct = new Agent({ ...pool, connect: { timeout: connectMs } });
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { headersTimeout, bodyTimeout } = this.#options;
+    const server = this.#proxy.serverFor(new URL(options.origin ?? ''));
+    // The limits of a pool do not apply to plain http through a proxy.
+    const limited = {
+      ...(headersTimeout === undefined ? {} : { headersTimeout }),
+      ...(bodyTimeout === undefined ? {} : { bodyTimeout }),
+      ...options,
+    };
+    return (server === undefined ? this.#direct : this.#through(server)).dispatch(limited, handler);
+  }
+
+  #through(server: ProxyServer): ProxyAgent {
+    let agent = this.#proxied.get(server);
+    if (agent === undefined) {
+      const { connectMs = CONNECT_MS, ...pool } = this.#options;
+      agent = new ProxyAgent({
+        ...pool,
+        uri: server.origin,
+        headers: authorizationHeaders(server),
+        proxyTls: { timeout: connectMs },
+        requestTls: { timeout: connectMs },
+        clientFactory: (origin) => new TunnelPool(origin.origin, connectMs),
+      });
+      this.#proxied.set(server, agent);
+    }
+    return agent;
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all([this.#direct, ...this.#proxied.values()].map((agent) => agent.close()));
+  }
+
+  override async destroy(): Promise<void> {
+    await Promise.all([this.#direct, ...this.#proxied.values()].map((agent) => agent.destroy()));
+  }
+}
