@@ -17,7 +17,7 @@ const FORWARD_PROXY_PORT = 3128;
 export const FORWARD_PROXY = `http://${PROXY}.${NAMESPACE.models}.svc.cluster.local:${FORWARD_PROXY_PORT}`;
 
 /** Egress rules of the chart for the pods of one fixture. */
-const egressTo = (app: string, port: number): object => ({
+const egressTo = (app: string, port: number) => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': NAMESPACE.models } },
   podSelector: { matchLabels: { app } },
   ports: [port],

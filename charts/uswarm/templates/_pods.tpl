@@ -148,6 +148,46 @@ lifecycle:
 {{- end }}
 {{- end }}
 
+{{/* Whether services reach https outside of the cluster only through the proxy. */}}
+{{- define "uswarm.proxy.isMandatory" -}}
+{{- if .Values.proxy.https }}true{{ end }}
+{{- end }}
+
+{{- define "uswarm.proxy.urls" -}}
+{{- compact (list .Values.proxy.https .Values.proxy.http) | uniq | toJson }}
+{{- end }}
+
+{{/* Names of the cluster and of the release, its ranges, and proxy.noProxy. */}}
+{{- define "uswarm.proxy.noProxy" -}}
+{{- $names := list "localhost" "127.0.0.1" "::1" "$(KUBERNETES_SERVICE_HOST)" ".svc" (printf ".%s" .Values.clusterDomain) }}
+{{- range list "orchestrator" "realtime-gateway" "model-gateway" "webhook" "searxng-client" "searxng" }}
+{{- $name := include "uswarm.componentName" (dict "root" $ "component" .) }}
+{{- $names = append $names $name }}
+{{- $names = append $names (printf "%s.%s" $name $.Release.Namespace) }}
+{{- end }}
+{{- concat $names .Values.networkPolicy.clusterRanges .Values.proxy.noProxy | uniq | join "," }}
+{{- end }}
+
+{{/* For services that call servers outside of the cluster. */}}
+{{- define "uswarm.proxy.env" -}}
+{{- if or .Values.proxy.https .Values.proxy.http }}
+{{- with .Values.proxy.https }}
+- name: HTTPS_PROXY
+  value: {{ . | quote }}
+{{- end }}
+{{- with .Values.proxy.http }}
+- name: HTTP_PROXY
+  value: {{ . | quote }}
+{{- end }}
+- name: NO_PROXY
+  value: {{ include "uswarm.proxy.noProxy" . | quote }}
+{{- if .Values.secrets.proxy.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" . "name" "proxy" "variable" "PROXY_USERNAME" "field" "username") | trim }}
+{{ include "uswarm.secretEnv" (dict "root" . "name" "proxy" "variable" "PROXY_PASSWORD" "field" "password") | trim }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "uswarm.trustedCA.mount" -}}
 {{- if include "uswarm.hasTrustedCA" . }}
 - name: trusted-ca

@@ -157,6 +157,29 @@ app.kubernetes.io/part-of: uswarm
 {{- default (ternary "80" "443" (eq $url.scheme "http")) (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host)) }}
 {{- end }}
 
+{{/* Pods of the cluster, if everything else is reached through the proxy and `to` names nothing. */}}
+{{- define "uswarm.network.behindProxy" -}}
+{{- if and (empty .to) (include "uswarm.proxy.isMandatory" .root) }}
+- namespaceSelector: {}
+{{- else if .to }}
+{{- toYaml .to }}
+{{- else }}
+[]
+{{- end }}
+{{- end }}
+
+{{/* The forward proxy. Its URL selects an address only if it contains one. */}}
+{{- define "uswarm.network.toProxy" -}}
+{{- range $url := include "uswarm.proxy.urls" . | fromJsonArray }}
+{{- $to := $.Values.networkPolicy.proxy.to }}
+{{- $host := regexReplaceAll ":[0-9]+$" (urlParse $url).host "" }}
+{{- if and (empty $to) (regexMatch "^[0-9.]+$" $host) }}
+{{- $to = list (dict "ipBlock" (dict "cidr" (printf "%s/32" $host))) }}
+{{- end }}
+{{ include "uswarm.network.egress" (dict "ports" (list (include "uswarm.network.portOf" (trimSuffix "/" $url) | int)) "to" $to) | trim }}
+{{- end }}
+{{- end }}
+
 {{/* Issuers, object storage and integrations, on the ports from other values. */}}
 {{- define "uswarm.network.toWeb" -}}
 {{- $urls := list .Values.objectStorage.endpoint }}
@@ -167,7 +190,9 @@ app.kubernetes.io/part-of: uswarm
 {{- range compact $urls }}
 {{- $ports = append $ports (include "uswarm.network.portOf" . | int) }}
 {{- end }}
-{{- include "uswarm.network.egress" (dict "ports" $ports "to" .Values.networkPolicy.web.to) }}
+{{- $to := include "uswarm.network.behindProxy" (dict "root" . "to" .Values.networkPolicy.web.to) | fromYamlArray }}
+{{- include "uswarm.network.egress" (dict "ports" $ports "to" $to) }}
+{{- include "uswarm.network.toProxy" . }}
 {{- end }}
 
 {{/* Cloud metadata endpoints that issue credentials for a pod's role. */}}

@@ -184,6 +184,7 @@
 {{- define "uswarm.database.env" -}}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "database" "variable" "DATABASE_URL") }}
 {{- include "uswarm.trustedCA.env" .root }}
+{{- include "uswarm.proxy.env" .root }}
 {{ include "uswarm.logLevel" . }}
 {{- end }}
 

@@ -31,4 +31,13 @@ outgoing:
   request_timeout: 4
   max_request_timeout: 8
   enable_http2: true
+{{- if or .Values.proxy.https .Values.proxy.http }}
+  proxies:
+    {{- with .Values.proxy.https }}
+    'https://': {{ . | quote }}
+    {{- end }}
+    {{- with .Values.proxy.http }}
+    'http://': {{ . | quote }}
+    {{- end }}
+{{- end }}
 {{- end }}
