@@ -98,6 +98,12 @@ describe('values.schema.json', () => {
       { runtime: { stores: { redis: { addr: 'redis://:pw@host' } } } },
       "at '/runtime/stores/redis/addr'",
     ],
+    ['a registry that ends with a slash', { images: { registry: 'r.example.com/' } }, "at '/images/registry'"],
+    ['a mirror with a scheme', { images: { mirror: 'https://r.example.com' } }, "at '/images/mirror'"],
+    ['a blank in a tag', { images: { tag: '1.0 ' } }, "at '/images/tag'"],
+    ['an upper-case repository', { runtime: { image: { repository: 'Team/a' } } }, "at '/runtime/image/repository'"],
+    ['an empty repository', { gateway: { image: { repository: '' } } }, "at '/gateway/image/repository'"],
+    ['a tag with a digest', { webhook: { image: { tag: '1@sha256:a' } } }, "at '/webhook/image/tag'"],
     [
       'a reserved variable name',
       { runtime: { pods: { extraEnv: [{ name: 'SVC_X', value: '' }] } } },
