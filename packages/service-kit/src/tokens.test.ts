@@ -205,7 +205,7 @@ describe('the token of the model gateway', () => {
     expect(await refusal(verifyModelCallsToken([key, older], token))).toBeInstanceOf(TokenError);
   });
 
-  it('is no token of a realtime gateway, and the other way round', async () => {
+  it('is not a token of a realtime gateway, and the other way round', async () => {
     const [ofModels, ofSockets] = [await signModelCallsToken(key, 'a'), await signInternalToken(key, 'a')];
     expect(await refusal(verifyInternalToken([key], ofModels))).toBeInstanceOf(TokenError);
     expect(await refusal(verifyModelCallsToken([key], ofSockets))).toBeInstanceOf(TokenError);

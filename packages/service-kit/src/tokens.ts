@@ -177,7 +177,7 @@ export function signInternalToken(key: SigningKey, subject: string): Promise<str
 const MODEL_CALLS_AUDIENCE = 'orchestrator-model-calls';
 
 /**
- * Signs the token of the model gateway for `/internal/v1/model-calls`, valid for 60 s. It has a key and an audience of its own, because
+ * Signs the token of the model gateway for `/internal/v1/model-calls`, valid for 60 s. It has a separate key and audience, because
  * the model gateway is the only service that untrusted pods call: a leak must not open the rest of the internal API.
  */
 export function signModelCallsToken(key: SigningKey, subject: string): Promise<string> {

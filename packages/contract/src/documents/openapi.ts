@@ -14,7 +14,7 @@ const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes
 
 - JSON names are snake_case; timestamps are ISO 8601.
 - Fields may be added to responses: ignore unknown ones. Unknown fields of a request body are ignored,
-  except in bodies that set limits or permissions, whose descriptions say so: there they are \`validation_failed\`.
+  except in bodies that set limits or permissions, as their descriptions state: there they are \`validation_failed\`.
 - In a request body, null means the same as an absent field, also where a schema does not list it. The exceptions are fields
   with a null in their schema and its effect in their description. In a list, null is not an entry.
 - \`Accept\` is ignored: each resource has one media type. Limits of characters count Unicode code points, as \`maxLength\` does.

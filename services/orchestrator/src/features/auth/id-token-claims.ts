@@ -32,7 +32,7 @@ const pictureUrl = (text: string): string =>
 /** A claim about the person, which only fills the profile: an odd one must not keep the user out. */
 const profile = (read: (text: string) => string) => oddAsAbsent(z.string()).transform((text) => read(text ?? ''));
 
-/** The claims of an ID token that are read. A verified signature says nothing about their types. */
+/** The claims of an ID token that are read. A valid signature does not prove their types. */
 export const IdTokenClaims = z.object({
   sub: z.string().refine(isSubject),
   aud: z.union([z.string(), z.array(z.string())]),

@@ -127,7 +127,7 @@ describe('a signed token with odd claims', () => {
     expect(errorLines()).toEqual([]);
   });
 
-  it.each(OTHERS)('signs in without what it says, or is refused: %s', async (claim) => {
+  it.each(OTHERS)('signs in without the claim, or is refused: %s', async (claim) => {
     for (const value of ODD) {
       const code = await signUp(
         await sign(JSON.parse(`{${JSON.stringify(claim)}:${JSON.stringify(value)}}`) as object),
