@@ -50,7 +50,7 @@ describe('a runtime that the platform finds ready and that does not respond', ()
     expect(harness.platform.unreachableSince).toBeNull();
   });
 
-  it('is not reported while the platform is unreachable, which nobody could show', async () => {
+  it('is not reported while the platform is unreachable', async () => {
     await harness.reconcile();
     harness.platform.forwards = false;
     await harness.reconcile();
