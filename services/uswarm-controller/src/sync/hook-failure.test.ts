@@ -119,6 +119,24 @@ describe('a reconcile without a response of the webhook', () => {
     },
   );
 
+  it('refuses a response that would delete a running runtime, and reports it although the runtime is Ready', async () => {
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Available', message: 'It runs.' }];
+    parents.put(userSwarm({ phase: 'Ready', observedGeneration: 1, conditions }));
+    answer = () => ({ status: {}, children: [] });
+    expect(await sync()).toMatchObject({ outcome: 'failed' });
+    elapsed = 10_000;
+    expect(await sync()).toMatchObject({ outcome: 'failed' });
+    const message = expect.stringContaining('it would delete the ServiceAccount ns/agent-runtime-workspace-a');
+    expect(written).toMatchObject([
+      {
+        conditions: [
+          { type: 'Ready', message },
+          { type: 'Synced', status: 'False', message },
+        ],
+      },
+    ]);
+  });
+
   it('reports the outage for a UserSwarm whose calls alone fail for long', async () => {
     parents.put(userSwarm({}));
     answer = unavailable(0);

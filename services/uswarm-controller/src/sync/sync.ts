@@ -37,6 +37,7 @@ import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
 import { isDeploymentOrphaned } from './orphaned.js';
 import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
+import { HarmfulResponse, requireRunningChildren } from './running-children.js';
 import { cannotObserveReason } from './visibility.js';
 
 /** The result of a reconcile. */
@@ -174,6 +175,7 @@ async function reconcile(
   try {
     const request = { controller: deps.controller, parent: userSwarm, children: observed, related, finalizing };
     response = requireOwnChildren(await deps.hook.call(request, options.signal), parent, scope);
+    requireRunningChildren(response, parent, observed);
   } catch (error) {
     if (!(error instanceof HookError)) throw error;
     if (!queued) deps.starts.forget(key);
@@ -279,7 +281,7 @@ async function handleHookFailure(
   const lastedMs = Math.max(error.outageMs, now - memory.outageSince);
   const failed = failedCall(error);
   if (lastedMs < outageShownMs) return sooner(failed, outageShownMs - lastedMs);
-  if (!needsWebhook(parent, observed)) return failed;
+  if (!(error instanceof HarmfulResponse) && !needsWebhook(parent, observed)) return failed;
   // A webhook that fails in turns in two ways does not cause a write for each.
   const shown = memory.outageShown?.cause === error.message ? undefined : memory.outageShown;
   if (shown !== undefined && now - shown.at < outageShownMs) return sooner(failed, outageShownMs - (now - shown.at));
