@@ -120,6 +120,7 @@ it('the controller calls the webhook with its token and watches the allowed name
     EVENTS_NAMESPACE: 'default',
     ROLLOUT_MAX_CONCURRENT: 2,
     ROLLOUT_DEADLINE_S: 3_600,
+    ROLLOUT_FORCED_BEFORE: new Date('2026-11-28T10:00:00Z'),
     ROLLOUT_MAX_FAILURES: 1,
     START_MAX_CONCURRENT: 0,
   });

@@ -15,7 +15,7 @@ export const FULL = merge(evaluation, {
     modelCalls: { previousKey: 'cursor-key' },
     callKey: { previousPrivateKey: 'call-private-key' },
   },
-  rollout: { maxConcurrent: 2, deadlineSeconds: 3_600, maxFailures: 1 },
+  rollout: { maxConcurrent: 2, deadlineSeconds: 3_600, forcedBefore: '2026-11-28T10:00:00Z', maxFailures: 1 },
   start: { maxConcurrent: 0 },
   oidc: {
     issuers: [

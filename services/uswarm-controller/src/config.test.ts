@@ -38,6 +38,7 @@ describe('the configuration of the controller', () => {
     ['RUNTIME_NAMESPACES', { RUNTIME_NAMESPACES: ' , ' }],
     ['RUNTIME_NAMESPACES', { RUNTIME_NAMESPACES: 'Not_A_Name' }],
     ['RESYNC_S', { RESYNC_S: '0' }],
+    ['ROLLOUT_FORCED_BEFORE', { ROLLOUT_FORCED_BEFORE: 'tomorrow' }],
     ['WORKERS', { WORKERS: 'many' }],
     ['LEASE_NAMESPACE', { LEASE_NAMESPACE: '' }],
     ['POD_NAME', { POD_NAME: '' }],

@@ -16,7 +16,13 @@ const schema = z.object({
   RESYNC_S: z.coerce.number().int().min(1).default(RESYNC_S),
   WORKERS: z.coerce.number().int().min(1).max(256).default(WORKERS),
   ROLLOUT_MAX_CONCURRENT: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxConcurrent),
+  /** 0 disables the deadline. */
   ROLLOUT_DEADLINE_S: z.coerce.number().int().min(0).default(ROLLOUT_LIMITS.deadlineS),
+  /** A runtime that began to wait before this time is replaced at once, even if it is busy. */
+  ROLLOUT_FORCED_BEFORE: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .optional(),
   ROLLOUT_MAX_FAILURES: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxFailures),
   /** Maximum number of runtimes that start concurrently; 0 disables the limit. */
   START_MAX_CONCURRENT: z.coerce.number().int().min(0).default(MAX_CONCURRENT_STARTS),

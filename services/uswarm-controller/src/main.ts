@@ -20,6 +20,7 @@ await runService({ logger }, async (stack) => {
     rollout: {
       maxConcurrent: config.ROLLOUT_MAX_CONCURRENT,
       deadlineS: config.ROLLOUT_DEADLINE_S,
+      forcedBefore: config.ROLLOUT_FORCED_BEFORE,
       maxFailures: config.ROLLOUT_MAX_FAILURES,
     },
     rolloutInitialDelayMs: rolloutInitialDelayMs(config.RESYNC_S),

@@ -25,6 +25,18 @@ describe('classifying the error of a write', () => {
       'an owner kind that admission does not know yet',
       kube(403, 'Forbidden', 'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for …'),
     ],
+    [
+      'a policy with parameters of a kind that admission does not know yet',
+      kube(
+        422,
+        'Invalid',
+        "failed to configure policy: failed to find resource referenced by paramKind: 'uswarm.dev/…'",
+      ),
+    ],
+    [
+      'a policy whose parameters are still being read',
+      kube(422, 'Invalid', 'failed to configure binding: paramKind kind `…` not yet synced to use for admission'),
+    ],
     ['an unreachable API server', new Error('ECONNREFUSED')],
   ])('requeues after %s', (_what, error) => {
     expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(RequeueError);

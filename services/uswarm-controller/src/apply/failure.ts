@@ -56,6 +56,14 @@ export function classify(error: unknown, what: string, namespace: string): Apply
 const isNamespaceMissing = (error: KubeError): boolean =>
   (isNotFound(error) && error.kind === 'namespaces') || error.causes.includes('NamespaceTerminating');
 
-/** The admission plugin for owner references discovers a new kind some seconds after it is served. */
-const isKindTooNew = (error: KubeError): boolean =>
-  error.status === 403 && error.message.includes('cannot find RESTMapping');
+/**
+ * For some seconds after a new kind is served, admission does not know it: neither the plugin for owner references nor a
+ * policy with UserSwarms as parameters.
+ */
+const isKindTooNew = ({ message }: KubeError): boolean => KIND_TOO_NEW.some((text) => message.includes(text));
+
+const KIND_TOO_NEW = [
+  'cannot find RESTMapping',
+  'failed to find resource referenced by paramKind',
+  'not yet synced to use for admission',
+];

@@ -131,7 +131,17 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
 
 const NO_GRANT = { [ROLLOUT.revision]: null, [ROLLOUT.time]: null, [ROLLOUT.forced]: null };
 
-async function give(deps: RolloutDeps, { parent, revision, forced, since }: Grant, signal: AbortSignal): Promise<void> {
+const REASONS: Record<Grant['reason'], string> = {
+  idle: 'it is idle',
+  deadline: 'it waited longer than it may',
+  forced: 'the operator forces the rollout',
+};
+
+async function give(
+  deps: RolloutDeps,
+  { parent, revision, forced, reason, since }: Grant,
+  signal: AbortSignal,
+): Promise<void> {
   // A grant must not be older than the start of the wait, and the clock of the webhook may be ahead.
   const time = new Date(Math.max(deps.clock.now().getTime(), since));
   const annotations = {
@@ -141,9 +151,8 @@ async function give(deps: RolloutDeps, { parent, revision, forced, since }: Gran
   };
   if (!(await write(deps, parent, annotations, signal))) return;
   deps.onGrant(parent, forced);
-  const why = forced ? 'it waited longer than it may' : 'it is idle';
-  const message = `Gets revision ${revision} of the platform: ${why}.`;
-  deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'rollout granted');
+  const message = `Gets revision ${revision} of the platform: ${REASONS[reason]}.`;
+  deps.logger.info({ userswarm: parent.metadata.name, revision, forced, reason }, 'rollout granted');
   deps.record(parent, { type: 'Normal', reason: 'RolloutGranted', message });
 }
 

@@ -89,6 +89,30 @@ describe('the rollout plan', () => {
     ]);
   });
 
+  it('never replaces a busy runtime without a deadline, and still grants idle ones', () => {
+    const noDeadline = { ...LIMITS, deadlineS: 0 };
+    world.release('r2');
+    world.pass(365 * 86_400_000);
+    expect(granted(noDeadline)).toEqual([]);
+    world.orchestrate('c');
+    expect(plan(noDeadline).grants).toMatchObject([{ forced: false, reason: 'idle' }]);
+  });
+
+  it('forces runtimes that began to wait before a given time, and none of a later rollout', () => {
+    const forcedBefore = new Date(world.now + 60_000);
+    const forcing = { ...LIMITS, deadlineS: 0, forcedBefore };
+    world.release('r2');
+    expect(plan(forcing).grants).toMatchObject([
+      { forced: true, reason: 'forced' },
+      { forced: true, reason: 'forced' },
+    ]);
+    world.pass(60_000);
+    const later = new RolloutSimulation(NAMES);
+    later.now = world.now;
+    later.release('r3');
+    expect(planRollout(later.parents(), forcing, new Date(later.now)).grants).toEqual([]);
+  });
+
   it('gives no grant to a suspended runtime, which gets the new revision on resume', () => {
     world.release('r2');
     world.runtimes.get('a')!.suspend = true;

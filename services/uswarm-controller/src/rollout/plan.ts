@@ -4,8 +4,10 @@ import { type Member, memberOf } from './rollout-state.js';
 export interface RolloutLimits {
   /** Maximum number of runtimes that are concurrently not Ready because of a rollout. */
   maxConcurrent: number;
-  /** Seconds after which a waiting runtime is replaced even if it is busy. */
+  /** Seconds after which a waiting runtime is replaced even if it is busy; 0 disables the deadline. */
   deadlineS: number;
+  /** A runtime that began to wait before this time is replaced at once, even if it is busy. */
+  forcedBefore?: Date | undefined;
   /** Number of consecutive failures that halts the rollout of a revision. */
   maxFailures: number;
 }
@@ -14,6 +16,7 @@ export interface Grant {
   parent: KubernetesObject;
   revision: string;
   forced: boolean;
+  reason: 'idle' | 'deadline' | 'forced';
   /** Start of the wait in milliseconds since the epoch. */
   since: number;
 }
@@ -49,7 +52,7 @@ export function planRollout(
   const failed = Map.groupBy(withState('failed'), ({ granted }) => granted ?? '');
   const halted = [...failed.keys()].filter((revision) => isHalted(members, revision, limits.maxFailures));
   const isRefused = ({ parent }: Member): number => Number(refused.has(parent.metadata.uid ?? ''));
-  const isLate = ({ since }: Member): boolean => now.getTime() - since >= limits.deadlineS * 1_000;
+  const isLate = (member: Member): boolean => reasonOf(member, limits, now) !== 'idle';
 
   // A runtime with a grant already counts as in flight.
   const pressed = inFlight.filter((member) => isUnforced(member) && isLate(member));
@@ -61,6 +64,7 @@ export function planRollout(
     parent: member.parent,
     revision: member.pending ?? '',
     forced: isLate(member),
+    reason: reasonOf(member, limits, now),
     since: member.since,
   }));
   return {
@@ -71,6 +75,11 @@ export function planRollout(
     failed: new Map([...failed].map(([revision, all]) => [revision, all.map(({ parent }) => parent)])),
     halted,
   };
+}
+
+function reasonOf({ since }: Member, { deadlineS, forcedBefore }: RolloutLimits, now: Date): Grant['reason'] {
+  if (forcedBefore !== undefined && since < forcedBefore.getTime()) return 'forced';
+  return deadlineS > 0 && now.getTime() - since >= deadlineS * 1_000 ? 'deadline' : 'idle';
 }
 
 const isUnforced = ({ rolloutGrant, pending }: Member): boolean =>

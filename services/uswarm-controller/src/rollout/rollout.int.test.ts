@@ -145,7 +145,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
   });
 
   it('replaces busy runtimes one by one after the deadline, and halts on failures', async () => {
-    await start({ rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
+    await start({ rollout: { maxConcurrent: 1, deadlineS: 0.001, maxFailures: 1 } });
     await allReady();
     await release(NEXT);
     await eventually(() => granted().length === 1);
@@ -171,8 +171,19 @@ describe('the rollout of a release with the controller and the webhook', () => {
     await eventually(() => others.every((name) => userSwarm(name).status?.pendingRevision === undefined));
   });
 
+  it('replaces a busy runtime at once when its rollout is forced, also without a deadline', async () => {
+    const forcedBefore = new Date(Date.now() + 3_600_000);
+    await start({ rollout: { maxConcurrent: 1, deadlineS: 0, forcedBefore, maxFailures: 1 } });
+    await allReady();
+    await release(NEXT);
+    await eventually(() => granted().length === 1);
+    const [first = ''] = granted();
+    await eventually(() => image(first) === 'registry.test/runtime:2');
+    expect(granted()).toEqual([first]);
+  });
+
   it('reconciles a forced runtime immediately and not at the next resync', async () => {
-    await start({ resyncS: 3_600, rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
+    await start({ resyncS: 3_600, rollout: { maxConcurrent: 1, deadlineS: 0.001, maxFailures: 1 } });
     await allReady();
     await release(NEXT);
     change('workspace-b', { annotations: { note: 'changed' } });
