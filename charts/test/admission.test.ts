@@ -47,11 +47,7 @@ describe('the admission policy', () => {
   });
 
   it('validates Deployments that the controller writes in runtime namespaces by the same lists', async () => {
-    const runtime = {
-      namespace: 'agents',
-      extraNamespaces: ['team-a'],
-      trustedCA: { existingConfigMap: 'company-ca' },
-    };
+    const runtime = { namespace: 'agents', extraNamespaces: ['team-a'] };
     const manifests = await render({ ...evaluation, runtime }, { release: 'other', namespace: 'elsewhere' });
     const { spec } = find(manifests, 'ValidatingAdmissionPolicy', 'other-uswarm-runtime-pods');
     expect(spec.failurePolicy).toBe('Fail');
@@ -69,8 +65,6 @@ describe('the admission policy', () => {
     const binding = find(manifests, 'ValidatingAdmissionPolicyBinding', 'other-uswarm-runtime-pods');
     const own = find(manifests, 'ValidatingAdmissionPolicyBinding', 'other-uswarm-policy');
     expect(binding['spec']).toEqual({ ...own['spec'], policyName: 'other-uswarm-runtime-pods' });
-    const lists = find(manifests, 'ConfigMap', 'other-uswarm-policy', 'elsewhere')['data'];
-    expect(lists).toMatchObject({ runtimeConfigMaps: 'company-ca' });
   });
 
   it('validates Metacontroller and the configured users like the controller', async () => {

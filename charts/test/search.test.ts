@@ -142,7 +142,6 @@ describe('the policy', () => {
       sharedEnvSecrets: 'uswarm-model-env',
       maxCpu: '8',
       maxMemory: '16Gi',
-      runtimeConfigMaps: '',
     });
     expect(find(after, 'ConfigMap', 'uswarm-policy')['data']).toEqual({
       runtimeNamespaces: 'userswarms\nteam-a',
@@ -150,7 +149,6 @@ describe('the policy', () => {
       sharedEnvSecrets: 'uswarm-model-env\nextra-env',
       maxCpu: '2',
       maxMemory: '',
-      runtimeConfigMaps: 'company-ca',
     });
     expect(checksum(before, 'uswarm-webhook')).toMatch(/^[0-9a-f]{64}$/);
     expect(checksum(same, 'uswarm-webhook')).toBe(checksum(before, 'uswarm-webhook'));

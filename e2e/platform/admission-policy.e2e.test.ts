@@ -41,7 +41,7 @@ async function renderPolicy(): Promise<Rendered[]> {
   const [registry, ...repository] = DEFAULT_IMAGE.split(':')[0]!.split('/');
   const manifest = await renderAdmission(tools, {
     name: NAME,
-    template: 'userswarms',
+    templates: ['userswarms'],
     runtime: {
       namespace: POLICY_LISTS.runtimeNamespaces[0],
       extraNamespaces: POLICY_LISTS.runtimeNamespaces.slice(1),
@@ -149,6 +149,32 @@ describe('a UserSwarm whose image is no longer allowed', () => {
     expect((await send(HttpMethod.GET, `/${name}`)).metadata.finalizers).toEqual(['e2e.uswarm.dev/hold']);
     await patch({ metadata: { finalizers: null } });
     await expect(send(HttpMethod.GET, `/${name}`)).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('the controller', () => {
+  const name = `workspace-${randomUUID()}`;
+  const user = `system:serviceaccount:${NAME}:${NAME}-controller`;
+  const asController = ['--as', user, '--as-group', 'system:masters'];
+  /** As the controller, but with all permissions. */
+  const patch = (change: object): Promise<unknown> => {
+    const what = [`${USERSWARM_PLURAL}.${GROUP}`, name, '--type=merge', '-p', JSON.stringify(change)];
+    return tools.kubectl(['patch', ...what, '--dry-run=server', ...asController]);
+  };
+  beforeAll(() => create({}, name, ''));
+  afterAll(() => send(HttpMethod.DELETE, `/${name}`));
+
+  it.each([
+    ['another Secret', { config: { envSecretRef: { name: `${name}-env` } } }],
+    ['another image', { runtime: { image: 'registry.test/team/app:1' } }],
+    ['a suspension', { suspend: true }],
+  ])('cannot give a UserSwarm %s', async (_what, spec) => {
+    await expect(patch({ spec })).rejects.toThrow('PolicyDenied: The controller must not change the spec');
+  });
+
+  it('can change the annotations and finalizers of a UserSwarm', async () => {
+    const change = { metadata: { annotations: { a: 'b' }, finalizers: ['e2e.uswarm.dev/hold'] } };
+    await expect(patch(change)).resolves.toBeDefined();
   });
 });
 

@@ -5,25 +5,36 @@ import type { Tools } from './tools.js';
 const APPLY = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
 const DELETE = ['delete', '--ignore-not-found', '--wait=false', '-f', '-'];
 
+interface AdmissionRelease {
+  name: string;
+  templates: readonly ('userswarms' | 'deployments' | 'children')[];
+  runtime: object;
+  /** Further values. */
+  values?: object;
+}
+
 /**
- * Renders one admission template of the chart and the lists that it reads, for a release that is not installed.
+ * Renders admission templates of the chart and the lists that they read, for a release that is not installed.
  *
  * @returns the manifest as YAML
  */
 export async function renderAdmission(
   { helm }: Pick<Tools, 'helm'>,
-  { name, template, runtime }: { name: string; template: 'userswarms' | 'deployments'; runtime: object },
+  { name, templates, runtime, values = {} }: AdmissionRelease,
+  others: readonly string[] = [],
 ): Promise<string> {
-  const values = {
+  const input = {
     fullnameOverride: name,
     images: { registry: 'registry.test' },
     evaluation: { enabled: true },
     oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
     runtime,
+    ...values,
   };
-  const templates = [`admission/${template}`, 'webhook/policy'].flatMap((path) => ['-s', `templates/${path}.yaml`]);
-  const { stdout } = await helm(['template', name, CHART, '-n', name, '-f', '-', ...templates], {
-    input: JSON.stringify(values),
+  const files = [...templates.map((template) => `admission/${template}`), 'webhook/policy', ...others];
+  const selection = files.flatMap((file) => ['-s', `templates/${file}.yaml`]);
+  const { stdout } = await helm(['template', name, CHART, '-n', name, '-f', '-', ...selection], {
+    input: JSON.stringify(input),
   });
   return stdout;
 }
@@ -51,6 +62,6 @@ export function policyInForce(refusal: () => Promise<string | undefined>, reason
       if (!reason.test(actual)) throw new Error(actual);
       return true;
     },
-    { description: 'the policy is in force', timeoutMs: 30_000 },
+    { description: 'the policy is in force', timeoutMs: 60_000 },
   );
 }

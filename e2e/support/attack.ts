@@ -3,6 +3,27 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { evaluateInPod, type PodPlace } from './pods.js';
 import type { Session } from './session.js';
 
+/** A part of the platform that an attacker controls. */
+export type CompromisedPart = 'controller' | 'webhook' | 'model gateway' | 'realtime gateway' | 'runtime';
+
+/**
+ * What a compromised part tries, and what must refuse it. A table of attacks is one test per row, with `attackTitle` as its
+ * name.
+ */
+export interface Attack<Attempt> {
+  by: CompromisedPart;
+  /** Completes "The controller …". */
+  tries: string;
+  /** The policy, permission or check that refuses it, as docs/threat-model.md names it. */
+  refusedBy: string;
+  attempt: Attempt;
+  /** The error that the attacker gets. */
+  error: RegExp;
+}
+
+export const attackTitle = ({ by, tries, refusedBy }: Attack<unknown>): string =>
+  `The ${by} ${tries}: refused by ${refusedBy}`;
+
 /** The calling pod and its labels. */
 export interface Caller extends PodPlace {
   labels: Record<string, string>;

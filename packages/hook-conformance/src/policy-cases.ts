@@ -8,7 +8,6 @@ export const POLICY_LISTS = {
   sharedEnvSecrets: ['uswarm-model-env', 'more.keys'],
   maxCpu: ['2'],
   maxMemory: ['4Gi'],
-  runtimeConfigMaps: [''],
 } as const;
 
 /** The image of a UserSwarm without `runtime.image`. */

@@ -5,7 +5,6 @@ imagePrefixes: {{ prepend .Values.runtime.imagePrefixes (include "uswarm.imageRe
 sharedEnvSecrets: {{ prepend .Values.runtime.sharedEnvSecrets (include "uswarm.modelEnvSecret" .) | compact | uniq | join "\n" | quote }}
 maxCpu: {{ .Values.runtime.maxResources.cpu | quote }}
 maxMemory: {{ .Values.runtime.maxResources.memory | quote }}
-runtimeConfigMaps: {{ .Values.runtime.trustedCA.existingConfigMap | quote }}
 {{- end }}
 
 {{- define "uswarm.runtimePods" -}}
