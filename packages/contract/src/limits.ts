@@ -63,6 +63,10 @@ export const LIMITS = {
   positions: { ...positions, announceMs: positions.deviceMs + 2 * positions.gatewayMs + POSITION_DELAYS_MS },
   /** Events from one socket: sustained rate and burst. */
   eventsPerSocket: { perSecond: 20, burst: 40 },
+  /** Events from one socket that are refused as too many, above which the session ends: sustained rate and burst. */
+  refusalsPerSocket: { perSecond: 20, burst: 1_000 },
+  /** Events from one socket that wait for the service. */
+  queuedEventsPerSocket: 64,
   /** Unsent bytes per socket. */
   unreadBytesPerSocket: 1024 ** 2,
   /** Bytes per file, and per user. */

@@ -20,8 +20,10 @@ export interface GatewaySettings {
   socketsPerUser: number;
   /** Rate of handled events per socket. */
   eventsPerSocket: RateLimit;
-  /** Rate of refused events per socket, above which it is closed. */
+  /** Rate of events that are refused as too many per socket, above which its session ends. */
   refusalsPerSocket: RateLimit;
+  /** Milliseconds until the connection of a session that ended for too many events is closed, and its client reconnects. */
+  floodPauseMs: number;
   /** Maximum number of unread bytes per socket, above which it is closed. */
   unreadBytesPerSocket: number;
   /** Maximum number of unauthenticated connections per address; 0 disables the limit. */
@@ -67,11 +69,12 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   subscriptionsPerSocket: LIMITS.subscriptionsPerSocket,
   socketsPerUser: LIMITS.socketsPerUser,
   eventsPerSocket: LIMITS.eventsPerSocket,
-  refusalsPerSocket: { perSecond: 1, burst: 50 },
+  refusalsPerSocket: LIMITS.refusalsPerSocket,
+  floodPauseMs: 5_000,
   unreadBytesPerSocket: LIMITS.unreadBytesPerSocket,
   unauthenticatedPerAddress: 1_000,
   authenticationMs: 5_000,
-  queuedEventsPerSocket: 64,
+  queuedEventsPerSocket: LIMITS.queuedEventsPerSocket,
   concurrentHandshakes: 32,
   queuedHandshakes: 2_000,
   handshakePatienceMs: 8_000,

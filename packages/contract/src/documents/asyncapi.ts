@@ -52,8 +52,11 @@ Each message is one socket.io event: the event name is the message name, and the
   have lost writes; \`workspace.resync\` then tells the client to reload.
 - \`local_id\` is a permanent idempotency key: the same id and body return the first result.
 - Limits: ${LIMITS.socketsPerUser} sockets per user (a further one closes the oldest); ${LIMITS.eventsPerSocket.perSecond} events per second and socket,
-  with bursts of ${LIMITS.eventsPerSocket.burst}. Events above the limit fail with \`rate_limited\` and \`retry_after_ms\`; a socket that keeps exceeding
-  the limit is closed.
+  with bursts of ${LIMITS.eventsPerSocket.burst}. Events above the limit fail with \`rate_limited\` and \`retry_after_ms\`, which differs for each
+  event, so that a whole outbox can be sent together and repeated at these times. A client that causes more than
+  ${LIMITS.refusalsPerSocket.burst} such refusals, and then ${LIMITS.refusalsPerSocket.perSecond} per second, is disconnected for some seconds (\`session.ending\`, \`rate_limited\`).
+- The events of a socket are handled one after another. While the service is slow, ${LIMITS.queuedEventsPerSocket} events wait, each for up to 5 seconds
+  after the one before it; further ones fail with \`service_unavailable\` and \`retry_after_ms\`, which never ends a session.
 - A payload above \`limits.event_bytes\` of \`session.ready\` fails with \`payload_too_large\`. An event above ${LIMITS.packetBytes / 1024 ** 2} MiB is not
   read: the connection closes (WebSocket code 1009; with polling, status 413). Check the size before sending, and do not send
   such an event again.

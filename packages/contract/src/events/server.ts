@@ -260,6 +260,15 @@ export const SERVER_EVENTS = {
           subscriptions: z.int().positive(),
           events_per_second: z.number().nonnegative().meta({ description: '0 means unlimited.' }),
           events_burst: z.int().positive(),
+          events_queued: z.int().positive().meta({
+            description:
+              'Events that may wait for their answers. While the service is slow, further ones are answered `service_unavailable`.',
+          }),
+          refusals_per_second: z.number().nonnegative().meta({
+            description:
+              'Events that may be answered `rate_limited`. Above this rate and burst, the session ends with `rate_limited`.',
+          }),
+          refusals_burst: z.int().positive(),
           event_bytes: z.int().positive().meta({ description: 'UTF-8 bytes of the payload of an event, as JSON.' }),
           unread_bytes: z.int().positive(),
         }),
@@ -287,9 +296,14 @@ export const SERVER_EVENTS = {
       .strictObject({
         code: SessionEndingCode,
         reconnect: z.boolean(),
-        in_ms: z.int().nonnegative().meta({
-          description: 'Above 0 only for `token_expired`: `session.renew` within that time keeps the connection.',
-        }),
+        in_ms: z
+          .int()
+          .nonnegative()
+          .meta({
+            description:
+              'Above 0 for `token_expired`, when `session.renew` within that time keeps the connection, and for `rate_limited`, ' +
+              'when the connection closes after that time whatever the client does.',
+          }),
       })
       .meta({ id: 'SessionEnding' }),
   },

@@ -41,7 +41,10 @@ export const SESSION_ENDINGS = {
   user_deleted: { reconnect: false, summary: 'the account was deleted' },
   session_ended: { reconnect: false, summary: 'the session ended for another reason' },
   too_many_sockets: { reconnect: false, summary: 'the user exceeded the socket limit, and this socket was the oldest' },
-  rate_limited: { reconnect: false, summary: 'the socket kept exceeding the event rate limit' },
+  rate_limited: {
+    reconnect: true,
+    summary: 'the socket kept exceeding the event rate limit; its events are ignored from now on',
+  },
   slow_consumer: { reconnect: true, summary: 'the client reads too slowly' },
   server_leaving: { reconnect: true, summary: 'this gateway is shutting down; others are available' },
 } as const satisfies Record<string, { reconnect: boolean; summary: string }>;

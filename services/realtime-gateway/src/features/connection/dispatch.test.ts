@@ -104,20 +104,27 @@ describe('the dispatch of client events', () => {
     expect(seen).toEqual([undefined, undefined]);
   });
 
-  it('answers rate_limited if the queue is full', async () => {
+  it('answers service_unavailable if the queue is full, however often the client tries', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { dispatch, ask, refusals, throttled } = setUp(
       async ({ acknowledge }) => {
         await promise;
         acknowledge({});
       },
-      { queueLimit: 2 },
+      {
+        queueLimit: 2,
+        refusals: () => {
+          throw new Error('a full queue is not the fault of the client');
+        },
+      },
     );
     dispatch('message.send', 1);
     const second = ask('message.send', 2);
-    expect(await ask('message.send', 3)).toMatchObject({ code: 'rate_limited' });
-    expect(refusals).toMatchObject([{ payload: 3 }]);
-    expect(await throttled('queue')).toBe(1);
+    const full = { code: 'service_unavailable', extra: { retry_after_ms: expect.any(Number), stored: 'no' } };
+    expect(await ask('message.send', 3)).toMatchObject(full);
+    for (let n = 4; n <= 200; n += 1) dispatch('message.send', n);
+    expect(refusals).toHaveLength(198);
+    expect(await throttled('queue')).toBe(198);
     resolve();
     expect(await second).toEqual({ ok: true });
   });
@@ -132,6 +139,18 @@ describe('the dispatch of client events', () => {
     expect(refusals).toMatchObject([{ payload: 2 }]);
     expect(await ask('message.send', 3)).toEqual({ ok: true });
     expect(await throttled('rate')).toBe(1);
+  });
+
+  it('counts a payload above the size limit more than other refusals', async () => {
+    const costs: (number | undefined)[] = [];
+    const { ask } = setUp(async () => undefined, {
+      refusals: (cost) => {
+        costs.push(cost);
+        return 0;
+      },
+    });
+    await ask('message.send', 'x'.repeat(LIMITS.bodyBytes));
+    expect(costs).toEqual([10]);
   });
 
   it('stops answering a client that continues after too many refusals', async () => {

@@ -28,11 +28,11 @@ export interface DispatchDeps {
   /** Called for a refusal only: an idle socket has no logger. */
   logger: () => Pick<Logger, 'error' | 'debug'>;
   metrics: Pick<GatewayMetrics, 'throttled'>;
-  /** Maximum number of queued events per socket; further ones are answered `rate_limited`. */
+  /** Maximum number of queued events per socket; further ones are answered `service_unavailable`. */
   queueLimit: number;
   /** Rate of handled events; further ones are answered `rate_limited`. */
   rate: TokenBucket;
-  /** Rate of refusals. Above it, `flooded` is called instead of a response. */
+  /** Rate of events that the client should not have sent. Above it, `flooded` is called instead of a response. */
   refusals: TokenBucket;
   /** The client continues in spite of its refusals. Called once; later events are ignored. */
   flooded: () => void;
@@ -40,6 +40,15 @@ export interface DispatchDeps {
 
 /** Retry time for a full queue, in milliseconds. */
 const QUEUE_RETRY_MS = 1_000;
+
+/** Of the budget for refusals, because a large payload must be read before it is refused. */
+const LARGE_PAYLOAD_COST = 10;
+
+/** A full queue causes refusals at the rate of the client. The calls that fill it log why. */
+const UNLOGGED = { error: () => undefined };
+
+const queueFull = (): ApiError =>
+  new ApiError('service_unavailable', { extra: { retry_after_ms: QUEUE_RETRY_MS, stored: 'no' } });
 
 /** Why a payload is refused. Checked before it is queued, so that a queue holds no larger ones. */
 function problemOf(payload: unknown): ApiError | undefined {
@@ -63,18 +72,12 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
   let flooding = false;
 
   /** @returns whether to report the refusal to the client */
-  const mayRefuse = (): boolean => {
-    if (refusals() === 0) return true;
+  const mayRefuse = (cost?: number): boolean => {
+    if (refusals(cost) === 0) return true;
     flooding = true;
     flooded();
     return false;
   };
-  const throttle = (reason: 'rate' | 'queue'): boolean => {
-    metrics.throttled.inc({ reason });
-    return mayRefuse();
-  };
-  const limited = (retryAfterMs: number): ApiError =>
-    new ApiError('rate_limited', { extra: { retry_after_ms: retryAfterMs } });
 
   return (name, ...args) => {
     if (flooding) return;
@@ -83,9 +86,9 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
     const requestId = randomUUID();
     const handler = Object.hasOwn(handlers, name) ? handlers[name as ClientEventName] : undefined;
 
-    const refuse = (error: unknown): void => {
+    const refuse = (error: unknown, isExpected = false): void => {
       const log = logger();
-      const body = toErrorBody(error, requestId, log);
+      const body = toErrorBody(error, requestId, isExpected ? UNLOGGED : log);
       log.debug({ requestId, code: body.code }, 'event refused');
       handler?.refused(body, payload);
       callback?.(body);
@@ -101,15 +104,19 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
 
     const waitMs = rate();
     if (waitMs > 0) {
-      if (throttle('rate')) refuse(limited(waitMs));
+      metrics.throttled.inc({ reason: 'rate' });
+      if (mayRefuse()) refuse(new ApiError('rate_limited', { extra: { retry_after_ms: waitMs } }));
     } else if (handler === undefined) {
       refuse(new ApiError('validation_failed', { message: 'Unknown event.' }));
     } else {
       const problem = problemOf(payload);
-      // Reading a large payload costs more than other refusals.
-      if (problem?.code === 'payload_too_large' && !mayRefuse()) return;
+      if (problem?.code === 'payload_too_large' && !mayRefuse(LARGE_PAYLOAD_COST)) return;
       if (problem !== undefined) refuse(problem);
-      else if (!queue.add(() => run(handler)) && throttle('queue')) refuse(limited(QUEUE_RETRY_MS));
+      else if (!queue.add(() => run(handler))) {
+        // The service is slow, not the client too fast: it is not counted against the client.
+        metrics.throttled.inc({ reason: 'queue' });
+        refuse(queueFull(), true);
+      }
     }
   };
 }

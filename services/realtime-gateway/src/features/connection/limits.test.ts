@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -24,6 +25,12 @@ const start = async (options: TestGatewayOptions = {}): Promise<void> => {
 const acceptedUser = () => acceptingOrchestrator.authenticate({}, '', '');
 const count = async (metric: string, labels: string): Promise<number> =>
   Number(new RegExp(`{${labels}} (\\d+)`).exec(await gateway.metric(metric))?.[1]);
+
+interface Answer {
+  ok?: true;
+  code?: string;
+  extra?: { retry_after_ms?: number };
+}
 
 /** The TCP connection of a client, to pause reading. */
 function networkOf(client: TestClient): { pause(): void; resume(): void } {
@@ -103,13 +110,45 @@ describe('a client that sends faster than allowed', () => {
     });
   });
 
-  it('is closed if it continues, without an answer to each event', async () => {
+  it('may send an outbox of 150 messages together, each of which is accepted at its retry time', async () => {
     await start();
     const client = await gateway.connect();
-    for (let n = 0; n < 2_000; n += 1) client.socket.emit('message.send', { local_id: `${n}` });
-    expect(await client.next('session.ending')).toEqual({ code: 'rate_limited', reconnect: false, in_ms: 0 });
-    expect(await client.disconnected).toBe('io server disconnect');
-    expect(client.events.length).toBeLessThan(200);
+    const attempts = await Promise.all(
+      Array.from({ length: 150 }, async () => {
+        for (let attempt = 1; ; attempt += 1) {
+          const answer = (await client.ask('workspace.unsubscribe', { workspace_ids: [] })) as Answer;
+          if (answer.ok === true) return attempt;
+          expect(answer.code).toBe('rate_limited');
+          await sleep(answer.extra?.retry_after_ms);
+        }
+      }),
+    );
+    // A timer can fire a little early.
+    expect(Math.max(...attempts)).toBeLessThanOrEqual(3);
+    expect(client.names()).toEqual([]);
+  });
+
+  it.each([[['websocket']], [['polling']]])(
+    'is closed if it continues, and connects again by itself with %j',
+    async (transports) => {
+      await start({ settings: { floodPauseMs: 300 } });
+      const client = await gateway.connect({ transports, reconnection: true });
+      const { id } = client.socket;
+      for (let n = 0; n < 5_000; n += 1) client.socket.emit('message.send', { local_id: `${n}` });
+      expect(await client.next('session.ending')).toEqual({ code: 'rate_limited', reconnect: true, in_ms: 300 });
+      expect(client.events.length).toBeLessThan(1_100);
+      expect(await client.disconnected).toMatch(/^transport (close|error)$/);
+      await eventually(() => client.socket.connected);
+      expect(client.socket.id).not.toBe(id);
+    },
+  );
+
+  it('is ended after a hundred payloads above the limit', async () => {
+    // Not ended for its rate.
+    await start({ settings: { eventsPerSocket: { perSecond: 0, burst: 1 } } });
+    const client = await gateway.connect();
+    for (let n = 0; n < 120; n += 1) client.socket.emit('message.send', 'x'.repeat(300_000));
+    expect(await client.next('session.ending')).toMatchObject({ code: 'rate_limited', in_ms: 5_000 });
   });
 });
 

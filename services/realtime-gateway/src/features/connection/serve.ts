@@ -30,7 +30,7 @@ export function serve(socket: GatewaySocket, { clientAddress, userSockets, sessi
   const end = (code: SessionEndingCode): void => {
     if (ended) return;
     ended = true;
-    endSession(socket, code, deps.metrics);
+    endSession(socket, code, deps);
   };
   const leave = deps.sessionRegistry.add({ data: socket.data, close: end });
   if (leave === undefined) {

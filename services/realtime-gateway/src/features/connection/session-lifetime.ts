@@ -14,7 +14,12 @@ export interface SessionLifetimeDeps {
   end: (code: SessionEndingCode) => void;
   settings: Pick<
     GatewaySettings,
-    'subscriptionsPerSocket' | 'eventsPerSocket' | 'unreadBytesPerSocket' | 'resumeTokenMs'
+    | 'subscriptionsPerSocket'
+    | 'eventsPerSocket'
+    | 'queuedEventsPerSocket'
+    | 'refusalsPerSocket'
+    | 'unreadBytesPerSocket'
+    | 'resumeTokenMs'
   >;
   timers: Timers;
   /** Monotonic milliseconds. */
@@ -66,6 +71,9 @@ export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetim
         subscriptions: settings.subscriptionsPerSocket,
         events_per_second: settings.eventsPerSocket.perSecond,
         events_burst: settings.eventsPerSocket.burst,
+        events_queued: settings.queuedEventsPerSocket,
+        refusals_per_second: settings.refusalsPerSocket.perSecond,
+        refusals_burst: settings.refusalsPerSocket.burst,
         event_bytes: LIMITS.bodyBytes,
         unread_bytes: settings.unreadBytesPerSocket,
       },
