@@ -23,6 +23,13 @@ export const AuthenticateAnswer = z.object({
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
 
+/**
+ * In `extra` of a 401: the token of the calling service was refused, not the credentials of a user that it passes on. Absent in
+ * release 0.2.
+ */
+export const ServiceTokenRefusal = z.object({ service_token: z.enum(['expired', 'invalid']) });
+export type ServiceTokenRefusal = z.output<typeof ServiceTokenRefusal>;
+
 const seq = z.int().nonnegative();
 
 export const SubscriptionsBody = z.object({ workspace_ids: z.array(z.string().max(64)).max(1_000) });
@@ -169,6 +176,9 @@ export const ModelCallUsage = z.object({
 });
 export type ModelCallUsage = z.output<typeof ModelCallUsage>;
 
+/** A GET with a token of the model gateway, which reports whether it is accepted. */
+export const MODEL_CALLS_TOKEN_PATH = `${MODEL_CALLS_PATH}/service-token`;
+
 /** Paths of the internal API for realtime gateways; each is a POST with a service token. */
 export const INTERNAL_PATHS = {
   authenticate: '/internal/v1/authenticate',
@@ -178,4 +188,6 @@ export const INTERNAL_PATHS = {
   positions: '/internal/v1/positions',
   events: '/internal/v1/events',
   devicePositions: '/internal/v1/device-positions',
+  /** Reports whether the service token is accepted. Absent in release 0.2. */
+  serviceToken: '/internal/v1/service-token',
 } as const;

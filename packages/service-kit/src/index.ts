@@ -92,3 +92,9 @@ export {
   UNPRINTABLE,
   UNPRINTABLE_IN_LINES,
 } from './unsafe-characters.js';
+export {
+  createServiceCredential,
+  type ServiceCredential,
+  TOKEN_VERDICTS,
+  type TokenVerdict,
+} from './service-credential.js';

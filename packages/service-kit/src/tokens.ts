@@ -1,11 +1,16 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
-import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import { isPlaceholder } from './secret-text.js';
 
 /** The token is missing, malformed, expired, or issued for another audience. */
 export class TokenError extends Error {
   override name = 'TokenError';
+
+  /** Whether the token was valid once: if it was just signed, the clocks differ. */
+  get isExpired(): boolean {
+    return this.cause instanceof errors.JWTExpired;
+  }
 }
 
 /** A symmetric key with its key id (`kid`), so that two keys can be active during a rotation. */
@@ -216,16 +221,28 @@ export function verifyInternalToken(keys: readonly SigningKey[], token: string):
   return verifySharedKeyToken(keys, token, INTERNAL_AUDIENCE, ['exp']);
 }
 
+/**
+ * Tolerated difference of the clocks of two services, beside the lifetime of the token. These tokens never leave the
+ * cluster, and a call with one is not repeated for its token: it may live half a minute longer.
+ */
+const SERVICE_CLOCK_TOLERANCE_S = 30;
+
 function verifySharedKeyToken(
   keys: readonly SigningKey[],
   token: string,
   audience: string,
   requiredClaims: string[] = [],
 ): Promise<string> {
-  return verified(() => verifySharedKey(keys, token, audience, requiredClaims));
+  return verified(() => verifySharedKey(keys, token, audience, requiredClaims, SERVICE_CLOCK_TOLERANCE_S));
 }
 
-function verifySharedKey(keys: readonly SigningKey[], token: string, audience: string, requiredClaims: string[]) {
+function verifySharedKey(
+  keys: readonly SigningKey[],
+  token: string,
+  audience: string,
+  requiredClaims: string[],
+  clockTolerance = 0,
+) {
   return jwtVerify(
     token,
     (header) => {
@@ -233,7 +250,7 @@ function verifySharedKey(keys: readonly SigningKey[], token: string, audience: s
       if (key === undefined) throw new TokenError('the key id of the token is unknown');
       return key.secret;
     },
-    { algorithms: ['HS256'], audience, requiredClaims },
+    { algorithms: ['HS256'], audience, requiredClaims, clockTolerance },
   );
 }
 
@@ -273,9 +290,14 @@ export function createCallTokenVerifier(publicKey: KeyObject, workspaceId: strin
     const digest = hash('sha256', token);
     if (known?.digest === digest && Date.now() < known.expiresAt) return known.caller;
     const { sub, exp = 0 } = await verifiedClaims(() =>
-      jwtVerify(token, publicKey, { algorithms: ['EdDSA'], audience: workspaceId, requiredClaims: ['exp'] }),
+      jwtVerify(token, publicKey, {
+        algorithms: ['EdDSA'],
+        audience: workspaceId,
+        requiredClaims: ['exp'],
+        clockTolerance: SERVICE_CLOCK_TOLERANCE_S,
+      }),
     );
-    known = { digest, caller: sub, expiresAt: exp * 1_000 };
+    known = { digest, caller: sub, expiresAt: (exp + SERVICE_CLOCK_TOLERANCE_S) * 1_000 };
     return sub;
   };
 }

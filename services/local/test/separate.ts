@@ -114,7 +114,7 @@ export function gatewayEnvironment({
 }: {
   internalPort: number;
   redis: string;
-  secrets: ServiceSecrets;
+  secrets: Pick<ServiceSecrets, 'internalKey'>;
 }): Record<string, string> {
   return {
     GATEWAY_HOST: '127.0.0.1',

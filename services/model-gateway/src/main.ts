@@ -1,4 +1,11 @@
-import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
+import {
+  createLogger,
+  createMetrics,
+  createServiceCredential,
+  listen,
+  runService,
+  startOpsServer,
+} from '@uswarm/service-kit';
 import { loadModelGatewayConfig } from './config.js';
 import { createModelGatewayMetrics } from './metrics.js';
 import { createModelCallClient } from './model-call-client.js';
@@ -15,11 +22,21 @@ await runService({ logger, shutdownDeadlineMs: () => graceMs + CLOSING_MS }, asy
   logger.level = config.logLevel;
   graceMs = config.shutdownGraceMs;
   const registry = createMetrics(service);
-  let serving = true;
+  let serving = false;
 
-  const ops = await startOpsServer({ metrics: registry, ready: () => serving, port: config.opsPort });
+  const calls = createModelCallClient({
+    ...config.internalApi,
+    onTokenVerdict: (verdict) => credential.note(verdict),
+  });
+  const credential = createServiceCredential(() => calls.checkToken(), {
+    setting: 'its key',
+    registry,
+    logger,
+  });
+  stack.defer('credential check', () => credential.stop());
+  const ready = (): boolean => serving && credential.isAccepted();
+  const ops = await startOpsServer({ metrics: registry, ready, port: config.opsPort });
   stack.defer('operations server', () => ops.close());
-  const calls = createModelCallClient(config.internalApi);
   stack.defer('orchestrator client', () => calls.close());
   const gateway = createModelGateway({ config, calls, metrics: createModelGatewayMetrics(registry), logger });
   stack.defer('running calls', () => gateway.close());
@@ -28,6 +45,8 @@ await runService({ logger, shutdownDeadlineMs: () => graceMs + CLOSING_MS }, asy
     serving = false;
     return http.close(graceMs);
   });
+  await credential.start();
+  serving = true;
   const providers = Object.keys(config.providers);
   logger.info({ port: http.port, ops_port: ops.port, providers, proxies: config.proxy.origins }, 'listening');
 });

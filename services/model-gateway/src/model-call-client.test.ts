@@ -17,6 +17,32 @@ const CALL = {
   max_output_tokens: 100,
 };
 
+describe('the client of model calls', () => {
+  it.each<[number, unknown, string[]]>([
+    [200, {}, ['accepted']],
+    [401, { extra: { service_token: 'expired' } }, ['expired']],
+    [401, { extra: { service_token: 'invalid' } }, ['invalid']],
+    [401, {}, ['invalid']],
+    [404, { code: 'route_not_found' }, []],
+    [503, {}, []],
+  ])('reports what a response with status %d states about its token', async (status, body, expected) => {
+    const server = await listen((_request, response) => void response.writeHead(status).end(JSON.stringify(body)), {
+      host: '127.0.0.1',
+      port: 0,
+    });
+    const verdicts: string[] = [];
+    const client = createModelCallClient({
+      url: server.url,
+      key: parseSigningKey(`k1:${'s'.repeat(32)}`),
+      onTokenVerdict: (verdict) => void verdicts.push(verdict),
+    });
+    await client.checkToken();
+    await client.close();
+    await server.close(0);
+    expect(verdicts).toEqual(expected);
+  });
+});
+
 describe('a reservation that fails', () => {
   /** Reserves a call at a server. @returns the error */
   async function failure(respond: RequestListener, isStopped = false): Promise<unknown> {

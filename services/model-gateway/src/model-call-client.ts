@@ -1,12 +1,15 @@
 import {
   MODEL_CALLS_PATH,
+  MODEL_CALLS_TOKEN_PATH,
   type ModelCallReservation,
   ModelCallTerms,
   type ModelCallUsage,
+  ServiceTokenRefusal,
   TURN_BUDGET_REACHED,
 } from '@uswarm/contract';
-import { isNotConnected, parseJson, type SigningKey, traceHeaders } from '@uswarm/service-kit';
+import { isNotConnected, parseJson, type SigningKey, type TokenVerdict, traceHeaders } from '@uswarm/service-kit';
 import { Pool } from 'undici';
+import { z } from 'zod';
 import { GatewayError } from './gateway-error.js';
 import { createServiceToken } from './service-token.js';
 
@@ -16,6 +19,8 @@ export interface ModelCallClient {
   reserve(call: ModelCallReservation): Promise<ModelCallTerms>;
   /** Idempotent. An unknown call is ignored: its user or its reservation no longer exists. @throws GatewayError */
   settle(callId: string, usage: ModelCallUsage): Promise<void>;
+  /** Asks only whether the service token is accepted. */
+  checkToken(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,27 +30,37 @@ export interface ModelCallClientOptions {
   key: SigningKey;
   /** Milliseconds for a whole call. */
   timeoutMs?: number;
+  /** Called with what each response states about the service token. */
+  onTokenVerdict?: (verdict: TokenVerdict) => void;
 }
 
 const CONNECTIONS = 64;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const RETRY_AFTER_S = 1;
 
-export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCallClientOptions): ModelCallClient {
+export function createModelCallClient({
+  url,
+  key,
+  timeoutMs = 5_000,
+  onTokenVerdict = () => undefined,
+}: ModelCallClientOptions): ModelCallClient {
   const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
   const serviceToken = createServiceToken(key);
 
-  async function send(method: 'POST' | 'PUT', path: string, body: unknown) {
+  async function send(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown) {
     try {
       const token = await serviceToken();
       const { statusCode, body: answer } = await pool.request({
         method,
         path,
         headers: { ...traceHeaders(), authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(timeoutMs),
       });
-      return { status: statusCode, answer: await answer.text() };
+      const text = await answer.text();
+      const verdict = verdictOf(statusCode, text);
+      if (verdict !== undefined) onTokenVerdict(verdict);
+      return { status: statusCode, answer: text };
     } catch (cause) {
       throw unavailable(cause, !isNotConnected(cause));
     }
@@ -68,8 +83,19 @@ export function createModelCallClient({ url, key, timeoutMs = 5_000 }: ModelCall
         throw unavailable(new Error(`the orchestrator returned status ${status}`));
       }
     },
+    async checkToken() {
+      await send('GET', MODEL_CALLS_TOKEN_PATH);
+    },
     close: () => pool.close(),
   };
+}
+
+/** Release 0.2 does not say why it refuses a token. */
+function verdictOf(status: number, answer: string): TokenVerdict | undefined {
+  if (status < 300) return 'accepted';
+  if (status !== 401) return undefined;
+  const { data } = z.object({ extra: ServiceTokenRefusal }).safeParse(parseJson(answer));
+  return data?.extra.service_token ?? 'invalid';
 }
 
 const hasCode = (answer: string, code: string): boolean =>

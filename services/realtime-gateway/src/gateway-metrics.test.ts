@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '@uswarm/contract';
 import { createMemoryBus } from '@uswarm/event-bus';
-import { createMetrics, Registry } from '@uswarm/service-kit';
+import { createMetrics, createServiceCredential, Registry, silentLogger } from '@uswarm/service-kit';
 import { documentedMetrics, metricsIn } from '@uswarm/testkit';
 import { createGatewayMetrics, disconnectReason, outcomeOf, registerBus } from './gateway-metrics.js';
 
@@ -10,6 +10,7 @@ describe('gateway metrics', () => {
     const registry = createMetrics('realtime-gateway');
     createGatewayMetrics(registry);
     registerBus(registry, createMemoryBus());
+    createServiceCredential(async () => undefined, { setting: 'INTERNAL_API_KEY', registry, logger: silentLogger });
     expect(metricsIn(registry)).toEqual(documentedMetrics('realtime-gateway'));
   });
 

@@ -6,6 +6,7 @@ import {
   corsOriginOption,
   createClientAddress,
   type Logger,
+  type ServiceCredential,
   type SigningKey,
   transportSecurity,
 } from '@uswarm/service-kit';
@@ -39,6 +40,8 @@ export interface GatewayDeps extends Omit<
   httpServer: HttpServer;
   /** The keys of the gateways for resume tokens; the first one signs. */
   resumeKeys: readonly SigningKey[];
+  /** Default: always proven, in a process with the orchestrator. */
+  credential?: Pick<ServiceCredential, 'proven'>;
   settings?: Partial<GatewaySettings>;
   /** An additional check before a connection is accepted, such as of the `Host` header. */
   admit?: (request: IncomingMessage) => boolean;
@@ -62,6 +65,7 @@ export function createGateway({
   settings: changed,
   admit = () => true,
   timers = systemTimers,
+  credential = { proven: async () => true },
   ...deps
 }: GatewayDeps): Gateway {
   const settings = { ...DEFAULT_SETTINGS, ...changed };
@@ -111,6 +115,7 @@ export function createGateway({
     // A connection has one socket. An app that calls `connect()` twice would get two, which share the request and its end.
     if (!pendingConnections.credentialsReceived(socket.conn)) {
       socket.conn.close();
+    credential,
       next(new Error('the connection has a socket'));
       return;
     }

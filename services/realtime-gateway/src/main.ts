@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createRedisBus } from '@uswarm/event-bus';
 import {
   createLogger,
   createMetrics,
   listen,
+  createServiceCredential,
   loadConfig,
   parseSigningKey,
   parseSigningKeys,
@@ -40,10 +42,16 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
   const ops = await startOpsServer({
     metrics: registry,
     // Without Redis clients still connect and send: that is `uswarm_event_bus_up`, not readiness.
-    ready: () => serving,
+    ready: () => serving && credential.isAccepted(),
     port: config.OPS_PORT,
   });
   stack.defer('operations server', () => ops.close());
+  const credential = createServiceCredential(() => orchestrator.checkServiceToken(randomUUID()), {
+    setting: 'INTERNAL_API_KEY',
+    registry,
+    logger,
+  });
+  stack.defer('credential check', () => credential.stop());
 
   const orchestrator = createOrchestratorClient({
     url: config.INTERNAL_API_URL,
@@ -56,6 +64,7 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
   const gateway = createGateway({
     httpServer,
     orchestrator,
+    onTokenVerdict: (verdict) => credential.note(verdict),
     bus,
     logger,
     metrics,
@@ -63,6 +72,7 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
     settings: {
       transports: config.TRANSPORTS,
       corsOrigins: config.CORS_ORIGINS,
+    credential,
       trustedProxies: config.HTTP_TRUSTED_PROXIES,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       socketsPerUser: config.SOCKETS_PER_USER,
@@ -82,3 +92,5 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
   serving = true;
   logger.info({ port: http.port, ops_port: ops.port }, 'serving /socket.io/');
 });
+  // Not ready before it is known whether the orchestrator accepts its token. An unavailable orchestrator does not delay it for long.
+  await credential.start();

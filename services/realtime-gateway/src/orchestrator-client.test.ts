@@ -43,10 +43,12 @@ async function clientOf(answer: (response: ServerResponse) => void, timeoutMs?: 
   const registry = new Registry();
   const metrics = createGatewayMetrics(registry);
   const limit = timeoutMs !== undefined && { timeoutMs };
-  const client = createOrchestratorClient({ url: server.url, key, metrics, ...limit });
+  const verdicts: string[] = [];
+  const onTokenVerdict = (verdict: string) => void verdicts.push(verdict);
+  const client = createOrchestratorClient({ url: server.url, key, metrics, onTokenVerdict, ...limit });
   cleanup.defer(() => client.close());
   const measured = () => registry.getSingleMetricAsString('uswarm_gateway_orchestrator_seconds');
-  return { client, seen, measured };
+  return { client, seen, measured, verdicts };
 }
 
 type Respond = (response: ServerResponse) => void;
@@ -133,6 +135,34 @@ describe('the orchestrator client', () => {
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
     expect((await failure(client.authenticate({}, '', 'request-1'))).code).toBe('token_invalid');
   });
+
+  it.each(['expired', 'invalid'] as const)(
+    'reports its own %s token, and maps its refusal to service_unavailable in every call',
+    async (reason) => {
+      const extra = { request_id: 'r', service_token: reason };
+      const { client, verdicts } = await clientOf(json(401, { message: 'No.', code: 'token_invalid', extra }));
+      expect((await failure(client.authenticate({}, '', 'r'))).code).toBe('service_unavailable');
+      expect((await failure(client.send(USER, message, 'r'))).code).toBe('service_unavailable');
+      expect(verdicts).toEqual([reason, reason]);
+    },
+  );
+
+  it('reports an accepted token, and no verdict if the credentials of a user are refused', async () => {
+    const accepted = await clientOf(json(200, {}));
+    await accepted.client.checkServiceToken('r');
+    const body = { message: 'No.', code: 'token_invalid', extra: { request_id: 'r' } };
+    const refused = await clientOf(json(401, body));
+    await failure(refused.client.authenticate({}, '', 'r'));
+    expect([accepted.verdicts, refused.verdicts]).toEqual([['accepted'], []]);
+  });
+
+  it.each(['route_not_found', 'method_not_allowed'] as const)(
+    'maps %s of another server to service_unavailable, not to an error of the user',
+    async (code) => {
+      const { client } = await clientOf(json(404, { message: 'No.', code, extra: { request_id: 'r' } }));
+      expect((await failure(client.authenticate({}, '', 'r'))).code).toBe('service_unavailable');
+    },
+  );
 
   it.each([
     ['an error of a proxy', 502, '<html>', 'service_unavailable'],

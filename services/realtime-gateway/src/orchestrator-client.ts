@@ -6,6 +6,7 @@ import {
   type BusVersion,
   type DevicePositionsBody,
   ErrorBody,
+  type ErrorCode,
   EventsAnswer,
   type EventsBody,
   GATEWAY_ID_HEADER,
@@ -14,11 +15,19 @@ import {
   PositionsAnswer,
   SEND_DEADLINE_HEADER,
   SendAnswer,
+  ServiceTokenRefusal,
   type SessionEnd,
   SessionsAnswer,
   SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { isNotConnected, type SigningKey, signInternalToken, traceHeaders, parseJson } from '@uswarm/service-kit';
+import {
+  isNotConnected,
+  parseJson,
+  type SigningKey,
+  signInternalToken,
+  type TokenVerdict,
+  traceHeaders,
+} from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
@@ -49,6 +58,11 @@ export interface OrchestratorClient {
   endedSessions(sessions: readonly Omit<SessionEnd, 'v'>[], requestId: string): Promise<SessionsAnswer>;
 }
 
+/** Calls the internal API only to learn whether it accepts the service token. */
+export interface ServiceTokenCheck {
+  checkServiceToken(requestId: string): Promise<void>;
+}
+
 export interface OrchestratorClientOptions {
   /** Origin of the internal API. */
   url: string;
@@ -56,6 +70,8 @@ export interface OrchestratorClientOptions {
   /** Milliseconds for a whole call. */
   timeoutMs?: number;
   metrics?: Pick<GatewayMetrics, 'orchestratorSeconds'>;
+  /** Called with what each response states about the service token. */
+  onTokenVerdict?: (verdict: TokenVerdict) => void;
 }
 
 /** The subject of the service token. */
@@ -82,7 +98,8 @@ export function createOrchestratorClient({
   key,
   timeoutMs = 5_000,
   metrics,
-}: OrchestratorClientOptions): OrchestratorClient & { close(): Promise<void> } {
+  onTokenVerdict = () => undefined,
+}: OrchestratorClientOptions): OrchestratorClient & ServiceTokenCheck & { close(): Promise<void> } {
   const announcement = { [BUS_VERSION_HEADER]: String(BUS_VERSION), [GATEWAY_ID_HEADER]: randomUUID() };
   const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
 
@@ -111,9 +128,15 @@ export function createOrchestratorClient({
 
   const request = async <Answer extends z.ZodType>(call: Call<Answer>): Promise<z.output<Answer>> => {
     const { status, text } = await exchange(call);
-    if (status >= 300) throw refusal(status, text, call.name);
+    if (status >= 300) {
+      const { error, verdict } = refusal(status, text, call.name);
+      if (verdict !== undefined) onTokenVerdict(verdict);
+      throw error;
+    }
     try {
-      return call.answer.parse(JSON.parse(text));
+      const answer = call.answer.parse(JSON.parse(text));
+      onTokenVerdict('accepted');
+      return answer;
     } catch (cause) {
       throw new ApiError('internal_error', { cause });
     }
@@ -179,6 +202,9 @@ export function createOrchestratorClient({
     },
     endedSessions: (sessions, requestId) =>
       measured({ name: 'sessions', subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
+    async checkServiceToken(requestId) {
+      await measured({ name: 'serviceToken', subject: SERVICE, body: {}, requestId, answer: z.object({}) });
+    },
     close: () => pool.close(),
   };
 }
@@ -190,14 +216,34 @@ function withStored(error: ApiError): ApiError {
   return new ApiError(code, { message, cause, extra: { ...extra, stored: isKnown ? 'no' : 'unknown' } });
 }
 
+interface Refused {
+  error: ApiError;
+  /** Why the service token was refused; undefined if it is not known that it was. */
+  verdict?: TokenVerdict;
+}
+
+/** Codes of a server that is not the internal API, or of another release. No user is the cause. */
+const WRONG_SERVER: ReadonlySet<ErrorCode> = new Set([
+  'route_not_found',
+  'method_not_allowed',
+  'unsupported_media_type',
+]);
+
+const ownFault = (cause: string): ApiError => new ApiError('service_unavailable', { cause: new Error(cause) });
+
 /** The error of a response, which may come from a proxy. */
-function refusal(status: number, text: string, name: OrchestratorCall): ApiError {
+function refusal(status: number, text: string, name: OrchestratorCall): Refused {
   const body = ErrorBody.safeParse(parseJson(text));
-  if (!body.success) return new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error');
+  if (!body.success) return { error: new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error') };
   const { code, message, extra } = body.data;
-  // The user is already authenticated, so the orchestrator rejected the service token.
-  if (status === 401 && name !== 'authenticate') {
-    return new ApiError('service_unavailable', { cause: new Error('the orchestrator rejected the service token') });
+  const refused = ServiceTokenRefusal.safeParse(extra);
+  // Release 0.2 does not say whose token it refuses. Other calls than `authenticate` have no token of a user.
+  if (status === 401 && (refused.success || name !== 'authenticate')) {
+    return {
+      error: ownFault('the orchestrator refused the service token'),
+      verdict: refused.data?.service_token ?? 'invalid',
+    };
   }
-  return new ApiError(code, { message, extra: extra ?? {} });
+  if (WRONG_SERVER.has(code)) return { error: ownFault(`the internal API responded ${code}`) };
+  return { error: new ApiError(code, { message, extra: extra ?? {} }) };
 }

@@ -47,7 +47,7 @@ export const acceptingOrchestrator: OrchestratorClient = {
 /** Without periodic checks of positions, which would depend on the time that a test takes. */
 export const TEST_HUBS = { ...DEFAULT_SETTINGS.hubs, positionCheckMs: 3_600_000 };
 
-export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'settings' | 'timers'> {
+export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'credential' | 'settings' | 'timers'> {
   orchestrator?: Partial<OrchestratorClient>;
   bus?: EventBus;
   logger?: GatewayDeps['logger'];

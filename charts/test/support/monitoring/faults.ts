@@ -62,6 +62,11 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_gateway_handshakes_total{${GATEWAY},outcome="failed"}`]: rises(0, 20) },
   ],
   [
+    'the clock of a gateway is behind',
+    ['UswarmServiceTokenRefused'],
+    { [`uswarm_service_token_refused{${GATEWAY},reason="expired"}`]: becomes(0, 1) },
+  ],
+  [
     'the relay does not publish',
     ['UswarmRelayLag'],
     { [`uswarm_relay_oldest_unpublished_seconds{${ORCHESTRATOR}}`]: becomes(0.1, 600) },

@@ -90,6 +90,7 @@ const GATEWAY_LIMIT = 'token_limit_reached';
 const GATEWAY_BUDGET = 'turn_budget_reached';
 const GATEWAY_KEY_REJECTED = 'provider_credentials_rejected';
 const GATEWAY_REDIRECTED = 'provider_redirected';
+const GATEWAY_TOKEN_REFUSED = 'token_invalid';
 
 function hasCode(body: string, code: string): boolean {
   const parsed = parseJson(body);
@@ -111,6 +112,10 @@ function ownFailure({ status, body }: Described, details: ModelErrorDetails): Fa
   // The gateway hides the response of the provider, which a retry does not change.
   if (status === 502 && hasCode(body, GATEWAY_KEY_REJECTED)) {
     return final(new ModelError('model_rejected', sentenceOf(401, ''), details));
+  }
+  // The platform issued the token: neither the user nor the account of the provider is the cause.
+  if (status === 401 && hasCode(body, GATEWAY_TOKEN_REFUSED)) {
+    return final(new ModelError('model_unavailable', 'The model gateway refused the token of this answer.', details));
   }
   const redirected = status !== undefined && status >= 300 && status < 400;
   if (redirected || (status === 502 && hasCode(body, GATEWAY_REDIRECTED))) {

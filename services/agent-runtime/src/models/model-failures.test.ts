@@ -56,6 +56,17 @@ describe('a failed model call', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('is final, and blames no key of the provider, if the model gateway refuses the token of the turn', async () => {
+    const { error, requests } = await call((response) =>
+      sendError(response, 401, { code: 'token_invalid', message: 'A valid model token is required.' }),
+    );
+    expect(error).toMatchObject({
+      code: 'model_unavailable',
+      message: 'The model gateway refused the token of this answer.',
+    });
+    expect(requests).toHaveLength(1);
+  });
+
   it.each<[string, Record<string, string>, number]>([
     ['seconds', { 'retry-after': '5' }, 5_000],
     ['milliseconds', { 'retry-after-ms': '1500', 'retry-after': '5' }, 1_500],

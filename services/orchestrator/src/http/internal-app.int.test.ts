@@ -94,6 +94,27 @@ describe('the internal API', () => {
       expect(await allRows(uswarm.database)).toEqual(before);
     });
 
+    it.each<[string, string, () => string | Promise<string>]>([
+      ['expired', 'an expired token', () => expired()],
+      ['invalid', 'another secret', () => signInternalToken(parseSigningKey(`test:${'x'.repeat(32)}`), userId)],
+      ['invalid', 'no token', () => ''],
+    ])('a refusal states that the service token is %s for %s', async (service_token, _what, token) => {
+      const { status, body } = await call({ path: INTERNAL_PATHS.authenticate, body: {}, token: await token() });
+      expect({ status, extra: ErrorBody.parse(body).extra }).toMatchObject({ status: 401, extra: { service_token } });
+    });
+
+    it('a refusal of the token of a user does not mention the service token', async () => {
+      const body = { credentials: { 'x-token': 'garbage' } };
+      const answer = await call({ path: INTERNAL_PATHS.authenticate, body, subject: 'gateway' });
+      expect(ErrorBody.parse(answer.body)).toMatchObject({ code: 'token_invalid' });
+      expect(answer.body).not.toHaveProperty('extra.service_token');
+    });
+
+    it('a gateway can check its token', async () => {
+      const answer = await call({ path: INTERNAL_PATHS.serviceToken, body: {}, subject: 'gateway' });
+      expect(answer).toMatchObject({ status: 200, body: {} });
+    });
+
     const expired = () =>
       new SignJWT()
         .setProtectedHeader({ alg: 'HS256', kid: 'test' })

@@ -133,6 +133,11 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     response.json((await deps.readEventPage(workspace_id, after, max_bytes)) satisfies EventsAnswer);
   });
 
+  app.post(INTERNAL_PATHS.serviceToken, named('internalServiceToken'), async (request, response) => {
+    await gatewayTokenSubject(request, deps);
+    response.json({});
+  });
+
   app.use(deps.modelCallRouter);
   app.use(() => {
     throw new ApiError('route_not_found');

@@ -1,4 +1,4 @@
-import { ApiError } from '@uswarm/contract';
+import { ApiError, type ServiceTokenRefusal } from '@uswarm/contract';
 import { type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
 import type { Request } from 'express';
 import { bearerToken } from '../features/auth/credentials.js';
@@ -20,6 +20,12 @@ export async function serviceTokenSubject(
   try {
     return await verify(keys, bearerToken(request.get('authorization')) ?? '');
   } catch (error) {
-    throw error instanceof TokenError ? new ApiError('token_invalid', { cause: error }) : error;
+    if (!(error instanceof TokenError)) throw error;
+    const extra: ServiceTokenRefusal = { service_token: error.isExpired ? 'expired' : 'invalid' };
+    throw new ApiError('token_invalid', {
+      message: 'The service token is not valid.',
+      extra: { ...extra },
+      cause: error,
+    });
   }
 }

@@ -1,6 +1,7 @@
 import {
   ApiError,
   MODEL_CALLS_PATH,
+  MODEL_CALLS_TOKEN_PATH,
   ModelCallReservation,
   ModelCallUsage,
   TURN_BUDGET_REACHED,
@@ -25,6 +26,11 @@ export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): R
 
   const requireGateway = (request: Request): Promise<string> =>
     serviceTokenSubject(request, keys, verifyModelCallsToken);
+
+  router.get(MODEL_CALLS_TOKEN_PATH, named('internalModelCallsToken'), async (request, response) => {
+    await requireGateway(request);
+    response.json({});
+  });
 
   router.post(MODEL_CALLS_PATH, named('internalReserveModelCall'), async (request, response) => {
     await requireGateway(request);

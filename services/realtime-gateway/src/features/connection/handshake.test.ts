@@ -65,6 +65,25 @@ describe('the handshake', () => {
     expect(message).toBe(data?.message);
   });
 
+  it.each([
+    ['the token of a user', { 'x-token': 't' }],
+    ['a resume token without credentials', { resume_token: 'of another key' }],
+  ])('does not refuse %s for good while the orchestrator refuses the service token', async (_what, auth) => {
+    let isProven = false;
+    await start({
+      credential: { proven: async () => isProven },
+      orchestrator: { authenticate: () => Promise.reject(new ApiError('token_invalid')) },
+    });
+    const options = { transports: ['websocket'], forceNew: true, reconnection: false, auth };
+    const socket = io(`${gateway.url}/v1`, options);
+    let refused = false;
+    socket.on('connect_error', () => (refused = true));
+    await new Promise((resolve) => socket.io.once('close', resolve));
+    expect(refused).toBe(false);
+    isProven = true;
+    expect((await gateway.refusal({ auth })).data).toBeDefined();
+  });
+
   it('keeps connected sockets open while the orchestrator is unavailable', async () => {
     let up = true;
     await start({

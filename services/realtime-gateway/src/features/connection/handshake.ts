@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, type ErrorBody } from '@uswarm/contract';
-import { type ClientAddress, deviceLogFields, type Logger, readDevice, retry } from '@uswarm/service-kit';
+import {
+  type ClientAddress,
+  deviceLogFields,
+  type Logger,
+  readDevice,
+  retry,
+  type ServiceCredential,
+} from '@uswarm/service-kit';
 import { isTransient, toErrorBody } from '../../error-body.js';
 import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
@@ -22,6 +29,8 @@ export interface HandshakeDeps {
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
   /** Admits a client with a resume token. */
   resume: Resumption;
+  /** Whether the orchestrator accepts the service token of this gateway. */
+  credential: Pick<ServiceCredential, 'proven'>;
   clientAddress: ClientAddress;
   metrics: Pick<GatewayMetrics, 'handshakes' | 'handshakesWaiting'>;
   logger: Pick<Logger, 'error' | 'debug'>;
@@ -55,7 +64,7 @@ function retryAfter(error: unknown): number {
  * @returns the refusal; undefined if the client is accepted
  */
 export function createHandshake(deps: HandshakeDeps) {
-  const { orchestrator, resume, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
+  const { orchestrator, resume, credential, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
 
   /** @returns whether the resume token admits the client. @throws ApiError if it does not, and no credentials are present */
   async function resumed(auth: unknown, credentials: Credentials, data: Partial<SessionData>): Promise<boolean> {
@@ -112,6 +121,12 @@ export function createHandshake(deps: HandshakeDeps) {
       if (disconnected.signal.aborted) {
         metrics.handshakes.inc({ outcome: 'left' });
         return { error: new Error('the client disconnected'), transient: true };
+      }
+      // A gateway with a wrong key or clock cannot judge credentials: it must not refuse a user for good.
+      if (!isTransient(error) && !(await credential.proven())) {
+        metrics.handshakes.inc({ outcome: 'failed' });
+        logger.debug({ requestId, err: error }, 'connection closed: the service token of this gateway is not accepted');
+        return { error: new Error('the credentials cannot be verified now'), transient: true };
       }
       metrics.handshakes.inc({ outcome: failureOf(error) });
       const body = toErrorBody(error, requestId, logger);
