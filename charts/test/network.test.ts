@@ -88,6 +88,15 @@ describe('network policies', () => {
     );
   });
 
+  it.each([
+    [true, 'polling is enabled', {}],
+    [false, 'clients use only WebSockets', { gateway: { transports: ['websocket'] } }],
+  ])('allow gateways to connect to each other: %s if %s', async (allowed, _when, values) => {
+    const rendered = await render({ ...evaluation, ...values });
+    const gateway = podOf(rendered, 'uswarm-realtime-gateway');
+    expect(connects(policiesOf(rendered), gateway, { ...gateway }, 8080)).toBe(allowed);
+  });
+
   it('let unrelated pods reach only the edge and metrics, even with labels of the release', () => {
     const policies = policiesOf(manifests);
     const labels = podOf(manifests, 'uswarm-orchestrator').labels;

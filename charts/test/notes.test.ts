@@ -75,17 +75,12 @@ describe('NOTES.txt', () => {
     );
   });
 
-  it('prints the command that shows the HTTPRoute status, and warns about polling clients', async () => {
+  it('prints the command that shows the HTTPRoute status', async () => {
     const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] };
     const text = await notes({ ...external, httpRoute, http });
     expect(text).toContain('curl https://api.example.com/v1/health');
     expect(text).toContain('kubectl -n backend get httproute uswarm ');
     expect(text).not.toContain('port-forward');
-    const polling = 'An HTTPRoute has no session affinity for polling clients';
-    expect(text).not.toContain(polling);
-    expect(await notes({ ...external, httpRoute, http, gateway: { replicas: 2 } })).toContain(polling);
-    const sockets = { replicas: 2, transports: ['websocket'] };
-    expect(await notes({ ...external, httpRoute, http, gateway: sockets })).not.toContain(polling);
   });
 
   it('warns about namespaces that usually contain other software', async () => {

@@ -19,6 +19,11 @@ export const GatewayConfig = z.object({
   GATEWAY_HOST: z.string().optional(),
   GATEWAY_PORT: port.default(8080),
   OPS_PORT: port.default(8081),
+  /**
+   * Address of this gateway, such as the IP of its pod. Other gateways with the same key forward requests of its polling
+   * sessions to it, so that a load balancer needs no session affinity.
+   */
+  GATEWAY_PEER_HOST: z.string().optional(),
   /** Origin of the orchestrator's internal API. */
   INTERNAL_API_URL: z.url({ protocol: /^https?$/ }),
   /** `<id>:<secret>`, shared with the orchestrator. */

@@ -37,6 +37,9 @@ export interface GatewayMetrics {
   throttled: Counter<'reason'>;
   /** Connections that were refused before the handshake. */
   connectionsRefused: Counter<'reason'>;
+  /** Requests and WebSockets of sessions of other gateways that are open. */
+  forwarding: Gauge;
+  forwardFailures: Counter;
   /** Sessions that the gateway ended. */
   sessionsEnded: Counter<'code'>;
   /** From the event to its response, by outcome. */
@@ -103,6 +106,11 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       help: 'Number of handshakes that are queued for an authentication request.',
       registers,
     }),
+    forwarding: new Gauge({
+      name: 'uswarm_gateway_forwarding',
+      help: 'Number of open requests and WebSockets of sessions that another gateway has.',
+      registers,
+    }),
     ...counters(registry),
     observeHubs: observeHubs(registry),
     sendSeconds,
@@ -153,6 +161,12 @@ function counters(registry: Registry) {
       'uswarm_gateway_connections_refused_total',
       'Total connections refused before the handshake by reason.',
       { reason: Object.keys(REFUSALS) },
+    ),
+    forwardFailures: initializedCounter(
+      registry,
+      'uswarm_gateway_forward_failures_total',
+      'Total requests and WebSockets that could not be forwarded to the gateway with their session.',
+      {},
     ),
     sessionsEnded: initializedCounter(
       registry,

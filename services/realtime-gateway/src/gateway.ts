@@ -18,6 +18,8 @@ import { type GatewayServer, serve, type ServeDeps } from './features/connection
 import type { SessionDeps } from './features/connection/session.js';
 import { drainConnections } from './features/connection/drain-connections.js';
 import { checkSessions } from './features/connection/session-check.js';
+import { forwardPeerSessions, type PeerSessions } from './features/connection/peer-sessions.js';
+import { createSessionIds, type SessionIds } from './features/connection/session-ids.js';
 import { createResumeTokens } from './features/connection/resume-token.js';
 import { createResumption } from './features/connection/resumption.js';
 import { createSlots } from './features/connection/slots.js';
@@ -38,10 +40,12 @@ export interface GatewayDeps extends Omit<
   bus: Pick<EventBus, 'subscribe' | 'onReconnect' | 'onSessionEnd' | 'onUserEvent' | 'socketAdapter'>;
   /** Owned by the caller: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
-  /** The keys of the gateways for resume tokens; the first one signs. */
-  resumeKeys: readonly SigningKey[];
   /** Default: always proven, in a process with the orchestrator. */
   credential?: Pick<ServiceCredential, 'proven'>;
+  /** The keys of the gateways for resume tokens; the first one signs. */
+  resumeKeys: readonly SigningKey[];
+  /** `<host>:<port>` of this gateway, as other ones reach it. Without it, a session is only known to the gateway that has it. */
+  peerAddress?: string | undefined;
   settings?: Partial<GatewaySettings>;
   /** An additional check before a connection is accepted, such as of the `Host` header. */
   admit?: (request: IncomingMessage) => boolean;
@@ -61,11 +65,12 @@ const CONNECT_TIMEOUT_MS = 20_000;
 /** Serves the realtime API: namespace `/v1` at `/socket.io/`. */
 export function createGateway({
   httpServer,
+  credential = { proven: async () => true },
   resumeKeys,
+  peerAddress,
   settings: changed,
   admit = () => true,
   timers = systemTimers,
-  credential = { proven: async () => true },
   ...deps
 }: GatewayDeps): Gateway {
   const settings = { ...DEFAULT_SETTINGS, ...changed };
@@ -89,6 +94,10 @@ export function createGateway({
     admit,
   });
   const io = openServer(httpServer, settings, { refusalOf, adapter: bus.socketAdapter, metrics });
+  const peerSessions =
+    peerAddress === undefined || !settings.transports.includes('polling')
+      ? undefined
+      : forwardSessions(io, httpServer, createSessionIds(resumeKeys, peerAddress), metrics);
   const namespace = io.of('/v1');
   io.engine.on('connection', pendingConnections.add);
   const resumeTokens = createResumeTokens(resumeKeys);
@@ -106,6 +115,7 @@ export function createGateway({
   const handshake = createHandshake({
     ...deps,
     resume,
+    credential,
     clientAddress,
     slots,
     patienceMs: settings.handshakePatienceMs,
@@ -115,7 +125,6 @@ export function createGateway({
     // A connection has one socket. An app that calls `connect()` twice would get two, which share the request and its end.
     if (!pendingConnections.credentialsReceived(socket.conn)) {
       socket.conn.close();
-    credential,
       next(new Error('the connection has a socket'));
       return;
     }
@@ -155,7 +164,10 @@ export function createGateway({
       accepting = false;
       sessionCheck.stop();
       const rate = { perSecond: settings.shutdownPerSecond, windowMs: settings.shutdownWindowMs };
-      await drainConnections(sessionEnders.values(), rate, (end) => end('server_leaving'));
+      await Promise.all([
+        drainConnections(sessionEnders.values(), rate, (end) => end('server_leaving')),
+        drainConnections(peerSessions?.open() ?? [], rate, (connection) => connection.destroy()),
+      ]);
       // Closes connections whose handshake is in progress.
       io.engine.close();
       stopWatching();
@@ -196,6 +208,20 @@ function openServer(
   });
   announceTransportSecurity(httpServer, io, settings.hstsMaxAgeS);
   return io;
+}
+
+/** A session that begins as a WebSocket has one connection, so its id needs no address. */
+function forwardSessions(
+  io: GatewayServer,
+  httpServer: HttpServer,
+  ids: SessionIds,
+  metrics: Pick<GatewayMetrics, 'forwarding' | 'forwardFailures'>,
+): PeerSessions {
+  const { engine } = io as unknown as { engine: { generateId(request: IncomingMessage): string } };
+  const usual = engine.generateId.bind(engine);
+  engine.generateId = (request) =>
+    request.url?.includes('transport=polling') === true ? ids.generate() : usual(request);
+  return forwardPeerSessions({ httpServer, ids, metrics });
 }
 
 /** Pages of listed origins may send the cookie that an edge uses for sticky polling sessions. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { createRedisBus } from '@uswarm/event-bus';
 import {
   createLogger,
   createMetrics,
-  listen,
   createServiceCredential,
+  listen,
   loadConfig,
   parseSigningKey,
   parseSigningKeys,
@@ -18,6 +19,12 @@ import { createGatewayMetrics, registerBus } from './gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
 
 const service = 'realtime-gateway';
+
+function peerAddressOf({ GATEWAY_PEER_HOST: host, GATEWAY_PORT }: GatewayConfig): string | undefined {
+  if (host === undefined || host === '') return undefined;
+  return `${isIPv6(host) ? `[${host}]` : host}:${GATEWAY_PORT}`;
+}
+
 const logger = createLogger({ service });
 
 /** Beside the window in which clients are disconnected. */
@@ -39,6 +46,12 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
   });
   stack.defer('event bus', () => bus.close());
   registerBus(registry, bus);
+  const credential = createServiceCredential(() => orchestrator.checkServiceToken(randomUUID()), {
+    setting: 'INTERNAL_API_KEY',
+    registry,
+    logger,
+  });
+  stack.defer('credential check', () => credential.stop());
   const ops = await startOpsServer({
     metrics: registry,
     // Without Redis clients still connect and send: that is `uswarm_event_bus_up`, not readiness.
@@ -46,17 +59,12 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
     port: config.OPS_PORT,
   });
   stack.defer('operations server', () => ops.close());
-  const credential = createServiceCredential(() => orchestrator.checkServiceToken(randomUUID()), {
-    setting: 'INTERNAL_API_KEY',
-    registry,
-    logger,
-  });
-  stack.defer('credential check', () => credential.stop());
 
   const orchestrator = createOrchestratorClient({
     url: config.INTERNAL_API_URL,
     key: parseSigningKey(config.INTERNAL_API_KEY),
     metrics,
+    onTokenVerdict: (verdict) => credential.note(verdict),
   });
   stack.defer('orchestrator client', () => orchestrator.close());
 
@@ -64,15 +72,15 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
   const gateway = createGateway({
     httpServer,
     orchestrator,
-    onTokenVerdict: (verdict) => credential.note(verdict),
+    credential,
     bus,
     logger,
     metrics,
+    peerAddress: peerAddressOf(config),
     resumeKeys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
     settings: {
       transports: config.TRANSPORTS,
       corsOrigins: config.CORS_ORIGINS,
-    credential,
       trustedProxies: config.HTTP_TRUSTED_PROXIES,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       socketsPerUser: config.SOCKETS_PER_USER,
@@ -89,8 +97,8 @@ await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN
     serving = false;
     return gateway.close();
   });
+  // Not ready before it is known whether the orchestrator accepts its token. An unavailable orchestrator does not delay it for long.
+  await credential.start();
   serving = true;
   logger.info({ port: http.port, ops_port: ops.port }, 'serving /socket.io/');
 });
-  // Not ready before it is known whether the orchestrator accepts its token. An unavailable orchestrator does not delay it for long.
-  await credential.start();

@@ -1,0 +1,105 @@
+import { Agent, type ClientRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { createProxyServer } from 'httpxy';
+import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { SessionIds } from './session-ids.js';
+
+export interface PeerSessionsDeps {
+  /** Its present listeners handle the sessions of this gateway. */
+  httpServer: Pick<Server, 'listeners' | 'removeAllListeners' | 'on'>;
+  ids: Pick<SessionIds, 'ownerOf'>;
+  metrics: Pick<GatewayMetrics, 'forwarding' | 'forwardFailures'>;
+}
+
+export interface PeerSessions {
+  /** What this gateway forwards at present. */
+  open(): Iterable<{ destroy(): void }>;
+}
+
+/** A pod that no longer exists does not respond at all. */
+const CONNECT_MS = 2_000;
+/** A poll lasts until the next event, or until the next ping after 25 s. */
+const RESPONSE_MS = 60_000;
+
+/** What engine.io responds for a session that has ended: the client then connects again. */
+const UNKNOWN_SESSION = JSON.stringify({ code: 1, message: 'Session ID unknown' });
+
+/**
+ * Forwards the requests of engine.io sessions that another gateway has. A client that begins with polling sends several
+ * requests, and without a cookie a load balancer sends them to any gateway. A request without a session is never forwarded.
+ * See docs/adr/0049-forward-polling-sessions-to-their-gateway.md.
+ */
+export function forwardPeerSessions({ httpServer, ids, metrics }: PeerSessionsDeps): PeerSessions {
+  // Without a limit: each polling client has a request open.
+  const agent = new Agent({ keepAlive: true });
+  const proxy = createProxyServer({ agent, proxyTimeout: RESPONSE_MS });
+  const forwarded = new Set<ServerResponse | Duplex>();
+
+  function track(connection: ServerResponse | Duplex): void {
+    forwarded.add(connection);
+    metrics.forwarding.inc();
+    connection.once('close', () => {
+      forwarded.delete(connection);
+      metrics.forwarding.dec();
+    });
+  }
+  const ownerOf = (request: IncomingMessage): string | undefined => {
+    const sessionId = sessionIdOf(request.url);
+    return sessionId === undefined ? undefined : ids.ownerOf(sessionId);
+  };
+
+  proxy.on('proxyReq', (request) => limitConnect(request as ClientRequest));
+  proxy.on('proxyReqWs', (request) => limitConnect(request as ClientRequest));
+  proxy.on('error', (_error, _request, response) => {
+    metrics.forwardFailures.inc();
+    if (!isResponse(response)) (response as Duplex).destroy();
+    else if (response.headersSent) response.destroy();
+    else response.writeHead(400, { 'content-type': 'application/json' }).end(UNKNOWN_SESSION);
+  });
+
+  intercept(httpServer, 'request', (request, response: ServerResponse) => {
+    const owner = ownerOf(request);
+    if (owner === undefined) return false;
+    track(response);
+    void proxy.web(request, response, { target: `http://${owner}` });
+    return true;
+  });
+  intercept(httpServer, 'upgrade', (request, socket: Duplex, head: Buffer) => {
+    const owner = ownerOf(request);
+    if (owner === undefined) return false;
+    track(socket);
+    void proxy.ws(request, socket as never, { target: `http://${owner}`, agent: false as never }, head);
+    return true;
+  });
+  return { open: () => forwarded };
+}
+
+/** Only the query can have it; most URLs are those of WebSocket clients, which have none. */
+function sessionIdOf(url = ''): string | undefined {
+  return url.includes('sid=') ? (URL.parse(url, 'http://gateway')?.searchParams.get('sid') ?? undefined) : undefined;
+}
+
+const isResponse = (response: unknown): response is ServerResponse =>
+  typeof (response as Partial<ServerResponse>).writeHead === 'function';
+
+function limitConnect(request: ClientRequest): void {
+  request.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => request.destroy(new Error('the gateway cannot be reached')), CONNECT_MS);
+    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer));
+  });
+}
+
+/** @param handle returns whether it handles the event; otherwise the present listeners do */
+function intercept<Rest extends unknown[]>(
+  server: PeerSessionsDeps['httpServer'],
+  event: 'request' | 'upgrade',
+  handle: (request: IncomingMessage, ...rest: Rest) => boolean,
+): void {
+  const listeners = server.listeners(event);
+  server.removeAllListeners(event);
+  server.on(event, (request: IncomingMessage, ...rest: unknown[]) => {
+    if (handle(request, ...(rest as Rest))) return;
+    for (const listener of listeners) listener.call(server, request, ...rest);
+  });
+}
