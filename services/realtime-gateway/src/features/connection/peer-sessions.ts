@@ -20,6 +20,8 @@ export interface PeerSessions {
 const CONNECT_MS = 2_000;
 /** A poll lasts until the next event, or until the next ping after 25 s. */
 const RESPONSE_MS = 60_000;
+/** A forwarded request is never forwarded again, also if a gateway now has another address than its sessions name. */
+const FORWARDED_HEADER = 'x-gateway-forwarded';
 
 /** What engine.io responds for a session that has ended: the client then connects again. */
 const UNKNOWN_SESSION = JSON.stringify({ code: 1, message: 'Session ID unknown' });
@@ -32,7 +34,7 @@ const UNKNOWN_SESSION = JSON.stringify({ code: 1, message: 'Session ID unknown' 
 export function forwardPeerSessions({ httpServer, ids, metrics }: PeerSessionsDeps): PeerSessions {
   // Without a limit: each polling client has a request open.
   const agent = new Agent({ keepAlive: true });
-  const proxy = createProxyServer({ agent, proxyTimeout: RESPONSE_MS });
+  const proxy = createProxyServer({ agent, proxyTimeout: RESPONSE_MS, headers: { [FORWARDED_HEADER]: '1' } });
   const forwarded = new Set<ServerResponse | Duplex>();
 
   function track(connection: ServerResponse | Duplex): void {
@@ -45,7 +47,7 @@ export function forwardPeerSessions({ httpServer, ids, metrics }: PeerSessionsDe
   }
   const ownerOf = (request: IncomingMessage): string | undefined => {
     const sessionId = sessionIdOf(request.url);
-    return sessionId === undefined ? undefined : ids.ownerOf(sessionId);
+    return sessionId === undefined || FORWARDED_HEADER in request.headers ? undefined : ids.ownerOf(sessionId);
   };
 
   proxy.on('proxyReq', (request) => limitConnect(request as ClientRequest));
