@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { allDocumentedMetrics, askPrometheus, describeWith, type RuleVerdict } from '@uswarm/testkit';
 import { stringify } from 'yaml';
-import { faults, harmless } from './support/monitoring/faults.js';
+import { faults } from './support/monitoring/faults.js';
+import { harmless } from './support/monitoring/harmless.js';
 import { healthy, ORCHESTRATOR } from './support/monitoring/healthy.js';
 import { misused } from './support/monitoring/promql.js';
 import { always, scenario } from './support/monitoring/series.js';

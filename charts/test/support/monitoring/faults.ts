@@ -1,18 +1,15 @@
+import { elsewhere, failedRequests, fleet, HTTP_SECONDS, rejectedPods } from './figures.js';
 import { CONTROLLER, GATEWAY, ORCHESTRATOR, pod, SEARCH, WEBHOOK } from './healthy.js';
 import { gone, modelFaults } from './model-faults.js';
-import { absent, always, becomes, type Figures, histogram, rises } from './series.js';
+import { always, becomes, type Figures, histogram, rises } from './series.js';
 
-const HTTP = 'uswarm_http_request_duration_seconds';
-const failed = (perMinute: number): Figures => ({
-  [`${HTTP}_count{${ORCHESTRATOR},route="getProfile",method="GET",status="5xx"}`]: rises(0, perMinute),
-});
 /** Faults with the alerts that must fire; no other alert may fire. */
 export const faults: [what: string, alerts: string[], figures: Figures][] = [
-  ['every tenth request fails', ['UswarmApiErrors'], failed(60)],
+  ['every tenth request fails', ['UswarmApiErrors'], failedRequests(60)],
   [
     'half of the requests are slow',
     ['UswarmApiSlow'],
-    histogram(HTTP, `${ORCHESTRATOR},route="listWorkspaces",method="GET",status="2xx"`, '0.5', 600, [10, 5]),
+    histogram(HTTP_SECONDS, `${ORCHESTRATOR},route="listWorkspaces",method="GET",status="2xx"`, '0.5', 600, [10, 5]),
   ],
   [
     'an identity provider is unreachable and its keys are cached',
@@ -286,80 +283,3 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`nodejs_eventloop_lag_p99_seconds{${GATEWAY}}`]: becomes(0.02, 2) },
   ],
 ];
-
-/** Situations in which no alert may fire. */
-export const harmless: [what: string, figures: Figures][] = [
-  ['all services are healthy', {}],
-  [
-    'the API server restarts',
-    {
-      [`uswarm_controller_caches_synced{${CONTROLLER}}`]: becomes(1, 0, 2),
-      [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="connection"}`]: becomes(0, 40),
-    },
-  ],
-  ['Pod Security rejects one of ten runtimes', rejectedPods(10, 1)],
-  ['Pod Security rejects three of 5,000 runtimes', rejectedPods(5_000, 3)],
-  [
-    'some of 5,000 runtimes have not started for days',
-    { ...fleet(5_000), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: always(5) },
-  ],
-  [
-    'one Prometheus serves two releases and two clusters',
-    {
-      [`uswarm_controller_leader{${elsewhere(0)}}`]: always(1),
-      [`uswarm_controller_leader{${CONTROLLER},cluster="b"}`]: always(1),
-    },
-  ],
-  ['two requests fail', { ...failed(0), [`${HTTP}_count{${ORCHESTRATOR},status="5xx"}`]: becomes(0, 2) }],
-  ['Redis restarts', { [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
-  ['Postgres restarts', { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
-  ['a burst fills the connection pool', { [`uswarm_database_pool_pending{${ORCHESTRATOR}}`]: becomes(0, 40, 3) }],
-  [
-    'the lease changes its holder',
-    {
-      [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0),
-      [`uswarm_controller_leader{${pod('uswarm-controller', 1)}}`]: becomes(0, 1).map((leads, minute) =>
-        minute < 52 ? 0 : leads,
-      ),
-    },
-  ],
-  ['a service is rolled out', { [`process_start_time_seconds{${WEBHOOK}}`]: becomes(1_000, 4_000) }],
-  ['one image is invalid', { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 1) }],
-  [
-    'a runtime takes five minutes',
-    { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Progressing"}`]: becomes(5, 300) },
-  ],
-  [
-    'an operator has suspended a runtime',
-    { [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="held"}`]: becomes(0, 500_000) },
-  ],
-  ['many users have reached their token limit', usedUp()],
-  ['a replica dies', { [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: becomes(0, 8) }],
-  ['there are no searches', { [`uswarm_searches_total{${SEARCH},status="ok"}`]: absent }],
-  [
-    'another program uses all of its memory',
-    { 'process_resident_memory_bytes{job="other",instance="10.9.9.9:80"}': always(1e12) },
-  ],
-];
-
-/** UserSwarms that are not suspended. */
-function fleet(size: number): Figures {
-  return { [`uswarm_userswarms{${CONTROLLER},phase="Ready"}`]: always(size) };
-}
-
-/** A fleet in which `count` pods are rejected after the fault. */
-function rejectedPods(size: number, count: number): Figures {
-  return { ...fleet(size), [`uswarm_userswarms_failing{${CONTROLLER},reason="Forbidden"}`]: becomes(0, count) };
-}
-
-/** A controller of a release in another namespace. */
-function elsewhere(replica: number): string {
-  return pod('uswarm-controller', replica).replace('"backend"', '"staging"').replace('10.0.0', '10.1.0');
-}
-
-function usedUp(): Figures {
-  return {
-    [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5, 50),
-    [`uswarm_turn_failures_total{${ORCHESTRATOR},reason="token_limit_reached"}`]: rises(5, 50),
-  };
-}

@@ -1,4 +1,4 @@
-import { childName, type SyncFailure, type SyncResponse, type UserSwarm } from '@uswarm/contract/userswarm';
+import { type SyncFailure, type SyncResponse, type UserSwarm } from '@uswarm/contract/userswarm';
 import {
   isConflict,
   isNotFound,
@@ -37,7 +37,7 @@ import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
 import { isDeploymentOrphaned } from './orphaned.js';
 import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
-import { HarmfulResponse, requireRunningChildren } from './running-children.js';
+import { HarmfulResponse, requireOwnChildren, requireRunningChildren } from './response-children.js';
 import { cannotObserveReason } from './visibility.js';
 
 /** The result of a reconcile. */
@@ -244,24 +244,6 @@ const BUSY_SHOWN_MS = 60_000;
 const busy = (error: ServerBusy): SyncResult => ({ outcome: 'again', error, retryAfterMs: error.retryAfterMs });
 
 const monotonic = (): number => performance.now();
-
-/** @throws HookError if an object is not a child of this UserSwarm; no part of such a response is applied */
-function requireOwnChildren(
-  response: SyncResponse,
-  parent: KubernetesObject,
-  scope: NamespaceScope | undefined,
-): SyncResponse {
-  const namespace = runtimeNamespaceOf(parent);
-  const name = childName(parent.metadata.name);
-  for (const { kind, metadata } of response.children) {
-    const isOutside = scope === undefined || metadata.namespace !== namespace;
-    if (!isOutside && metadata.name === name) continue;
-    const what = `${kind} ${metadata.namespace}/${metadata.name}`;
-    const why = isOutside ? 'is not in a namespace that this UserSwarm may use' : `is not named ${name}`;
-    throw new HookError('invalid', `the webhook returned an invalid response: ${what} ${why}`);
-  }
-  return response;
-}
 
 /**
  * Without a response, no child is changed. After some seconds, the status of a UserSwarm that needs the webhook reports

@@ -1,3 +1,5 @@
+// The peers are in the cluster, and the proxy takes an agent of node:http.
+// oxlint-disable-next-line no-restricted-imports
 import { Agent, type ClientRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'httpxy';

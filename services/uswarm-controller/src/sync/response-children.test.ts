@@ -3,7 +3,7 @@ import type { SyncResponse } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { dying, userSwarm } from '../../test/userswarm-fixtures.js';
 import type { Observed } from './request.js';
-import { requireRunningChildren } from './running-children.js';
+import { requireRunningChildren } from './response-children.js';
 
 const NAME = 'agent-runtime-workspace-a';
 const child = (apiVersion: string, kind: string, fields: object = {}): KubernetesObject => ({

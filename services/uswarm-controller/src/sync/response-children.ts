@@ -2,9 +2,28 @@ import { CHILD_GROUPS, childName, type SyncResponse, type UserSwarm } from '@usw
 import { keyOf, type KubernetesObject } from '@uswarm/kube-client';
 import { runsPod } from '../apply/apply-children.js';
 import { runtimeNamespaceOf } from '../caches/caches.js';
+import type { NamespaceScope } from '../caches/namespace-scope.js';
 import { HookError } from '../hook/hook-error.js';
 import { groupOf } from '../hook/validate-response.js';
 import type { Observed } from './request.js';
+
+/** @throws HookError if an object is not a child of this UserSwarm; no part of such a response is applied */
+export function requireOwnChildren(
+  response: SyncResponse,
+  parent: KubernetesObject,
+  scope: NamespaceScope | undefined,
+): SyncResponse {
+  const namespace = runtimeNamespaceOf(parent);
+  const name = childName(parent.metadata.name);
+  for (const { kind, metadata } of response.children) {
+    const isOutside = scope === undefined || metadata.namespace !== namespace;
+    if (!isOutside && metadata.name === name) continue;
+    const what = `${kind} ${metadata.namespace}/${metadata.name}`;
+    const why = isOutside ? 'is not in a namespace that this UserSwarm may use' : `is not named ${name}`;
+    throw new HookError('invalid', `the webhook returned an invalid response: ${what} ${why}`);
+  }
+  return response;
+}
 
 /** A response that would stop or cut off a running runtime. It is reported also for a UserSwarm that is Ready. */
 export class HarmfulResponse extends HookError {
