@@ -32,7 +32,7 @@ import {
   send,
   stoppedAt,
 } from '../support/rolling-swarms.js';
-import { storedJournal } from '../support/stored-journal.js';
+import { queryReleaseDatabase, storedJournal } from '../support/stored-journal.js';
 
 const SWARMS = 5;
 /** Seconds, shorter than the default so that the test does not wait long for resyncs. */
@@ -120,6 +120,8 @@ describe('a rollback to the previous release and the next upgrade, during which 
 
   it('run the images of the previous release, then those of this one', async () => {
     await release.rollBack();
+    // As in docs/operations.md.
+    await queryReleaseDatabase(session, `UPDATE work SET run_at = now() WHERE kind = 'runtime'`);
     await allUpToDate(session, users, 240_000);
     expect(await imagesOf(session, users)).toEqual(users.map(() => oldImage));
     await release.upgrade({ runtime: AWAKE, controller: CONTROLLER });
