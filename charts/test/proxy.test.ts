@@ -1,16 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { leaves, type NetworkPod, podOf, policiesOf } from './support/network-model.js';
-import {
-  container,
-  environmentOf,
-  evaluation,
-  find,
-  type Manifest,
-  modelProvider,
-  rejection,
-  render,
-} from './support/rendering.js';
+import { container, evaluation, find, type Manifest, modelProvider, rejection, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 
 const PROXY = 'http://proxy.example.com:3128';
@@ -32,6 +23,10 @@ const USERS = [
   ['uswarm-searxng-client', 'searxng-client'],
 ] as const;
 
+/** Without those from Secrets. */
+const variablesOf = (manifests: readonly Manifest[], deployment: string, name: string) =>
+  Object.fromEntries((container(manifests, deployment, name).env ?? []).map((each) => [each.name, each.value]));
+
 describe('the proxy of services', () => {
   let manifests: Manifest[];
   beforeAll(async () => {
@@ -39,7 +34,7 @@ describe('the proxy of services', () => {
   });
 
   it.each(USERS)('is set for %s, except for the cluster', (deployment, name) => {
-    const env = environmentOf(manifests, container(manifests, deployment, name));
+    const env = variablesOf(manifests, deployment, name);
     expect(env).toMatchObject({ HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://10.9.8.7:3129' });
     const direct = ['localhost', '$(KUBERNETES_SERVICE_HOST)', '.svc', '.cluster.example', 'uswarm-orchestrator'];
     expect(env['NO_PROXY']?.split(',')).toEqual(expect.arrayContaining([...direct, '203.0.113.0/24', '.corp.example']));
@@ -87,7 +82,7 @@ describe('the proxy of services', () => {
 it('services use no proxy by default', async () => {
   const manifests = await render({ ...evaluation, ...modelProvider });
   for (const [deployment, name] of USERS) {
-    const env = environmentOf(manifests, container(manifests, deployment, name));
+    const env = variablesOf(manifests, deployment, name);
     expect(Object.keys(env).filter((key) => /^(HTTPS?_PROXY|NO_PROXY|PROXY_)/.test(key))).toEqual([]);
   }
 });

@@ -137,6 +137,10 @@ const INSTEAD: [RegExp, object][] = [
   [/^networkPolicy\.metacontroller\./, merge(ALL_ON, { controller: { framework: 'metacontroller' } })],
   // The evaluation stores do not need these rules.
   [/^networkPolicy\.(database|realtime)\./, external],
+  [
+    /^(secrets|networkPolicy)\.proxy\.|^proxy\.noProxy/,
+    merge(ALL_ON, { proxy: { https: 'http://proxy.test:3128' }, secrets: { proxy: { existingSecret: 'proxy' } } }),
+  ],
   // These values have an effect only on values that are otherwise rejected.
   [/^http\.insecure$/, merge(ALL_ON, { http: { publicUrl: '' } })],
   [/e2eBypassBesideKeptData$/, merge(external, { nonProduction: { e2eBypass: true } })],
