@@ -36,7 +36,7 @@ describe('the proxy of a URL', () => {
     expect(originFor(env as Record<string, string>, url)).toBe(origin);
   });
 
-  it('has the credentials of its own URL, which are percent-encoded', () => {
+  it('has the credentials in its URL, which are percent-encoded', () => {
     expect(credentialsFor({ HTTPS_PROXY: 'http://ann:p%40ss%3A%2F@p.test:1', PROXY_USERNAME: 'other' })).toBe(
       'ann:p@ss:/',
     );
