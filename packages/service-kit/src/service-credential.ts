@@ -24,13 +24,13 @@ export interface ServiceCredentialDeps {
  * users, and must not tell them that their own credentials are wrong. An orchestrator that does not respond proves nothing.
  */
 export interface ServiceCredential {
-  /** Records what a response says about the token. */
+  /** Records what a response states about the token. */
   note(verdict: TokenVerdict): void;
   /** For readiness: false only while the orchestrator refuses the tokens. */
   isAccepted(): boolean;
   /** Whether the orchestrator has just accepted a token; asks it if it is not known. */
   proven(): Promise<boolean>;
-  /** Asks now and then periodically. Resolves after the first response or failure. */
+  /** Asks, and repeats it periodically. Resolves after the first response or failure. */
   start(): Promise<void>;
   stop(): void;
 }
