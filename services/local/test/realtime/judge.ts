@@ -14,6 +14,7 @@ import { FoldingClient, type Place, USER_NAME } from './folding-client.js';
 import { plainDifferences, untilReloaded } from './judge-plain.js';
 import { canBeLost } from './lost-commits.js';
 import { PlainClient } from './plain-client.js';
+import type { SpecificationDevice } from './specification-device.js';
 
 /** Time without any new event in which every loss is found, in milliseconds. */
 const QUIET_MS = 20_000;
@@ -30,15 +31,18 @@ const PREVIEW_LENGTH = 200;
 export async function judge(
   cluster: RealtimeCluster,
   clients: readonly FoldingClient[],
+  device: SpecificationDevice,
   listEventsCanBeLost: boolean,
 ): Promise<string[]> {
   await untilAnswered(cluster);
   for (const client of clients) if (client instanceof PlainClient) await untilReloaded(client, ENDS_WITHIN_MS);
   await untilAnswered(cluster);
+  await device.settled(ENDS_WITHIN_MS);
   await sleep(QUIET_MS);
   return [
     ...(await lostHints(clients, listEventsCanBeLost)),
     ...(await differencesFromSnapshot(cluster, clients)),
+    ...(await device.differences()),
     ...(await lostSends(cluster, clients)),
     ...(await lostChoices(cluster, clients)),
     ...(await repeatedCalls(cluster, clients)),

@@ -26,6 +26,18 @@ export const NAMED_SCHEDULES: Readonly<Record<string, Schedule>> = {
     wait(610),
     wait(96),
   ),
+  // The gateway repairs the gap from the log, and the device that knows only the specification must not miss a creation.
+  'a gateway is cut off from the bus while a question is asked and answered': current(
+    send(0),
+    wait(3_000),
+    { do: 'cut off gateway', index: 0, seconds: 6 },
+    overRest(1),
+    send(1),
+    wait(4_000),
+    { do: 'ask for a card', client: 1 },
+    wait(2_000),
+    send(1),
+  ),
   // The events of the list of workspaces must reach all devices.
   'nothing but devices fails': current(
     { do: 'create workspace', client: 0 },

@@ -4,6 +4,7 @@ import { PREVIOUS_GATEWAY, type RealtimeCluster } from './cluster.js';
 import { FoldingClient, signUp } from './folding-client.js';
 import { ENDS_WITHIN_MS, judge } from './judge.js';
 import { PlainClient } from './plain-client.js';
+import { SpecificationDevice } from './specification-device.js';
 import { CLIENTS, type Fault, isFault, type Schedule, type Step } from './schedule.js';
 import { ASK_FOR_CARD } from './scripted-answers.js';
 import type { ServiceProcess } from './service-process.js';
@@ -18,7 +19,7 @@ interface ConversationPlace {
 }
 
 /**
- * Runs a schedule with three devices of one user, ends all faults, waits until all answers have ended, and then for 20 s without
+ * Runs a schedule with three devices of one user and one that knows only the specification, ends all faults, waits until all answers have ended, and then for 20 s without
  * any new event.
  *
  * @param signal ends it
@@ -38,17 +39,18 @@ export async function runSchedule(
       previousGateway && number % cluster.gateways.length === PREVIOUS_GATEWAY ? PlainClient : FoldingClient;
     return new Client(cluster, token, number);
   });
+  const device = new SpecificationDevice(cluster, token, 0);
   const judged = async (): Promise<string[]> => {
     // The last client joins in the middle.
-    await Promise.all(clients.slice(0, -1).map((client) => client.join()));
+    await Promise.all([device, ...clients.slice(0, -1)].map((client) => client.join()));
     await new Run(cluster, clients, signal).run(steps);
-    return judge(cluster, clients, steps.some(isFault));
+    return judge(cluster, clients, device, steps.some(isFault));
   };
   try {
     return await unlessAborted(judged(), signal);
   } finally {
     const workspaceIds = clients.flatMap((client) => [...client.known.keys()]);
-    await Promise.all(clients.map((client) => client.close()));
+    await Promise.all([device, ...clients].map((client) => client.close()));
     await cluster.heal();
     if (previousGateway) await cluster.runCurrentGateways();
     await cluster.killRuntimes(workspaceIds);
