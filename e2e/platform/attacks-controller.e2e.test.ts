@@ -3,8 +3,11 @@ import { createTools, loadSettings } from '../support/index.js';
 import {
   type AdmissionOfChildren,
   type Child,
+  containerOf,
   openAdmissionOfChildren,
+  podOf,
   type RenderedChildren,
+  specOf,
 } from '../support/admission-children.js';
 import { type Attack, attackTitle } from '../support/attack.js';
 
@@ -62,28 +65,6 @@ describe('a child that the controller writes', () => {
   });
 });
 
-interface Container {
-  env: { name: string; value?: string; valueFrom?: object }[];
-  ports: Record<string, unknown>[];
-  resources: { limits: Record<string, string> };
-  volumeMounts: object[];
-  securityContext: object;
-  [field: string]: unknown;
-}
-interface Pod {
-  containers: Container[];
-  volumes: object[];
-  securityContext: Record<string, unknown>;
-  [field: string]: unknown;
-}
-interface Template {
-  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
-  spec: Pod;
-}
-const specOf = (child: Child): Record<string, unknown> & { ports: Record<string, unknown>[]; template: Template } =>
-  child['spec'] as ReturnType<typeof specOf>;
-const podOf = (child: Child): Pod => specOf(child).template.spec;
-const containerOf = (child: Child): Container => podOf(child).containers[0]!;
 const setVariable =
   (name: string, value: string): Change =>
   (child) => {

@@ -22,6 +22,31 @@ export interface RenderedChildren {
   ServiceAccount: Child;
 }
 
+export interface Container {
+  env: { name: string; value?: string; valueFrom?: object }[];
+  ports: Record<string, unknown>[];
+  resources: { limits: Record<string, string> };
+  volumeMounts: object[];
+  securityContext: object;
+  [field: string]: unknown;
+}
+export interface Pod {
+  containers: [Container, ...Container[]];
+  volumes: object[];
+  securityContext: Record<string, unknown>;
+  [field: string]: unknown;
+}
+export interface Template {
+  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+  spec: Pod;
+}
+export const specOf = (
+  child: Child,
+): Record<string, unknown> & { ports: Record<string, unknown>[]; template: Template } =>
+  child['spec'] as ReturnType<typeof specOf>;
+export const podOf = (child: Child): Pod => specOf(child).template.spec;
+export const containerOf = (child: Child): Container => podOf(child).containers[0];
+
 /** The chart's policies for children, for a release that is not installed, and the children that its webhook renders. */
 export interface AdmissionOfChildren {
   /** The children of a UserSwarm that exists. */

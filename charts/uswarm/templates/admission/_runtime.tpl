@@ -1,12 +1,14 @@
 {{/*
 A value as a CEL literal. Its parts are `dyn`, because a literal with values of several types is not a valid CEL list or
-map otherwise. Null, empty strings and empty lists are left out of maps, as the API server does.
+map otherwise. Null, empty strings and empty lists are left out of objects, as the API server does, but not of labels.
 */}}
 {{- define "uswarm.cel" -}}
 {{- if kindIs "map" . -}}
 {{- $fields := list -}}
 {{- range $key, $value := . -}}
-{{- if not (or (kindIs "invalid" $value) (and (kindIs "string" $value) (eq $value "")) (and (kindIs "slice" $value) (empty $value))) -}}
+{{- if has $key (list "nodeSelector" "matchLabels") -}}
+{{- $fields = append $fields (printf "%s: dyn(%s)" (toJson $key) (toJson $value)) -}}
+{{- else if not (or (kindIs "invalid" $value) (and (kindIs "string" $value) (eq $value "")) (and (kindIs "slice" $value) (empty $value))) -}}
 {{- $fields = append $fields (printf "%s: dyn(%s)" (toJson $key) (include "uswarm.cel" $value)) -}}
 {{- end -}}
 {{- end -}}
