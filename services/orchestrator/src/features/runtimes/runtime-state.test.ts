@@ -271,3 +271,7 @@ describe('the time to ready', () => {
     expect(secondsToReady(row(more), next)).toBe(seconds);
   });
 });
+
+it('an idle runtime is never due without an idle limit', () => {
+  expect(msUntilIdle(row({ desired: 'running', wanted_at: ago(365 * 86_400_000) }), 0, NOW)).toBe(Infinity);
+});
