@@ -18,7 +18,7 @@ const schema = z.object({
   ROLLOUT_MAX_CONCURRENT: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxConcurrent),
   /** 0 disables the deadline. */
   ROLLOUT_DEADLINE_S: z.coerce.number().int().min(0).default(ROLLOUT_LIMITS.deadlineS),
-  /** A runtime that began to wait before this time is replaced at once, even if it is busy. */
+  /** A runtime that began to wait before this time is replaced immediately, even if it is busy. */
   ROLLOUT_FORCED_BEFORE: z.iso
     .datetime({ offset: true })
     .transform((text) => new Date(text))

@@ -6,7 +6,7 @@ export interface RolloutLimits {
   maxConcurrent: number;
   /** Seconds after which a waiting runtime is replaced even if it is busy; 0 disables the deadline. */
   deadlineS: number;
-  /** A runtime that began to wait before this time is replaced at once, even if it is busy. */
+  /** A runtime that began to wait before this time is replaced immediately, even if it is busy. */
   forcedBefore?: Date | undefined;
   /** Number of consecutive failures that halts the rollout of a revision. */
   maxFailures: number;

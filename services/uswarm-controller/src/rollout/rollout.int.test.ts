@@ -171,7 +171,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
     await eventually(() => others.every((name) => userSwarm(name).status?.pendingRevision === undefined));
   });
 
-  it('replaces a busy runtime at once when its rollout is forced, also without a deadline', async () => {
+  it('replaces a busy runtime immediately when its rollout is forced, also without a deadline', async () => {
     const forcedBefore = new Date(Date.now() + 3_600_000);
     await start({ rollout: { maxConcurrent: 1, deadlineS: 0, forcedBefore, maxFailures: 1 } });
     await allReady();
